@@ -1,0 +1,55 @@
+"""Several solvers on one program, side by side in one run, judged alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from engine.errors import SolverError
+from engine.plan.bounds import lower_bound
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+from engine.solvers import SOLVERS, Budget, find, has_compiled_plan, solve
+
+
+def applicable(program: Program) -> list[str]:
+    """Names of the solvers that can run on this program."""
+    return [n for n in SOLVERS if n != "xla_compiled" or has_compiled_plan(program)]
+
+
+def compare(
+    program: Program, solvers: Sequence[str] | None = None, budget: Budget | None = None
+) -> dict[str, Any]:
+    """Results of each solver: `program`, `bound_s`, and `results` sorted by latency.
+
+    Raises UnknownNameError for an unknown solver before any of them runs.
+    """
+    names = list(solvers) if solvers is not None else applicable(program)
+    for name in names:
+        find(name)
+    rows = [_row(program, name, budget or Budget()) for name in names]
+    rows.sort(key=lambda row: (row["latency_s"] is None, row["latency_s"] or 0.0))
+    bound = lower_bound(program)
+    return {"program": program.name, "bound_s": bound.bound_s, "results": rows}
+
+
+def _row(program: Program, name: str, budget: Budget) -> dict[str, Any]:
+    begun = time.perf_counter()
+    try:
+        plan = solve(name, program, budget)
+    except SolverError as error:
+        return {
+            "solver": name,
+            "latency_s": None,
+            "seconds": time.perf_counter() - begun,
+            "valid": False,
+            "violation": str(error),
+        }
+    return {
+        "solver": name,
+        "latency_s": simulate(program, plan).latency_s,
+        "seconds": plan.notes["seconds"],
+        "valid": True,
+        "violation": None,
+    }

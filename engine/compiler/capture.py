@@ -1,0 +1,122 @@
+"""Raw captures to sample programs: schedule, fitted costs, XLA's plan and provenance in one file."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engine.compiler.calibrate import Fit, calibrate
+from engine.compiler.importer import HEAP_BASES
+from engine.compiler.observe import Observation, observe
+from engine.compiler.raw import DEFAULT, SLOW, capture_raw, read_raw
+from engine.compiler.repair import repaired
+from engine.compiler.samples import SAMPLES, Sample
+from engine.compiler.xla_plan import read_plan
+from engine.errors import ProgramFormatError
+from engine.hardware.presets import PRESETS
+from engine.plan.io import plan_to_json
+from engine.program.hlo import Imported, build_program
+from engine.program.hlo_flow import Flow
+from engine.program.hlo_parse import parse_hlo
+from engine.program.io import content_hash, save
+from engine.program.library import SAMPLES_FOLDER
+from engine.program.model import Program
+
+NUM_HELD_OUT = 2
+"""Varied placements kept out of the fit, to measure it."""
+
+MIN_PLACEMENTS = 8
+
+
+def assemble(folder: Path) -> Program:
+    """The sample program of one raw capture. Raises ProgramFormatError if it is incomplete."""
+    facts = json.loads((folder / "facts.json").read_text())
+    names = sorted(p.name.removesuffix(".json.gz") for p in folder.glob("*.json.gz"))
+    if len(names) < MIN_PLACEMENTS or SLOW not in names or DEFAULT not in names:
+        raise ProgramFormatError(
+            f"{folder}: only {len(names)} placements of {MIN_PLACEMENTS}; run the capture again"
+        )
+    hardware = PRESETS[facts["hardware"]]
+    answers = {name: read_raw(folder, name) for name in names}
+    imported = build_program(
+        parse_hlo(answers[SLOW]["hlo"].encode(), f"{folder.name}/{SLOW}"),
+        name=folder.name,
+        hardware=hardware,
+        where=folder.name,
+        reserved_bytes=HEAP_BASES[hardware.name],
+    )
+    flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
+    program, fit, held_out = _calibrated(imported, flows)
+    plan = read_plan(
+        imported, flows[DEFAULT], answers[DEFAULT]["buffers"], HEAP_BASES[hardware.name]
+    )
+    plan = repaired(program, replace(plan, program_hash=content_hash(program)))
+    source = gzip.decompress((folder / "stablehlo.gz").read_bytes())
+    provenance = {
+        **facts,
+        "kind": "captured",
+        "placements": {n: a["options"] for n, a in answers.items()},
+        "fit": _fit_record(fit, held_out),
+        "xla_plan": plan_to_json(plan),
+        "stablehlo_gzip_base64": base64.b64encode(gzip.compress(source, mtime=0)).decode(),
+    }
+    return replace(program, provenance=provenance)
+
+
+def _flow(answer: dict[str, Any], where: str) -> Flow:
+    return Flow(parse_hlo(answer["hlo"].encode(), where), where)
+
+
+def _calibrated(
+    imported: Imported, flows: dict[str, Flow]
+) -> tuple[Program, Fit, list[str]]:
+    """Fit on all placements but the last distinct varied ones."""
+    slow = observe(imported, imported.flow)
+    seen = {name: observe(imported, flow) for name, flow in flows.items()}
+    held_out = _distinct(seen)[-NUM_HELD_OUT:]
+    fitted = [o for n, o in seen.items() if n not in held_out]
+    program, fit = calibrate(imported, slow, fitted, [seen[n] for n in held_out])
+    return program, fit, held_out
+
+
+def _distinct(seen: dict[str, Observation]) -> list[str]:
+    """Varied placements that differ from every earlier one: only these can test the fit."""
+    known = {seen[DEFAULT].is_fast.tobytes()}
+    names = []
+    for name in sorted(n for n in seen if n != DEFAULT):
+        pattern = seen[name].is_fast.tobytes()
+        if pattern not in known:
+            names.append(name)
+        known.add(pattern)
+    return names
+
+
+def _fit_record(fit: Fit, held_out: list[str]) -> dict[str, Any]:
+    return {
+        "held_out": held_out,
+        "held_out_errors": [float(f"{e:.6g}") for e in fit.errors],
+        "worst_held_out_error": max((abs(e) for e in fit.errors), default=None),
+    }
+
+
+def capture_one(model: str, hardware: str, batch: int, train: bool, raw: Path) -> Program:
+    """Compile `model` at all placements (minutes; what is in `raw` is used) and assemble it."""
+    sample = Sample(model, hardware, batch, train)
+    capture_raw(sample, raw)
+    return assemble(raw / sample.name)
+
+
+def capture_all(raw: Path, note: Callable[[str], None]) -> list[str]:
+    """Every sample program, written to the library; goes on where it was interrupted."""
+    names = []
+    for sample in SAMPLES:
+        note(f"{sample.name} …")
+        program = capture_one(sample.model, sample.hardware, sample.batch, sample.train, raw)
+        save(program, SAMPLES_FOLDER / f"{sample.name}.json.gz")
+        names.append(sample.name)
+    return names

@@ -1,0 +1,69 @@
+"""The sample programs: which model is compiled for which hardware, at which batch size.
+
+Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
+while single tensors fit. Too small a batch and everything fits; too large and nothing does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One model compiled for one hardware at one batch size, for inference or a training step."""
+
+    model: str
+    hardware: str
+    batch: int
+    train: bool = False
+
+    @property
+    def name(self) -> str:
+        """A name for files, like `resnet50-v5e-b64` or `resnet50-v5e-b16-train`."""
+        chip = self.hardware.removeprefix("tpu-")
+        return f"{self.model}-{chip}-b{self.batch}" + ("-train" if self.train else "")
+
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample("alexnet", "tpu-v4", 24),
+    Sample("resnet50", "tpu-v5e", 64),
+    Sample("bert", "tpu-v5e", 32),
+    Sample("t5", "tpu-v5e", 24),
+    Sample("mobilenetv2", "tpu-v5e", 64),
+    Sample("vit", "tpu-v6e", 48),
+    Sample("unet", "tpu-v5e", 8),
+    Sample("gpt", "tpu-v5e", 8, train=True),
+    Sample("efficientnetb0", "tpu-v5e", 32),
+    Sample("alphatensor", "tpu-v5e", 16),
+    Sample("llamadecode", "tpu-v5e", 8),
+    Sample("gptdecode", "tpu-v5e", 8),
+    Sample("lstm", "tpu-v5e", 128),
+    Sample("vgg16", "tpu-v5e", 16),
+    Sample("mixer", "tpu-v5e", 96),
+    Sample("densenet121", "tpu-v5e", 32),
+    Sample("alexnet", "tpu-v4", 32, train=True),
+    Sample("lstm", "tpu-v5e", 64, train=True),
+    Sample("resnet50", "tpu-v5e", 16, train=True),
+    Sample("inceptionv3", "tpu-v5e", 32),
+    Sample("bert", "tpu-v5e", 32, train=True),
+    Sample("alphatensor", "tpu-v5e", 4, train=True),
+    Sample("t5", "tpu-v5e", 16, train=True),
+    # Batch sizes below are scaled from the ones above and not yet measured.
+    Sample("dlrm", "tpu-v5e", 12288),
+    Sample("vit", "tpu-v5p", 24),
+    Sample("gpt", "tpu-v6e", 4),
+    Sample("t5", "tpu-v5p", 12),
+    Sample("bert", "tpu-v4", 32),
+    Sample("llamadecode", "tpu-v6e", 12),
+    Sample("gptdecode", "tpu-v5p", 4),
+    Sample("alphatensor", "tpu-v4", 16),
+    Sample("resnet50", "tpu-v4", 48),
+    Sample("convnexttiny", "tpu-v6e", 32),
+    Sample("resnet50", "tpu-v5p", 32),
+    Sample("mobilenetv2", "tpu-v4", 64),
+    Sample("mixer", "tpu-v6e", 96),
+    Sample("unet", "tpu-v6e", 8),
+    Sample("vit", "tpu-v5e", 32, train=True),
+    Sample("mobilenetv2", "tpu-v5e", 32, train=True),
+)

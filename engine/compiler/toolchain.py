@@ -1,0 +1,115 @@
+"""The real XLA TPU compiler, run ahead of time on a CPU machine.
+
+Only this module touches `libtpu`. Everything it returns is text that any machine can read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from engine.errors import MissingDependencyError
+
+TOPOLOGIES: Mapping[str, str] = {
+    "tpu-v4": "v4:2x2x1",
+    "tpu-v5e": "v5e:2x2",
+    "tpu-v5p": "v5p:2x2x1",
+    "tpu-v6e": "v6e:2x2",
+}
+
+# Read by libtpu while it loads, so they must be in place before jax is imported. Without them it
+# asks a metadata server for the host's TPU, and a second process on the machine aborts on a lock.
+_ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What one compile tells: the scheduled HLO and where its buffers were put.
+
+    `buffers` and `live_ranges` are the compiler's own text dumps.
+    """
+
+    hlo: str
+    buffers: str
+    live_ranges: str
+
+
+def prepare_environment() -> None:
+    """Set what libtpu reads while loading; call it before the first import of jax."""
+    for key, value in _ENVIRONMENT.items():
+        os.environ.setdefault(key, value)
+
+
+def versions() -> dict[str, str]:
+    """Version of each package that decides what the compiler answers."""
+    from importlib import metadata
+
+    return {name: metadata.version(name) for name in ("jax", "jaxlib", "libtpu")}
+
+
+@cache
+def _device(hardware: str) -> Any:
+    prepare_environment()
+    try:
+        import libtpu  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
+        ) from error
+    from jax.experimental import topologies
+
+    topology = topologies.get_topology_desc(
+        platform="tpu", topology_name=TOPOLOGIES[hardware]
+    )
+    return topology.devices[0]
+
+
+def lower(fn: Any, args: Any, donate_argnums: tuple[int, ...], hardware: str) -> Any:
+    """Lower `fn` for `hardware`; every array of the pytree `args` is put on one device."""
+    device = _device(hardware)
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    sharding = SingleDeviceSharding(device)
+    placed = jax.tree.map(
+        lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), args
+    )
+    return jax.jit(fn, donate_argnums=donate_argnums).lower(*placed)
+
+
+def compile_lowered(lowered: Any, options: Mapping[str, str]) -> Compiled:
+    """Compile with the given compiler options and collect the dumps; seconds to minutes."""
+    with tempfile.TemporaryDirectory(prefix="xla-dump-") as folder:
+        asked = {**options, "xla_dump_to": folder}
+        hlo = lowered.compile(compiler_options=asked).as_text()
+        return Compiled(
+            hlo=hlo,
+            buffers=_dump(folder, "after_optimizations-buffer-assignment.txt"),
+            live_ranges=_dump(folder, "after_optimizations-live-range.txt"),
+        )
+
+
+def _dump(folder: str, ending: str) -> str:
+    """The biggest dump of that kind: small helper modules may be compiled on the way."""
+    files = [p for p in Path(folder).iterdir() if p.name.endswith(ending)]
+    return max(files, key=lambda p: p.stat().st_size).read_text() if files else ""
+
+
+def strip_paths(hlo: str) -> str:
+    """The HLO without its tables of source files, which name paths of the machine."""
+    return re.sub(
+        r"\n(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d+ .*\n)*", "\n", hlo
+    )

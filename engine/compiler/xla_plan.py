@@ -1,0 +1,287 @@
+"""The plan that XLA's own solver chose, read off the HLO and buffer assignment it returned."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from engine.compiler.observe import FAST_SPACES, fast_accesses, match_events
+from engine.plan.model import BEFORE_START, Copy, Plan, Stay
+from engine.program.hlo import Imported
+from engine.program.hlo_flow import (
+    COPY_DONE,
+    COPY_START,
+    JOIN,
+    SLICE_START,
+    Flow,
+)
+from engine.program.io import content_hash
+
+_ALLOCATION = re.compile(r"^allocation \d+: .*?(?:color (\d+))?(?:,|:)", re.M)
+_VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")
+
+
+def fast_offsets(buffers: str, space: int) -> dict[str, int]:
+    """Offset of every value in memory space `space`, by label, from a buffer-assignment dump."""
+    return {
+        found[1] + (found[2] or "{}"): int(found[5])
+        for found in _VALUE.finditer(buffers)
+        if int(found[3]) == space
+    }
+
+
+@dataclass
+class _Held:
+    """A value of the compiled module that stands in fast memory.
+
+    `slice_starts`: when the slices of a sliced prefetch begin. Its first slice may come while
+    later ones still belong to others.
+    """
+
+    value: int
+    group: int
+    offset: int
+    start: int
+    end: int
+    slice_starts: tuple[int, ...] = ()
+
+
+def read_plan(imported: Imported, flow: Flow, buffers: str, heap_base: int) -> Plan:
+    """XLA's plan for the imported program.
+
+    `flow` and `buffers` come from the default compile. `heap_base`: where the compiler's heap
+    begins in fast memory, above its scoped region; the dump's offsets count from there.
+    """
+    return _Reader(imported, flow, buffers, heap_base).plan()
+
+
+class _Reader:
+    def __init__(self, imported: Imported, flow: Flow, buffers: str, heap_base: int) -> None:
+        self.imported = imported
+        self.program = imported.program
+        self.flow = flow
+        self.heap_base = heap_base
+        self.space = FAST_SPACES[self.program.hardware.fast_name]
+        self.offsets = fast_offsets(buffers, self.space)
+        self.slot_of = match_events(imported, flow)
+        self.next_slot = self._next_slots()
+        labels = {imported.flow.values[v].label: n for v, n in imported.value_of.items()}
+        self.value_by_label = labels
+        self.group_by_use = self._groups_by_use()
+
+    def plan(self) -> Plan:
+        held = self._held()
+        self._delay_slices(held)
+        copies = self._copies({h.value: h.start for h in held})
+        stays = _merge(held)
+        stays, copies = self._cross_program(stays, copies)
+        is_fast, dropped = self._flags(stays)
+        return Plan(
+            program_hash=content_hash(self.program),
+            solver="xla_compiled",
+            is_fast=tuple(is_fast),
+            stays=tuple(sorted(stays, key=lambda s: (s.start, s.offset))),
+            copies=tuple(copies),
+            notes={"left_out_accesses": dropped},
+        )
+
+    def _next_slots(self) -> list[int]:
+        """Per event of the compile, the slot of the next program instruction at or after it."""
+        following = [self.program.num_slots] * (len(self.flow.events) + 1)
+        for number in range(len(self.flow.events) - 1, -1, -1):
+            following[number] = self.slot_of.get(number, following[number + 1])
+        return following
+
+    def _groups_by_use(self) -> dict[int, int]:
+        """Value of the compile -> the program's group that it serves, by operand position.
+
+        Where the compiler turned a copy of the program into an asynchronous one, only the use
+        tells which of the program's values the copy stands for.
+        """
+        groups: dict[int, int] = {}
+        own_flow = self.imported.flow
+        for number, slot in self.slot_of.items():
+            own = own_flow.events[self.imported.events[slot]]
+            for (_, mine, _), (_, theirs, _) in zip(
+                own.reads, self.flow.events[number].reads, strict=False
+            ):
+                value = self.imported.value_of[own_flow.origin(mine)]
+                groups.setdefault(theirs, self.program.values[value].group)
+        return groups
+
+    def _group(self, value: int) -> int | None:
+        """The program's group that a value of the compile holds."""
+        if value in self.group_by_use:
+            return self.group_by_use[value]
+        number = self.value_by_label.get(self.flow.values[self.flow.origin(value)].label)
+        return None if number is None else self.program.values[number].group
+
+    def _held(self) -> list[_Held]:
+        """One entry per value of the compile that has a place in fast memory."""
+        ends: dict[int, int] = defaultdict(int)
+        done_of = self._done_events()
+        for number, event in enumerate(self.flow.events):
+            for _, value, _ in event.reads:
+                if event.kind == COPY_START:
+                    end = self.next_slot[done_of[number]]
+                elif number in self.slot_of:
+                    end = self._read_end(value, self.slot_of[number])
+                else:
+                    end = self.next_slot[number]
+                ends[value] = max(ends[value], end)
+        held = []
+        for value, known in enumerate(self.flow.values):
+            offset = self.offsets.get(known.label)
+            group = self._group(value)
+            if offset is None or group is None or known.event < 0:
+                continue
+            if self.flow.events[known.event].kind == SLICE_START:
+                continue
+            starts = self._starts(value)
+            end = max(ends[value], starts[0] + 1, self._carried_end(value))
+            place = self.heap_base + offset
+            held.append(_Held(value, group, place, starts[0], end, tuple(starts[1:])))
+        return held
+
+    def _delay_slices(self, held: list[_Held]) -> None:
+        """Let a sliced prefetch begin with the first slice from which its place is free whole."""
+        sizes = {id(h): self.program.groups[h.group].size_bytes for h in held}
+        for item in held:
+            starts = list(item.slice_starts)
+            while starts and any(_meet(item, h, sizes) for h in held if h is not item):
+                item.start = starts.pop(0)
+
+    def _starts(self, value: int) -> list[int]:
+        """When the value's place begins to be held; a sliced prefetch has one time per slice."""
+        event = self.flow.values[value].event
+        if event in self.slot_of:
+            return [self.slot_of[event]]
+        if self.flow.events[event].kind == JOIN:
+            slices = [v for _, v, _ in self.flow.events[event].reads]
+            return sorted(self.next_slot[self.flow.values[v].event] for v in slices)
+        if self._is_cross_program(event):
+            return [BEFORE_START]
+        return [self.next_slot[event]]
+
+    def _is_cross_program(self, event: int) -> bool:
+        instruction = self.flow.events[event].instruction
+        return bool(instruction.HasField("cross_program_prefetch_index"))
+
+    def _read_end(self, value: int, slot: int) -> int:
+        """End of the place of a value read at `slot`: past every loop that it entered."""
+        event = self.flow.values[value].event
+        born = self.slot_of.get(event, self.next_slot[event] if event >= 0 else -1)
+        end = slot + 1
+        for region in self.program.regions:
+            if region.start <= slot < region.end and not region.start <= born < region.end:
+                end = max(end, region.end)
+        return end
+
+    def _carried_end(self, value: int) -> int:
+        """What a loop carries on stays to the loop's end."""
+        event = self.flow.values[value].event
+        if not any(value in pair for pair in self.flow.aliases) or event not in self.slot_of:
+            return 0
+        slot = self.slot_of[event]
+        ends = [r.end for r in self.program.regions if r.start <= slot < r.end]
+        return max(ends, default=0)
+
+    def _done_events(self) -> dict[int, int]:
+        """Copy-start event -> its copy-done event."""
+        start_of = {
+            event.writes[0]: number
+            for number, event in enumerate(self.flow.events)
+            if event.kind == COPY_START
+        }
+        dones = {}
+        for number, event in enumerate(self.flow.events):
+            if event.kind == COPY_DONE:
+                dones[start_of[event.reads[0][1]]] = number
+        return {s: dones.get(s, len(self.flow.events)) for s in start_of.values()}
+
+    def _copies(self, starts: dict[int, int]) -> list[Copy]:
+        """Copies in order of their start, as the compiler issues them."""
+        done_of = self._done_events()
+        found: list[tuple[int, Copy]] = []
+        for number, event in enumerate(self.flow.events):
+            if event.kind == COPY_START and not self._is_cross_program(number):
+                target, source = event.writes[0], event.reads[0][1]
+                fast = [self.flow.values[v].label in self.offsets for v in (target, source)]
+                group = self._group(target)
+                if group is None or fast[0] == fast[1]:
+                    continue
+                start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
+                found.append((number, Copy(group, fast[0], start, deadline)))
+            elif event.kind == JOIN and self.flow.values[event.writes[0]].label in self.offsets:
+                group = self._group(event.writes[0])
+                first = min(self.flow.values[v].event for _, v, _ in event.reads)
+                if group is not None:
+                    start = starts.get(event.writes[0], self.next_slot[first])
+                    found.append((first, Copy(group, True, start, self.next_slot[number])))
+        return [copy for _, copy in sorted(found, key=lambda pair: (pair[1].start, pair[0]))]
+
+    def _cross_program(
+        self, stays: list[Stay], copies: list[Copy]
+    ) -> tuple[list[Stay], list[Copy]]:
+        """A cross-program prefetch that nothing brings back holds its place to the end."""
+        total = self.program.num_slots
+        kept = []
+        for stay in stays:
+            returns = any(
+                c.is_prefetch and c.group == stay.group and c.deadline == total for c in copies
+            )
+            if stay.start == BEFORE_START and not returns:
+                stay = replace(stay, end=total)
+            kept.append(stay)
+        returned = {
+            c.group for c in copies if c.is_prefetch and c.deadline == total and c.start < total
+        }
+        last = [
+            replace(s, end=total) if s.group in returned and s.start != BEFORE_START else s
+            for s in kept
+        ]
+        return last, copies
+
+    def _flags(self, stays: Iterable[Stay]) -> tuple[list[bool], int]:
+        """Which accesses are fast; those outside every stay of their group are left out."""
+        by_group: dict[int, list[Stay]] = defaultdict(list)
+        for stay in stays:
+            by_group[stay.group].append(stay)
+        fast_values = {
+            slot: fast_accesses(self.imported, self.flow, slot, self.flow.events[number])
+            for number, slot in self.slot_of.items()
+        }
+        flags, dropped = [], 0
+        for access in self.program.accesses:
+            is_fast = access.value in fast_values.get(access.time, set())
+            group = self.program.values[access.value].group
+            covered = any(s.start <= access.time < s.end for s in by_group[group])
+            dropped += is_fast and not covered
+            flags.append(is_fast and covered)
+        return flags, dropped
+
+
+def _meet(a: _Held, b: _Held, sizes: dict[int, int]) -> bool:
+    """Whether two held places share bytes at one slot."""
+    in_time = a.start < b.end and b.start < a.end
+    return in_time and (
+        a.offset < b.offset + sizes[id(b)] and b.offset < a.offset + sizes[id(a)]
+    )
+
+
+def _merge(held: list[_Held]) -> list[Stay]:
+    """Join what one group holds at one offset without a break."""
+    merged: list[_Held] = []
+    for item in sorted(held, key=lambda h: (h.group, h.offset, h.start)):
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and (last.group, last.offset) == (item.group, item.offset)
+            and item.start <= last.end
+        ):
+            last.end = max(last.end, item.end)
+        else:
+            merged.append(replace(item))
+    return [Stay(h.group, h.offset, h.start, h.end) for h in merged]

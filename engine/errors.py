@@ -1,0 +1,27 @@
+"""The one exception tree. Every message says what is wrong, where, and what to do, in one line."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of all errors that a user can cause; the command line turns it into exit 2."""
+
+
+class ProgramFormatError(EngineError):
+    """A program, plan or HLO file is malformed, truncated, too large, or of another version."""
+
+
+class UnknownNameError(EngineError):
+    """No sample program, solver, model or hardware of that name exists."""
+
+
+class PlanError(EngineError):
+    """A plan cannot be read, or belongs to another program."""
+
+
+class MissingDependencyError(EngineError):
+    """An optional package is needed for this; the message holds the install line."""
+
+
+class SolverError(EngineError):
+    """A solver cannot run on this program, or found nothing within its limits."""

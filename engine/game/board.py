@@ -1,0 +1,159 @@
+"""What stands on the board: blocks, booked copies, what an action would do, and free gaps.
+
+Addresses are granules, times are slots, intervals are half-open, idle time is in ticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.game.moves import BIG_SHARE
+
+OPEN = 2**30
+"""End of a live block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stay of a group, in the making or ended.
+
+    `busy`: last slot in which it certainly must stand. `level`: of its start; `level_end`: end of
+    that level. `work_ticks`: of one copy of the group at that level. `next_rank`: `Move.rank` of
+    the group's next touch.
+    """
+
+    group: int
+    offset: int
+    size: int
+    start: int
+    busy: int
+    end: int
+    is_dirty: bool
+    level: int
+    level_end: int
+    work_ticks: int
+    next_rank: int
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it still holds its group's content."""
+        return self.end == OPEN
+
+    def is_ghost(self, slot: int) -> bool:
+        """Whether a newcomer that starts at `slot` may take its place."""
+        return self.is_live and self.busy < slot
+
+    def stands_at(self, slot: int) -> bool:
+        """Whether it bars the place to a newcomer that starts at `slot`, ghosts included."""
+        return self.end > slot
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """A copy that may use slots `[start, deadline)`; `stall_ticks` of its work do not fit there."""
+
+    group: int
+    is_prefetch: bool
+    start: int
+    deadline: int
+    work_ticks: int
+    stall_ticks: int = 0
+
+    @property
+    def used_ticks(self) -> int:
+        """Idle time that it takes."""
+        return self.work_ticks - self.stall_ticks
+
+
+class Reason(StrEnum):
+    """Why an action is illegal."""
+
+    SINK = "sink"
+    RESIDENT = "resident"
+    PURE_WRITE = "pure-write"
+    FORCED = "forced"
+    TOO_LONG = "too-long"
+    NO_START = "no-start"
+    NOT_THERE = "not-there"
+    INPUTS_TAKEN = "inputs-taken"
+    FORGOTTEN = "forgotten"
+    TABLE_FULL = "table-full"
+    NO_PLACE = "no-place"
+    NO_TIME = "no-time"
+    MUST_STAND = "must-stand"
+    STALL = "stall"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an action is illegal, with what a person needs to see it.
+
+    `start`, `end`: the interval wanted. `blockers`: blocks in the way. `floor`: granules of scratch
+    at the low end. `hole`: largest free gap, in granules. `needed_ticks` and `free_ticks`: of a
+    write-back that does not fit.
+    """
+
+    reason: Reason
+    start: int = 0
+    end: int = 0
+    blockers: tuple[Block, ...] = ()
+    floor: int = 0
+    hole: int = 0
+    needed_ticks: int = 0
+    free_ticks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an action would do, or why it is illegal.
+
+    `block`: the group's block as the action leaves it (created, kept, or saved by a sink);
+    `dropped`: the group's block as it ends; `evicted`: the ghosts taken, as they end. `bookings`
+    are in order of service.
+    """
+
+    action: int
+    refusal: Refusal | None = None
+    block: Block | None = None
+    is_new: bool = False
+    dropped: Block | None = None
+    evicted: tuple[Block, ...] = ()
+    bookings: tuple[Booking, ...] = ()
+    saving_s: float = 0.0
+    stall_ticks: int = 0
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether the action may be played."""
+        return self.refusal is None
+
+
+def free_gaps(obstacles: Iterable[Block], floor: int, capacity: int) -> list[tuple[int, int]]:
+    """Free address ranges in `[floor, capacity)`, from low to high."""
+    gaps = []
+    low = floor
+    for block in sorted(obstacles, key=lambda b: b.offset):
+        if block.offset > low:
+            gaps.append((low, min(block.offset, capacity)))
+        low = max(low, block.offset + block.size)
+    if low < capacity:
+        gaps.append((low, capacity))
+    return gaps
+
+
+def choose_offset(gaps: list[tuple[int, int]], size: int, capacity: int, rule: str) -> int | None:
+    """Where the place rule puts `size` granules, or None if no gap is large enough.
+
+    `two_ended`: groups of at least 1/8 of the capacity at the high end of the highest gap, others
+    at the low end of the lowest. `first_fit`: always the lowest. `best_fit`: the smallest gap.
+    """
+    fitting = [(low, high) for low, high in gaps if high - low >= size]
+    if not fitting:
+        return None
+    if rule == "best_fit":
+        return min(fitting, key=lambda gap: gap[1] - gap[0])[0]
+    if rule == "two_ended" and size * BIG_SHARE >= capacity:
+        return fitting[-1][1] - size
+    return fitting[0][0]

@@ -1,0 +1,333 @@
+"""The moves of the mallocGame and its integers, shared by the JAX rules and the plain reference.
+
+Words and rules stand in `docs/model.md`. What that page leaves open is read as follows, on both
+sides:
+
+1. *Scratch ahead.* A block must be able to stand until its group no longer needs it, so a newcomer
+   avoids the scratch of all slots from its start to `Move.life_end`: its floor is the larger of
+   `Move.reserved_ahead` and the scratch in `[s, t)`. So NoCopy of a resident is always possible.
+2. *Levels of write-backs.* A write-back has the level of its block's start. Its latest deadline
+   for a time `t` is `t` where `t` has that level (or ends that level's region), else the last
+   earlier slot of that level: content made before a loop is saved before the loop. A block that
+   was written back on Drop ends at that deadline. Dirty ghosts which are taken together must have
+   begun at one level.
+3. *Zero-length write-backs.* A sink at `t` without a slot of the block's level in `[busy + 1, t)`
+   books the copy `(t, t)`, all of it a stall; its work is that of the level of slot `t`
+   (`Move.work_ticks` of the sink).
+4. *End of a block.* After every move of its group, a live block ends at `busy + 1` if the group's
+   next touch (`Move.next_time`, sinks apart) is not before `level_end`, and the block is clean or
+   the move was the group's last (`Move.is_last`). Hence no live block outlasts its `level_end`.
+5. *Busy* never shrinks: it becomes the larger of the old and the new value.
+6. *Too long a copy.* No block of a group starts at a level where one copy of the group takes
+   `TICKS` or more (a cross-program prefetch, which costs nothing, may).
+7. *A full table* of live blocks admits no newcomer; ghosts that the newcomer takes end first.
+8. *A try that fails*, for want of a gap or of time to write back, is followed by the next try.
+9. *Start of a Copy.* `s = t` is a candidate like any other; if none is at or after the horizon,
+   the barrier, the look-back `t - W` and the validity of the slow copy, Copy is illegal. The
+   look-back `t - W` of the move holds for write-backs too.
+10. *Next touch* of a ghost means touch, not sink; a group without one ranks `-1`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from engine.program.model import TOP_LEVEL, Program, Touch
+
+TICKS = 2**30
+"""Ticks in `all_slow_s`."""
+
+COPY, NO_COPY, DROP = 0, 1, 2
+NUM_ACTIONS = 3
+ACTION_NAMES = ("Copy", "NoCopy", "Drop")
+
+PLACE_RULES = ("two_ended", "first_fit", "best_fit")
+BIG_SHARE = 8
+"""`two_ended` puts groups of at least 1/8 of the fast memory at the high end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Options of the game.
+
+    `max_blocks`: `K`, rows of the block table. `look_back`: `W`, slots. `strict`: a sink that would
+    stall is a dead end. `place`: one of `PLACE_RULES`.
+    """
+
+    max_blocks: int = 96
+    look_back: int = 192
+    strict: bool = False
+    place: str = "two_ended"
+
+    def __post_init__(self) -> None:
+        """Refuse impossible options (a programmer's mistake, hence ValueError)."""
+        if self.place not in PLACE_RULES:
+            raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
+        if self.max_blocks < 1 or self.look_back < 0:
+            raise ValueError("max_blocks must be positive and look_back not negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One decision: a touch of a group that may be fast, or a sink.
+
+    `touch`: index into `Program.touches`, -1 for a sink. `level`: of slot `time` (`T`: top level).
+    `region`: of a sink, the region that ends there (`TOP_LEVEL`: end of the program).
+    `saving_s`, `saving_ticks`: taken when served fast. `draw_ticks`: slow memory's time when not.
+    `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
+    touches (equal densities, equal ranks; compare ranks instead of quotients). `next_…`: of the
+    group's next touch; none: time `T + 1`, saving 0, rank -1. `is_first`: first touch of the group;
+    `is_last`: last move of the group, sinks included. `life_end`: last slot + 1 which a block
+    beginning at `level` may have to hold from here on; `reserved_ahead`: most granules of scratch
+    in slots `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program prefetch (a first
+    touch of an input that is never written).
+    """
+
+    time: int
+    group: int
+    touch: int
+    is_sink: bool
+    region: int
+    level: int
+    reads: bool
+    writes: bool
+    saving_s: float
+    saving_ticks: int
+    draw_ticks: int
+    work_ticks: int
+    size_granules: int
+    rank: int
+    next_time: int
+    next_saving_ticks: int
+    next_rank: int
+    is_first: bool
+    is_last: bool
+    life_end: int
+    reserved_ahead: int
+    may_stay_before: bool
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """The program's quantities in granules and ticks; tuples over slots have `T` entries.
+
+    `tick_s`: seconds per tick. `is_movable[g]`: the group's touches are moves. `valid_from[g]`: the
+    slot from which the slow copy is valid before any move (0, or `T + 1`: not until written).
+    `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
+    are always slow do not take; `base_draw[k]`: their draw.
+    """
+
+    granule: int
+    tick_s: float
+    fast_granules: int
+    size_granules: tuple[int, ...]
+    is_movable: tuple[bool, ...]
+    valid_from: tuple[int, ...]
+    slot_level: tuple[int, ...]
+    reserved: tuple[int, ...]
+    base_ticks: tuple[int, ...]
+    base_draw: tuple[int, ...]
+    bandwidth: float
+
+    def ticks_down(self, seconds: float) -> int:
+        """Whole ticks in `seconds`: of durations and savings."""
+        return math.floor(seconds / self.tick_s)
+
+    def ticks_up(self, num_bytes: float) -> int:
+        """Ticks that slow memory needs for `num_bytes`, rounded up: of draws and copies."""
+        return math.ceil(num_bytes / self.bandwidth / self.tick_s)
+
+    def idle(self, ticks: int, draw: int) -> int:
+        """Idle ticks of a slot which lasts `ticks` and draws `draw` from slow memory.
+
+        `ticks = base_ticks[k] + Σ saving_ticks` and `draw = base_draw[k] + Σ draw_ticks`, both
+        over the moves at `k` that are served from slow memory. Never more than the real idle time.
+        """
+        return max(0, ticks - draw)
+
+
+def quantise(program: Program) -> Quantised:
+    """The integers of `program`."""
+    hardware = program.hardware
+    granule = hardware.alignment
+    tick = program.all_slow_s / TICKS if program.all_slow_s > 0 else 1.0
+    movable = _movable(program)
+    base_s = [[i.fast_s] for i in program.instructions]
+    drawn: list[list[int]] = [[] for _ in program.instructions]
+    for touch in program.touches:
+        if not movable[touch.group]:
+            base_s[touch.time].append(touch.saving_s)
+            drawn[touch.time].append(touch.slow_bytes)
+    return Quantised(
+        granule=granule,
+        tick_s=tick,
+        fast_granules=hardware.fast_bytes // granule,
+        size_granules=tuple(max(1, -(-g.size_bytes // granule)) for g in program.groups),
+        is_movable=movable,
+        valid_from=tuple(0 if g.is_input else program.num_slots + 1 for g in program.groups),
+        slot_level=tuple(program.level_at(k) for k in range(program.num_slots + 1)),
+        reserved=tuple(-(-i.reserved_bytes // granule) for i in program.instructions),
+        base_ticks=tuple(sum(math.floor(s / tick) for s in parts) for parts in base_s),
+        base_draw=tuple(
+            sum(math.ceil(b / hardware.bandwidth / tick) for b in parts) for parts in drawn
+        ),
+        bandwidth=hardware.bandwidth,
+    )
+
+
+def _movable(program: Program) -> tuple[bool, ...]:
+    saving = [0.0] * len(program.groups)
+    for touch in program.touches:
+        saving[touch.group] += touch.saving_s
+    return tuple(g.may_be_fast and s > 0 for g, s in zip(program.groups, saving, strict=True))
+
+
+def moves(program: Program) -> tuple[Move, ...]:
+    """All moves in order: by time, sinks (inner regions first) before the touches of that time."""
+    numbers = quantise(program)
+    order = [
+        (sink.time, 0, index, sink.group)
+        for index, sink in enumerate(program.sinks)
+        if numbers.is_movable[sink.group]
+    ] + [
+        (touch.time, 1, index, touch.group)
+        for index, touch in enumerate(program.touches)
+        if numbers.is_movable[touch.group]
+    ]
+    order.sort()
+    builder = _Builder(program, numbers)
+    last = {group: position for position, (_, _, _, group) in enumerate(order)}
+    return tuple(
+        builder.touch(index, last[group] == position)
+        if is_touch
+        else builder.sink(index, last[group] == position)
+        for position, (_, is_touch, index, group) in enumerate(order)
+    )
+
+
+def outermost_entered(program: Program, start: int, time: int) -> int:
+    """The outermost region that holds slot `time` but not slot `start`, or `TOP_LEVEL`."""
+    found = TOP_LEVEL
+    level = program.level_at(time)
+    while level != TOP_LEVEL:
+        region = program.regions[level]
+        if not region.start <= start < region.end:
+            found = level
+        level = region.parent
+    return found
+
+
+class _Builder:
+    """Makes single moves, given what holds for the whole program."""
+
+    def __init__(self, program: Program, numbers: Quantised) -> None:
+        self.program = program
+        self.numbers = numbers
+        self.ranks = self._ranks()
+        self.sinks_of: list[list[int]] = [[] for _ in program.groups]
+        for sink in program.sinks:
+            self.sinks_of[sink.group].append(sink.time)
+
+    def _ranks(self) -> dict[int, int]:
+        density = {
+            index: Fraction(
+                self.numbers.ticks_down(touch.saving_s), self.numbers.size_granules[touch.group]
+            )
+            for index, touch in enumerate(self.program.touches)
+            if self.numbers.is_movable[touch.group]
+        }
+        rank = {value: place for place, value in enumerate(sorted(set(density.values())))}
+        return {index: rank[value] for index, value in density.items()}
+
+    def touch(self, index: int, is_last: bool) -> Move:
+        touch = self.program.touches[index]
+        group = self.program.groups[touch.group]
+        is_first = self.program.touches_of_group[touch.group][0] == index
+        life_end = self._life_end(touch)
+        return Move(
+            time=touch.time,
+            group=touch.group,
+            touch=index,
+            is_sink=False,
+            region=TOP_LEVEL,
+            reads=touch.reads,
+            writes=touch.writes,
+            saving_s=touch.saving_s,
+            saving_ticks=self.numbers.ticks_down(touch.saving_s),
+            draw_ticks=self.numbers.ticks_up(touch.slow_bytes),
+            rank=self.ranks[index],
+            is_first=is_first,
+            is_last=is_last,
+            life_end=life_end,
+            reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
+            may_stay_before=is_first and group.is_input and not group.is_written,
+            **self._common(touch.time, touch.group, index),
+        )
+
+    def sink(self, index: int, is_last: bool) -> Move:
+        sink = self.program.sinks[index]
+        return Move(
+            time=sink.time,
+            group=sink.group,
+            touch=-1,
+            is_sink=True,
+            region=sink.region,
+            reads=False,
+            writes=False,
+            saving_s=0.0,
+            saving_ticks=0,
+            draw_ticks=0,
+            rank=-1,
+            is_first=False,
+            is_last=is_last,
+            life_end=sink.time,
+            reserved_ahead=0,
+            may_stay_before=False,
+            **self._common(sink.time, sink.group, None),
+        )
+
+    def _common(self, time: int, group: int, index: int | None) -> dict[str, int]:
+        """Fields of touches and sinks alike; a sink's next touch may share its time."""
+        later = [
+            i
+            for i in self.program.touches_of_group[group]
+            if (i > index if index is not None else self.program.touches[i].time >= time)
+        ]
+        level = self.program.level_at(time)
+        size = self.program.groups[group].size_bytes
+        next_touch = self.program.touches[later[0]] if later else None
+        return {
+            "level": level,
+            "size_granules": self.numbers.size_granules[group],
+            "work_ticks": min(
+                TICKS, self.numbers.ticks_up(size * self.program.multiplicity(level))
+            ),
+            "next_time": next_touch.time if next_touch else self.program.num_slots + 1,
+            "next_saving_ticks": (
+                self.numbers.ticks_down(next_touch.saving_s) if next_touch else 0
+            ),
+            "next_rank": self.ranks[later[0]] if later else -1,
+        }
+
+    def _life_end(self, touch: Touch) -> int:
+        """End of the longest stay that a block beginning at this touch's level may need."""
+        program = self.program
+        limit = program.level_end(program.level_at(touch.time))
+        ends = [t for t in self.sinks_of[touch.group] if touch.time < t <= limit]
+        for index in program.touches_of_group[touch.group]:
+            time = program.touches[index].time
+            if touch.time <= time < limit:
+                entered = outermost_entered(program, touch.time, time)
+                ends.append(time + 1 if entered == TOP_LEVEL else program.level_end(entered))
+        return max(ends)
+
+
+def slots_of_level(numbers: Quantised) -> dict[int, Sequence[int]]:
+    """The slots of each level in order; the end of the program, slot `T`, is at the top level."""
+    found: dict[int, list[int]] = {}
+    for slot, level in enumerate(numbers.slot_level):
+        found.setdefault(level, []).append(slot)
+    return {level: tuple(slots) for level, slots in found.items()}

@@ -1,0 +1,346 @@
+"""What each action would do in a state of the reference game: the rules of `docs/model.md`.
+
+Nothing here changes the state. `effect_of` is total: an illegal action gets a refusal.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from engine.game.board import (
+    OPEN,
+    Block,
+    Booking,
+    Effect,
+    Reason,
+    Refusal,
+    choose_offset,
+    free_gaps,
+)
+from engine.game.moves import (
+    COPY,
+    DROP,
+    NO_COPY,
+    TICKS,
+    Move,
+    Quantised,
+    Rules,
+    moves,
+    outermost_entered,
+    quantise,
+    slots_of_level,
+)
+from engine.program.model import TOP_LEVEL, Program
+
+FIRST_HORIZON = -1
+"""The horizon before any block was forgotten."""
+
+
+class Facts:
+    """What does not change during a game; shared by all its copies."""
+
+    def __init__(self, program: Program, rules: Rules) -> None:
+        """Derive moves and integers of `program`."""
+        self.program = program
+        self.rules = rules
+        self.moves: tuple[Move, ...] = moves(program)
+        self.numbers: Quantised = quantise(program)
+        self.level_slots = slots_of_level(self.numbers)
+
+    def first_slot(self, level: int, begin: int) -> int:
+        """First slot of `level` at or after `begin`; past the end if none."""
+        slots = self.level_slots[level]
+        place = bisect_left(slots, begin)
+        return slots[place] if place < len(slots) else self.program.num_slots + 1
+
+    def last_deadline(self, level: int, time: int) -> int:
+        """Latest deadline, not after `time`, of a write-back at `level`; -1 if none."""
+        if level != TOP_LEVEL and time == self.program.regions[level].end:
+            return time
+        slots = self.level_slots[level]
+        place = bisect_left(slots, time + 1)
+        return slots[place - 1] if place else -1
+
+
+class State(Protocol):
+    """What the rules read of a game."""
+
+    facts: Facts
+    live: dict[int, Block]
+    ended: list[Block]
+    left: list[int]
+    valid_from: list[int]
+    barrier: int
+    horizon: int
+    num_stayed_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    offset: int
+    evicted: tuple[Block, ...] = ()
+    bookings: tuple[Booking, ...] = ()
+
+
+def effect_of(state: State, move: Move, action: int) -> Effect:
+    """What `action` would do at `move`."""
+    if move.is_sink:
+        if action != DROP:
+            return _refused(action, Reason.SINK)
+        return _sink(state, move)
+    if action == COPY:
+        return _copy(state, move)
+    if action == NO_COPY:
+        return _no_copy(state, move)
+    return _drop(state, move)
+
+
+def _refused(action: int, reason: Reason) -> Effect:
+    return Effect(action, Refusal(reason))
+
+
+def _no_copy(state: State, move: Move) -> Effect:
+    block = state.live.get(move.group)
+    if block is not None:
+        kept = replace(
+            block,
+            busy=max(block.busy, _last_busy(state.facts.program, block.start, move.time)),
+            is_dirty=block.is_dirty or move.writes,
+            next_rank=move.next_rank,
+        )
+        return Effect(NO_COPY, block=kept, saving_s=move.saving_s)
+    if move.reads:
+        return _stay_before(state, move)
+    if move.work_ticks >= TICKS:
+        return _refused(NO_COPY, Reason.TOO_LONG)
+    place = _find_place(state, move, move.time, move.time + 1)
+    if isinstance(place, Refusal):
+        return Effect(NO_COPY, place)
+    return _arrival(state, NO_COPY, move, move.time, place)
+
+
+def _last_busy(program: Program, start: int, time: int) -> int:
+    entered = outermost_entered(program, start, time)
+    return time if entered == TOP_LEVEL else program.level_end(entered) - 1
+
+
+def _stay_before(state: State, move: Move) -> Effect:
+    """A cross-program prefetch: the previous run left the input in place."""
+    program = state.facts.program
+    if not move.may_stay_before:
+        return _refused(NO_COPY, Reason.NOT_THERE)
+    if state.num_stayed_before >= program.hardware.max_cross_program_prefetches:
+        return _refused(NO_COPY, Reason.INPUTS_TAKEN)
+    if state.horizon != FIRST_HORIZON:
+        return _refused(NO_COPY, Reason.FORGOTTEN)
+    place = _find_place(state, move, FIRST_HORIZON, program.num_slots)
+    if isinstance(place, Refusal):
+        return Effect(NO_COPY, place)
+    block = _new_block(state, move, FIRST_HORIZON, place.offset)
+    block = replace(block, busy=program.num_slots - 1, level=TOP_LEVEL, level_end=program.num_slots)
+    return Effect(NO_COPY, block=block, is_new=True, saving_s=move.saving_s)
+
+
+def _copy(state: State, move: Move) -> Effect:
+    if move.group in state.live:
+        return _refused(COPY, Reason.RESIDENT)
+    if not move.reads:
+        return _refused(COPY, Reason.PURE_WRITE)
+    if move.work_ticks >= TICKS:
+        return _refused(COPY, Reason.TOO_LONG)
+    begin = max(
+        state.horizon,
+        state.barrier,
+        move.time - state.facts.rules.look_back,
+        state.valid_from[move.group],
+        0 if move.level == TOP_LEVEL else state.facts.program.regions[move.level].start,
+    )
+    if begin > move.time:
+        return Effect(COPY, Refusal(Reason.NO_START, start=begin, end=move.time))
+    start, shortfall = _latest_start(state, move, begin)
+    place = _find_place(state, move, start, move.time + 1)
+    if isinstance(place, Refusal):
+        return Effect(COPY, place)
+    prefetch = Booking(move.group, True, start, move.time, move.work_ticks, shortfall)
+    return _arrival(state, COPY, move, start, place, prefetch)
+
+
+def _latest_start(state: State, move: Move, begin: int) -> tuple[int, int]:
+    """Latest slot of the move's level whence the copy fits, else the earliest and the shortfall."""
+    left, level_of = state.left, state.facts.numbers.slot_level
+    start, missing = move.time, move.work_ticks
+    shortfall = missing
+    for slot in range(move.time - 1, begin - 1, -1):
+        if shortfall <= 0:
+            break
+        missing -= left[slot]
+        if level_of[slot] == move.level:
+            start, shortfall = slot, missing
+    return start, max(0, shortfall)
+
+
+def _arrival(
+    state: State,
+    action: int,
+    move: Move,
+    start: int,
+    place: _Place,
+    prefetch: Booking | None = None,
+) -> Effect:
+    return Effect(
+        action,
+        block=_new_block(state, move, start, place.offset),
+        is_new=True,
+        evicted=place.evicted,
+        bookings=place.bookings + ((prefetch,) if prefetch else ()),
+        saving_s=move.saving_s,
+        stall_ticks=prefetch.stall_ticks if prefetch else 0,
+    )
+
+
+def _new_block(state: State, move: Move, start: int, offset: int) -> Block:
+    return Block(
+        group=move.group,
+        offset=offset,
+        size=move.size_granules,
+        start=start,
+        busy=move.time,
+        end=OPEN,
+        is_dirty=move.writes,
+        level=move.level,
+        level_end=state.facts.program.level_end(move.level),
+        work_ticks=move.work_ticks,
+        next_rank=move.next_rank,
+    )
+
+
+def _drop(state: State, move: Move) -> Effect:
+    block = state.live.get(move.group)
+    if block is None:
+        return Effect(DROP)
+    if block.busy >= move.time:
+        blockers = Refusal(
+            Reason.MUST_STAND, start=block.start, end=block.busy + 1, blockers=(block,)
+        )
+        return Effect(DROP, blockers)
+    if not (block.is_dirty and move.reads):
+        return Effect(DROP, dropped=replace(block, end=block.busy + 1))
+    saved = _write_back(state, move, (block,), move.time)
+    if isinstance(saved, Refusal):
+        return Effect(DROP, saved)
+    dropped = replace(block, end=saved[0].deadline, is_dirty=False)
+    return Effect(DROP, dropped=dropped, bookings=saved)
+
+
+def _sink(state: State, move: Move) -> Effect:
+    block = state.live.get(move.group)
+    begin = 0 if move.region == TOP_LEVEL else state.facts.program.regions[move.region].start
+    if block is None or not block.is_dirty or block.start < begin:
+        return Effect(DROP, block=block)
+    facts = state.facts
+    start = facts.first_slot(
+        block.level, max(block.busy + 1, state.barrier, move.time - facts.rules.look_back)
+    )
+    work = block.work_ticks
+    if start >= move.time:
+        # No slot of the region is left: the copy (t, t) counts at the level of slot t.
+        start, work = move.time, move.work_ticks
+    stall = max(0, work - sum(state.left[start : move.time]))
+    if stall and facts.rules.strict:
+        refusal = Refusal(
+            Reason.STALL,
+            start=start,
+            end=move.time,
+            blockers=(block,),
+            needed_ticks=work,
+            free_ticks=work - stall,
+        )
+        return Effect(DROP, refusal)
+    return Effect(
+        DROP,
+        dropped=replace(block, end=move.time, is_dirty=False),
+        bookings=(Booking(move.group, False, start, move.time, work, stall),),
+        stall_ticks=stall,
+    )
+
+
+def _write_back(
+    state: State, move: Move, blocks: Sequence[Block], deadline: int
+) -> tuple[Booking, ...] | Refusal:
+    """Book write-backs of dirty `blocks` together, to be complete by `deadline` without a stall."""
+    facts = state.facts
+    level = blocks[0].level
+    begin = max(max(b.busy for b in blocks) + 1, state.barrier, move.time - facts.rules.look_back)
+    start = facts.first_slot(level, begin)
+    end = facts.last_deadline(level, deadline)
+    work = sum(b.work_ticks for b in blocks)
+    free = sum(state.left[start:end]) if start <= end else -1
+    if free < work or any(b.level != level for b in blocks):
+        return Refusal(
+            Reason.NO_TIME,
+            start=begin,
+            end=deadline,
+            blockers=tuple(blocks),
+            needed_ticks=work,
+            free_ticks=max(0, free),
+        )
+    return tuple(Booking(b.group, False, start, end, b.work_ticks) for b in blocks)
+
+
+def _find_place(state: State, move: Move, start: int, end: int) -> _Place | Refusal:
+    """A place for the newcomer `[start, end)` in three tries, each sparing fewer ghosts."""
+    if start < state.horizon:
+        return Refusal(Reason.FORGOTTEN, start=start, end=end)
+    floor = _floor(state, move, start)
+    solid = [b for b in state.ended if b.stands_at(start)]
+    solid += [b for b in state.live.values() if not b.is_ghost(start)]
+    ghosts = [b for b in state.live.values() if b.is_ghost(start)]
+    spared: list[list[Block]] = [ghosts, [b for b in ghosts if b.next_rank > move.rank], []]
+    refusal: Refusal | None = None
+    for avoided in spared:
+        found = _try_place(state, move, start, floor, solid + avoided, ghosts)
+        if isinstance(found, _Place):
+            return found
+        refusal = found
+    assert refusal is not None
+    return replace(refusal, start=start, end=end) if refusal.hole < move.size_granules else refusal
+
+
+def _floor(state: State, move: Move, start: int) -> int:
+    """Granules of scratch at the low end which the newcomer must never touch."""
+    reserved = state.facts.numbers.reserved
+    if start == FIRST_HORIZON:
+        return max(reserved)
+    return max(move.reserved_ahead, max(reserved[start : move.time], default=0))
+
+
+def _try_place(
+    state: State,
+    move: Move,
+    start: int,
+    floor: int,
+    obstacles: list[Block],
+    ghosts: list[Block],
+) -> _Place | Refusal:
+    capacity, size = state.facts.numbers.fast_granules, move.size_granules
+    gaps = free_gaps(obstacles, floor, capacity)
+    offset = choose_offset(gaps, size, capacity, state.facts.rules.place)
+    if offset is None:
+        hole = max((high - low for low, high in gaps), default=0)
+        return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), floor=floor, hole=hole)
+    taken = sorted(
+        (b for b in ghosts if b.offset < offset + size and offset < b.offset + b.size),
+        key=lambda b: b.group,
+    )
+    full = len(state.live) + len(state.ended) >= state.facts.rules.max_blocks
+    if full and not state.ended and not taken:
+        return Refusal(Reason.TABLE_FULL, hole=size)
+    dirty = [b for b in taken if b.is_dirty]
+    saved = _write_back(state, move, dirty, start) if dirty else ()
+    if isinstance(saved, Refusal):
+        return replace(saved, floor=floor, hole=size)
+    evicted = tuple(replace(b, end=start, is_dirty=False) for b in taken)
+    return _Place(offset, evicted, saved)

@@ -1,0 +1,268 @@
+"""The mallocGame in plain Python: clear, exact, and written apart from the JAX rules.
+
+The rules stand in `docs/model.md`; `engine.game.moves` says how its open points are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.game.board import Block, Booking, Effect, Reason, Refusal
+from engine.game.decode import Records, plan_from_records
+from engine.game.moves import (
+    ACTION_NAMES,
+    COPY,
+    DROP,
+    NO_COPY,
+    TICKS,
+    Move,
+    Rules,
+)
+from engine.game.outcome import FIRST_HORIZON, Facts, effect_of
+from engine.plan.model import Plan
+from engine.program.model import Program
+
+_DEFAULT_RULES = Rules()
+
+
+class ReferenceGame:
+    """One game in progress.
+
+    State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
+    still remembered), `left` (idle ticks per slot; final for slots before the current move's),
+    `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
+    `barrier`, `horizon`, `num_stayed_before`, `actions` (one per move played), `records`,
+    `total_reward`.
+    """
+
+    def __init__(self, program: Program, rules: Rules = _DEFAULT_RULES) -> None:
+        """Set up the first position of `program`."""
+        self.facts = Facts(program, rules)
+        self._forced: frozenset[int] = frozenset()
+        self._reset()
+
+    def _reset(self) -> None:
+        numbers = self.facts.numbers
+        self.move_index = 0
+        self.live: dict[int, Block] = {}
+        self.ended: list[Block] = []
+        self.left = [
+            numbers.idle(ticks, draw)
+            for ticks, draw in zip(numbers.base_ticks, numbers.base_draw, strict=True)
+        ]
+        self.valid_from = list(numbers.valid_from)
+        self.barrier = 0
+        self.horizon = FIRST_HORIZON
+        self.num_stayed_before = 0
+        self.actions: list[int] = []
+        self.records = Records()
+        self.total_reward = 0.0
+        self._slow_ticks = 0
+        self._slow_draw = 0
+        self._effects: dict[int, Effect] = {}
+
+    @property
+    def program(self) -> Program:
+        """The program that is played."""
+        return self.facts.program
+
+    @property
+    def rules(self) -> Rules:
+        """The options of this game."""
+        return self.facts.rules
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """All moves of the game in order."""
+        return self.facts.moves
+
+    @property
+    def num_moves(self) -> int:
+        """How many moves the game has."""
+        return len(self.facts.moves)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all moves are played."""
+        return self.move_index >= self.num_moves
+
+    @property
+    def is_dead_end(self) -> bool:
+        """Whether no action is legal although moves are left (with strict sinks only)."""
+        return not self.is_over and not any(self.legal())
+
+    @property
+    def move(self) -> Move:
+        """The move to be decided. Raises IndexError when the game is over."""
+        return self.facts.moves[self.move_index]
+
+    def placement(self, action: int) -> Effect:
+        """What `action` would do now, or why it is illegal. Raises IndexError when over."""
+        found = self._effects.get(action)
+        if found is None:
+            if action != DROP and self.move_index in self._forced:
+                found = Effect(action, Refusal(Reason.FORCED))
+            else:
+                found = effect_of(self, self.move, action)
+            self._effects[action] = found
+        return found
+
+    def legal(self) -> tuple[bool, bool, bool]:
+        """Whether Copy, NoCopy and Drop are legal now; all False when the game is over."""
+        if self.is_over:
+            return (False, False, False)
+        return (
+            self.placement(COPY).is_legal,
+            self.placement(NO_COPY).is_legal,
+            self.placement(DROP).is_legal,
+        )
+
+    def step(self, action: int) -> float:
+        """Play `action`; returns its reward. Raises ValueError if illegal or the game is over."""
+        if self.is_over:
+            raise ValueError("the game is over")
+        effect = self.placement(action)
+        if not effect.is_legal:
+            raise ValueError(f"{ACTION_NAMES[action]} is illegal at move {self.move_index}")
+        move = self.move
+        self._end_blocks(effect)
+        self._book(effect)
+        if effect.block is not None:
+            self._place(effect.block, effect.is_new)
+        if not move.is_sink:
+            self._serve(move, action)
+        self._retire(move)
+        self._advance(move)
+        self.actions.append(action)
+        reward = effect.saving_s / self.program.all_slow_s - effect.stall_ticks / TICKS
+        self.total_reward += reward
+        return reward
+
+    def _end_blocks(self, effect: Effect) -> None:
+        for block in effect.evicted:
+            self._end(block)
+        if effect.dropped is not None:
+            self._end(effect.dropped)
+
+    def _end(self, block: Block) -> None:
+        del self.live[block.group]
+        self.ended.append(block)
+        self.records.stays.append(block)
+
+    def _book(self, effect: Effect) -> None:
+        for booking in effect.bookings:
+            self._take(booking)
+            self.records.copies.append(booking)
+            if not booking.is_prefetch:
+                self.valid_from[booking.group] = booking.deadline
+        if effect.stall_ticks:
+            self.barrier = self.move.time
+
+    def _take(self, booking: Booking) -> None:
+        """Take idle ticks from the start forward, as the simulator serves copies."""
+        wanted = booking.used_ticks
+        for slot in range(booking.start, booking.deadline):
+            if not wanted:
+                return
+            used = min(wanted, self.left[slot])
+            self.left[slot] -= used
+            wanted -= used
+
+    def _place(self, block: Block, is_new: bool) -> None:
+        if is_new and len(self.live) + len(self.ended) >= self.rules.max_blocks:
+            oldest = min(self.ended, key=lambda b: b.end)
+            self.ended.remove(oldest)
+            self.horizon = max(self.horizon, oldest.end)
+        if is_new and block.start == FIRST_HORIZON:
+            self.num_stayed_before += 1
+        self.live[block.group] = block
+
+    def _serve(self, move: Move, action: int) -> None:
+        if action != DROP:
+            self.records.fast_touches.append(move.touch)
+            return
+        self._slow_ticks += move.saving_ticks
+        self._slow_draw += move.draw_ticks
+        if move.writes:
+            self.valid_from[move.group] = move.time + 1
+
+    def _retire(self, move: Move) -> None:
+        """End the group's block if no later move can use it."""
+        block = self.live.get(move.group)
+        if block is None or move.next_time < block.level_end:
+            return
+        if move.is_last or not block.is_dirty:
+            self._end(replace(block, end=block.busy + 1))
+
+    def _advance(self, move: Move) -> None:
+        """Go to the next move; close the ledger of the slot if it is the last one there."""
+        self.move_index += 1
+        self._effects = {}
+        if self.is_over or self.move.time > move.time:
+            if self._slow_ticks or self._slow_draw:
+                numbers = self.facts.numbers
+                self.left[move.time] = numbers.idle(
+                    numbers.base_ticks[move.time] + self._slow_ticks,
+                    numbers.base_draw[move.time] + self._slow_draw,
+                )
+            self._slow_ticks = self._slow_draw = 0
+
+    def clone(self) -> ReferenceGame:
+        """An independent copy that shares what never changes."""
+        twin = object.__new__(ReferenceGame)
+        twin.__dict__.update(self.__dict__)
+        twin.live = dict(self.live)
+        twin.ended = list(self.ended)
+        twin.left = list(self.left)
+        twin.valid_from = list(self.valid_from)
+        twin.actions = list(self.actions)
+        twin.records = self.records.copy()
+        twin._effects = dict(self._effects)
+        return twin
+
+    def play_forced(self) -> float:
+        """Play all moves that have one legal action; returns their rewards' sum."""
+        reward = 0.0
+        while not self.is_over:
+            legal = self.legal()
+            if sum(legal) != 1:
+                break
+            reward += self.step(legal.index(True))
+        return reward
+
+    def drop_backup(self) -> None:
+        """Undo a dead end: force the group's first move that was not Drop to Drop, and replay.
+
+        The replay uses the recorded actions; one that has become illegal is replaced by NoCopy if
+        that is legal, else by Drop. Raises ValueError unless the game is in a dead end.
+        """
+        if not self.is_dead_end:
+            raise ValueError("drop_backup needs a dead end")
+        recorded = list(self.actions)
+        while self.is_dead_end:
+            self._forced |= {self._culprit()}
+            self._reset()
+            while self.move_index < len(recorded) and not self.is_dead_end:
+                self.step(self._nearest(recorded[self.move_index]))
+
+    def _culprit(self) -> int:
+        """The first move of the current move's group that was not Drop."""
+        group = self.move.group
+        return next(
+            index
+            for index, action in enumerate(self.actions)
+            if action != DROP and self.moves[index].group == group
+        )
+
+    def _nearest(self, action: int) -> int:
+        if self.placement(action).is_legal:
+            return action
+        return NO_COPY if self.placement(NO_COPY).is_legal else DROP
+
+    def plan(self, solver: str, notes: Mapping[str, Any] | None = None) -> Plan:
+        """The plan that was played. Raises ValueError unless the game is over."""
+        if not self.is_over:
+            raise ValueError(f"{self.num_moves - self.move_index} moves are not played yet")
+        return plan_from_records(self.program, self.records, solver, notes or {})

@@ -1,0 +1,207 @@
+"""The lower bound's rows of time and space: capacity per slot, idle slow memory, stalls, copies.
+
+Copies of one level and multiplicity share a **store** of bytes that are already copied but not yet
+due: idle time and stalls fill it, due prefetches draw from it, and what it holds takes its place in
+the fast memory. Write-backs share one store of work that is still to be done.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.plan.bound_residency import Expression, Prefetch, Residency
+from engine.program.model import TOP_LEVEL, Touch
+
+
+@dataclass
+class Traffic:
+    """Adds the rows that all groups share. `capacity`, `idle`: a row per slot."""
+
+    rows: Residency
+    capacity: list[int] = field(default_factory=list)
+    idle: list[int] = field(default_factory=list)
+    stalls: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.program, self.linear = self.rows.program, self.rows.linear
+        self._end = self.program.num_slots
+        self._in_place: list[Expression] = [[] for _ in range(self._end)]
+        self._in_idle: list[Expression] = [[] for _ in range(self._end)]
+        self._in_stall: dict[int, Expression] = defaultdict(list)
+        self._idle_terms, self._idle_constant = self._idle_time()
+        # No plan need stall longer than the all-slow plan takes: a worse one is above the bound.
+        self._longest = self.program.all_slow_s / self.rows.scale.second_s
+
+    def add(self) -> None:
+        """All shared rows; the objective's stalls are costs of the stall variables."""
+        self._add_residents()
+        stores: dict[tuple[int, float, bool], list[Prefetch]] = defaultdict(list)
+        for item in self.rows.prefetches:
+            stores[item.level, item.multiplicity, item.is_charged].append(item)
+        for (level, multiplicity, is_charged), items in stores.items():
+            self._add_store(level, multiplicity, items, is_charged)
+        self._add_stalls()
+        self._add_write_backs()
+        self._add_shared_rows()
+        self._add_windows()
+        if self.rows.kept:
+            most = float(self.program.hardware.max_cross_program_prefetches)
+            self.linear.add_row([(k, 1.0) for k in self.rows.kept], high=most)
+
+    def _add_residents(self) -> None:
+        """One variable per slot for the bytes held there, as a chain of what comes and goes."""
+        change: list[Expression] = [[] for _ in range(self._end + 1)]
+        for piece in self.rows.pieces:
+            change[piece.start].extend(piece.held)
+            change[piece.end].extend((v, -value) for v, value in piece.held)
+        old = None
+        for slot in range(self._end):
+            if change[slot] or old is None:
+                new = self.linear.add_variable(self._room(slot, most=True))
+                chain: Expression = [(new, -1.0), *change[slot]]
+                self.linear.add_row(chain + ([(old, 1.0)] if old is not None else []), 0.0, 0.0)
+                old = new
+            self._in_place[slot].append((old, 1.0))
+
+    def _room(self, slot: int, most: bool = False) -> float:
+        """Bytes that stays may hold; rounded up to the alignment, as their sizes are."""
+        hardware = self.program.hardware
+        granule = hardware.alignment
+        scratch = 0 if most else self.program.instructions[slot].reserved_bytes
+        granules = -(-hardware.fast_bytes // granule) - -(-scratch // granule)
+        return max(0, granules) * granule / self.rows.scale.byte
+
+    def _add_store(
+        self, level: int, multiplicity: float, items: list[Prefetch], is_charged: bool
+    ) -> None:
+        """Bytes already copied and not yet due, per slot from the start of the level."""
+        due: dict[int, Expression] = defaultdict(list)
+        for item in items:
+            due[item.time].append((item.share, item.size))
+        scale = self.rows.scale
+        seconds = scale.byte * multiplicity / self.program.hardware.bandwidth / scale.second_s
+        total = sum(item.size for item in items)
+        start = 0 if level == TOP_LEVEL else self.program.regions[level].start
+        stored: Expression = []
+        for slot in range(start, max(due) + 1):
+            if slot in due:
+                stalled = self.linear.add_variable(total)
+                self._in_stall[slot].append((stalled, seconds))
+                stored = [*stored, (stalled, 1.0), *((v, -size) for v, size in due[slot])]
+                self.linear.add_row(stored, low=0.0)
+            if slot == max(due):
+                break
+            copied = self.linear.add_variable(total)
+            self._in_idle[slot].append((copied, seconds))
+            store = self.linear.add_variable(total)
+            self.linear.add_row([*stored, (copied, 1.0), (store, -1.0)], 0.0, 0.0)
+            stored = [(store, 1.0)]
+            if is_charged:
+                self._in_place[slot].append((store, 1.0))
+
+    def _add_stalls(self) -> None:
+        """A stall may come before any slot at which a copy is due."""
+        times = set(self._in_stall) | {w.end for w in self.rows.windows} | {self._end}
+        for time in sorted(times):
+            self.stalls[time] = self.linear.add_variable(self._longest, cost=1.0)
+
+    def _add_write_backs(self) -> None:
+        """Work of write-backs that is released but not done; none is left at the end."""
+        release: dict[int, Expression] = defaultdict(list)
+        for item in self.rows.write_backs:
+            release[item.release].append((item.share, item.work))
+        total = sum(item.work for item in self.rows.write_backs)
+        pending: Expression = []
+        for slot in range(min(release, default=self._end), self._end + 1):
+            pending = pending + release.get(slot, [])
+            if slot in self.stalls:
+                stalled = self.linear.add_variable(total)
+                self._in_stall[slot].append((stalled, 1.0))
+                pending = [*pending, (stalled, -1.0)]
+            if slot == self._end:
+                self.linear.add_row(pending, high=0.0)
+                break
+            done = self.linear.add_variable(total)
+            self._in_idle[slot].append((done, 1.0))
+            left = self.linear.add_variable(total)
+            self.linear.add_row([*pending, (done, -1.0), (left, -1.0)], 0.0, 0.0)
+            pending = [(left, 1.0)]
+
+    def _add_shared_rows(self) -> None:
+        for slot in range(self._end):
+            self.capacity.append(self.linear.add_row(self._in_place[slot], high=self._room(slot)))
+            terms = self._in_idle[slot] + [(v, -c) for v, c in self._idle_terms[slot]]
+            self.idle.append(self.linear.add_row(terms, high=self._idle_constant[slot]))
+        for time, terms in self._in_stall.items():
+            self.linear.add_row([*terms, (self.stalls[time], -1.0)], high=0.0)
+
+    def _add_windows(self) -> None:
+        """A chain of all idle and stall time so far; each window is a difference of two."""
+        if not self.rows.windows:
+            return
+        used = {w.start for w in self.rows.windows} | {w.end for w in self.rows.windows}
+        so_far: dict[int, Expression] = {}
+        chain: Expression = []
+        constant = 0.0
+        limit = 2 * self._longest
+        for slot in range(self._end + 1):
+            if slot in used:
+                total = self.linear.add_variable(limit)
+                self.linear.add_row([*chain, (total, -1.0)], -constant, -constant)
+                so_far[slot] = chain = [(total, 1.0)]
+                constant = 0.0
+            if slot in self.stalls:
+                chain = [*chain, (self.stalls[slot], 1.0)]
+            if slot < self._end:
+                chain = chain + self._idle_terms[slot]
+                constant += self._idle_constant[slot]
+        for window in self.rows.windows:
+            terms = window.work + [(v, -c) for v, c in so_far[window.end]]
+            terms.append((self.stalls[window.end], -1.0))
+            self.linear.add_row(terms + so_far[window.start], high=0.0)
+
+    def _idle_time(self) -> tuple[list[Expression], list[float]]:
+        """Upper bound of `c_k` per slot: `constant + Σ coefficient · served share`."""
+        by_slot: list[list[tuple[Touch, Expression | None]]] = [[] for _ in range(self._end)]
+        for index, touch in enumerate(self.program.touches):
+            by_slot[touch.time].append((touch, self.rows.served.get(index)))
+        terms: list[Expression] = []
+        constants: list[float] = []
+        for slot, touches in enumerate(by_slot):
+            base, gains, shares = self.program.instructions[slot].fast_s, [], []
+            for touch, served in touches:
+                gain = touch.saving_s - touch.slow_bytes / self.program.hardware.bandwidth
+                if served is None:
+                    base += gain
+                else:
+                    gains.append(gain)
+                    shares.append(served)
+            constant, slopes = idle_envelope(base, np.array(gains))
+            second_s = self.rows.scale.second_s
+            terms.append(
+                [
+                    (v, -slope * value / second_s)
+                    for slope, served in zip(slopes, shares, strict=True)
+                    for v, value in served
+                ]
+            )
+            constants.append((constant + float(slopes.sum())) / second_s)
+        return terms, constants
+
+
+def idle_envelope(base: float, gains: np.ndarray) -> tuple[float, np.ndarray]:
+    """Upper bound `constant + slopes·y` of `max(0, base + gains·y)` for all 0/1 vectors `y` `[N]`.
+
+    Negative gains are shrunk so that together they take at most `base`; a negative base is
+    charged to the positive gains in proportion.
+    """
+    up = np.maximum(gains, 0.0)
+    down = np.minimum(gains, 0.0)
+    if base >= 0:
+        fall = -float(down.sum())
+        return base, up + down * (min(1.0, base / fall) if fall > 0 else 0.0)
+    rise = float(up.sum())
+    return 0.0, up * (max(0.0, base + rise) / rise if rise > 0 else 0.0)

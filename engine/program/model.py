@@ -1,0 +1,276 @@
+"""Program: a flattened schedule of instructions and the values they read and write.
+
+Words and rules stand in `docs/model.md`. Times are instruction numbers, intervals are half-open,
+sizes are bytes, and all seconds are totals over one run of the program (loops multiplied out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+INPUT_TIME = -1
+"""Defining time of program inputs and constants."""
+
+TOP_LEVEL = -1
+"""Level of a slot that no region holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A while body, or a branch of a conditional, inlined at slots `[start, end)`.
+
+    `multiplicity` is how often the body runs in one run of the program, outer loops included.
+    `parent` is the index of the enclosing region, or `TOP_LEVEL`.
+    """
+
+    name: str
+    start: int
+    end: int
+    multiplicity: float
+    parent: int = TOP_LEVEL
+    kind: str = "while"
+    is_trip_count_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One scheduled instruction.
+
+    `fast_s`: seconds with every access served from fast memory. `reserved_bytes`: scratch at
+    offset 0 of the fast memory that no stay may touch in this slot; `scratch_bytes`: the part of
+    it that the instruction really uses (shown, never judged).
+    """
+
+    name: str
+    opcode: str
+    fast_s: float
+    level: int = TOP_LEVEL
+    reserved_bytes: int = 0
+    scratch_bytes: int = 0
+    op_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One array in memory; `size_bytes` includes layout and tile padding."""
+
+    name: str
+    shape: str
+    size_bytes: int
+    defined: int
+    group: int
+    is_live_out: bool = False
+    may_be_fast: bool = True
+
+    @property
+    def is_input(self) -> bool:
+        """Whether the value exists before the program starts."""
+        return self.defined == INPUT_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Instruction `time` reads or writes `value`.
+
+    `saving_s`: seconds saved when served from fast instead of slow memory (never negative).
+    `slow_bytes`: bytes drawn from slow memory when it is not. `operand`: operand number of a read,
+    result number of a write.
+    """
+
+    time: int
+    value: int
+    is_write: bool
+    saving_s: float
+    slow_bytes: int
+    operand: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """All accesses of one alias group by one instruction: served from one place, together."""
+
+    time: int
+    group: int
+    reads: bool
+    writes: bool
+    saving_s: float
+    slow_bytes: int
+    accesses: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A time by which the slow copy of `group` must be valid (`docs/model.md`).
+
+    `region` is the region that ends there, or `TOP_LEVEL` for the end of the program; the sink
+    asks nothing of a stay that began before that region.
+    """
+
+    time: int
+    group: int
+    region: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An alias group: values that share one location and are placed as one thing."""
+
+    values: tuple[int, ...]
+    size_bytes: int
+    may_be_fast: bool
+    is_input: bool
+    is_live_out: bool
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The memories of one chip, as the program was compiled for it.
+
+    Bandwidth in bytes per second; `clock_hz` turns the compiler's cycles into seconds.
+    """
+
+    name: str
+    fast_bytes: int
+    alignment: int
+    bandwidth: float
+    clock_hz: float
+    fast_name: str = "VMEM"
+    max_cross_program_prefetches: int = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    """A flattened schedule with its values, accesses and loops; immutable.
+
+    `accesses` are sorted by time, reads of an instruction before its writes. `provenance` is free
+    JSON: where the program comes from. `content_hash` (see `engine.program.io`) covers everything
+    but the provenance and the name.
+    """
+
+    name: str
+    hardware: Hardware
+    instructions: tuple[Instruction, ...]
+    values: tuple[Value, ...]
+    accesses: tuple[Access, ...]
+    regions: tuple[Region, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+
+    @property
+    def num_slots(self) -> int:
+        """`T`, the number of instructions."""
+        return len(self.instructions)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The alias groups, indexed by `Value.group`."""
+        members: list[list[int]] = [
+            [] for _ in range(1 + max((v.group for v in self.values), default=-1))
+        ]
+        for index, value in enumerate(self.values):
+            members[value.group].append(index)
+        written = {self.values[a.value].group for a in self.accesses if a.is_write}
+        return tuple(
+            self._group(tuple(indices), number in written)
+            for number, indices in enumerate(members)
+        )
+
+    def _group(self, indices: tuple[int, ...], is_written: bool) -> Group:
+        values = [self.values[i] for i in indices]
+        size = max(v.size_bytes for v in values)
+        return Group(
+            values=indices,
+            size_bytes=size,
+            may_be_fast=all(v.may_be_fast for v in values)
+            and size <= self.hardware.fast_bytes,
+            is_input=any(v.is_input for v in values),
+            is_live_out=any(v.is_live_out for v in values),
+            is_written=is_written,
+        )
+
+    @cached_property
+    def touches(self) -> tuple[Touch, ...]:
+        """Accesses merged per (time, group): in time order, reads before pure writes."""
+        merged: dict[tuple[int, int], list[int]] = {}
+        for index, access in enumerate(self.accesses):
+            key = (access.time, self.values[access.value].group)
+            merged.setdefault(key, []).append(index)
+        touches = [self._touch(t, g, tuple(ids)) for (t, g), ids in merged.items()]
+        return tuple(sorted(touches, key=lambda t: (t.time, not t.reads)))
+
+    def _touch(self, time: int, group: int, indices: tuple[int, ...]) -> Touch:
+        accesses = [self.accesses[i] for i in indices]
+        return Touch(
+            time=time,
+            group=group,
+            reads=any(not a.is_write for a in accesses),
+            writes=any(a.is_write for a in accesses),
+            saving_s=sum(a.saving_s for a in accesses),
+            slow_bytes=sum(a.slow_bytes for a in accesses),
+            accesses=indices,
+        )
+
+    @cached_property
+    def touches_of_group(self) -> tuple[tuple[int, ...], ...]:
+        """Indices into `touches`, per group, in time order."""
+        lists: list[list[int]] = [[] for _ in self.groups]
+        for index, touch in enumerate(self.touches):
+            lists[touch.group].append(index)
+        return tuple(tuple(indices) for indices in lists)
+
+    @cached_property
+    def sinks(self) -> tuple[Sink, ...]:
+        """Where slow copies must be valid, sorted by time, inner regions first."""
+        sinks = [
+            Sink(region.end, group, index)
+            for index, region in enumerate(self.regions)
+            for group in self._carried(region)
+        ]
+        sinks.sort(key=lambda s: (s.time, -self.regions[s.region].start, s.group))
+        ends = [
+            Sink(self.num_slots, g, TOP_LEVEL)
+            for g, group in enumerate(self.groups)
+            if group.is_live_out
+        ]
+        return tuple(sinks + ends)
+
+    def _carried(self, region: Region) -> list[int]:
+        """Groups written in `region` whose content is needed past its end or its back edge."""
+        carried = []
+        for number, indices in enumerate(self.touches_of_group):
+            touches = [self.touches[i] for i in indices]
+            inside = [t for t in touches if region.start <= t.time < region.end]
+            if not any(t.writes for t in inside):
+                continue
+            outlives = self.groups[number].is_live_out or touches[-1].time >= region.end
+            # A read before the first write of the body sees the previous iteration.
+            loops_back = inside[0].reads or touches[0].time < region.start
+            if outlives or loops_back or self.groups[number].is_input:
+                carried.append(number)
+        return carried
+
+    @cached_property
+    def all_fast_s(self) -> float:
+        """Seconds with every access served from fast memory."""
+        return sum(i.fast_s for i in self.instructions)
+
+    @cached_property
+    def all_slow_s(self) -> float:
+        """Seconds with every access served from slow memory."""
+        return self.all_fast_s + sum(a.saving_s for a in self.accesses)
+
+    def level_at(self, time: int) -> int:
+        """Innermost region that holds slot `time`; `TOP_LEVEL` outside the schedule."""
+        return self.instructions[time].level if 0 <= time < self.num_slots else TOP_LEVEL
+
+    def multiplicity(self, level: int) -> float:
+        """How often code of that level runs in one run of the program."""
+        return 1.0 if level == TOP_LEVEL else self.regions[level].multiplicity
+
+    def level_end(self, level: int) -> int:
+        """End of a level's region; `T` for the top level."""
+        return self.num_slots if level == TOP_LEVEL else self.regions[level].end
+

@@ -1,0 +1,16 @@
+"""Solvers: from a program to a checked plan. Importing this package registers them all."""
+
+from engine.solvers import all_slow, greedy, random_play, xla_compiled, xla_like
+from engine.solvers.registry import SOLVERS, Budget, Solver, find, solve
+from engine.solvers.xla_compiled import has_compiled_plan
+
+__all__ = [
+    "SOLVERS",
+    "Budget",
+    "Solver",
+    "find",
+    "has_compiled_plan",
+    "solve",
+]
+
+_REGISTERED = (all_slow, greedy, random_play, xla_compiled, xla_like)

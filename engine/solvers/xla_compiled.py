@@ -1,0 +1,29 @@
+"""`xla_compiled`: the plan that XLA's own solver chose when the real compiler compiled the program.
+
+It travels with the program, in its provenance, where a capture or an HLO pair put it.
+"""
+
+from __future__ import annotations
+
+from engine.errors import SolverError
+from engine.plan.io import plan_from_json
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers.registry import Budget, register
+
+
+def has_compiled_plan(program: Program) -> bool:
+    """Whether the real compiler's plan came with the program."""
+    return "xla_plan" in program.provenance
+
+
+@register("xla_compiled", "the plan that the real XLA TPU compiler chose")
+def xla_compiled(program: Program, budget: Budget) -> Plan:
+    """The stored plan. Raises SolverError if the program came without one."""
+    del budget
+    if not has_compiled_plan(program):
+        raise SolverError(
+            f"{program.name}: no compiler plan came with this program;"
+            " capture it, or import it with both --slow and --fast"
+        )
+    return plan_from_json(program.provenance["xla_plan"], f"{program.name}: provenance.xla_plan")

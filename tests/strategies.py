@@ -1,0 +1,232 @@
+"""Random programs and plans: for hypothesis (they shrink), and by seed for benches.
+
+Both ways run the same generator; hypothesis only hands it a shrinkable source of chance. Programs
+follow `docs/model.md`: nested regions, loop-carried and in-place groups, inputs, live-outs, scratch.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+
+from hypothesis import strategies as st
+
+from engine.program.io import validate
+from engine.program.model import (
+    INPUT_TIME,
+    TOP_LEVEL,
+    Access,
+    Hardware,
+    Instruction,
+    Program,
+    Region,
+    Value,
+)
+
+BANDWIDTH = 1e9
+MAX_DEPTH = 3
+
+
+def random_program(seed: int, num_instructions: int, loops: bool = True) -> Program:
+    """A rich valid program; the same for the same arguments on every machine."""
+    return draw_program(random.Random(seed), num_instructions, loops)
+
+
+def programs(max_instructions: int = 24) -> st.SearchStrategy[Program]:
+    """Valid programs that hypothesis can shrink."""
+    return st.builds(
+        draw_program,
+        st.randoms(use_true_random=False),
+        st.integers(1, max_instructions),
+        st.booleans(),
+    )
+
+
+def draw_program(chance: random.Random, num_instructions: int, loops: bool = True) -> Program:
+    """A rich valid program of that many instructions, drawn from `chance`."""
+    alignment = chance.choice([128, 512])
+    hardware = Hardware(
+        name="random",
+        fast_bytes=alignment * chance.choice([16, 64, 256]),
+        alignment=alignment,
+        bandwidth=BANDWIDTH,
+        clock_hz=1e9,
+        max_cross_program_prefetches=chance.choice([0, 1, 1, 2]),
+    )
+    draft = _Draft(chance, hardware)
+    if loops:
+        draft.nest_regions(0, num_instructions, TOP_LEVEL, 0)
+    draft.add_inputs(2 + num_instructions // 6)
+    for time in range(num_instructions):
+        draft.add_instruction(time)
+    draft.mark_live_outs()
+    program = draft.program()
+    validate(program, "random program")
+    return program
+
+
+@dataclass
+class _GroupDraft:
+    """`home`: the innermost level whose code may touch the group; `value`: its newest value."""
+
+    home: int
+    value: int
+    size_bytes: int
+    is_mutable: bool
+
+
+@dataclass
+class _Draft:
+    """A program under construction, in schedule order."""
+
+    chance: random.Random
+    hardware: Hardware
+    regions: list[Region] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    groups: list[_GroupDraft] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+
+    def nest_regions(self, start: int, end: int, parent: int, depth: int) -> None:
+        """Scatter properly nested whiles and branches over `[start, end)`."""
+        time = start
+        while time < end:
+            if depth == MAX_DEPTH or self.chance.random() >= 0.12:
+                time += 1
+                continue
+            stop = time + self.chance.randint(1, min(end - time, 2 + (end - start) // 2))
+            outer = 1.0 if parent == TOP_LEVEL else self.regions[parent].multiplicity
+            kind = self.chance.choice(["while", "while", "branch"])
+            factor = self.chance.choice([2, 3, 12]) if kind == "while" else 0.5
+            index = len(self.regions)
+            self.regions.append(Region(f"{kind}.{index}", time, stop, outer * factor, parent, kind))
+            self.nest_regions(time, stop, index, depth + 1)
+            time = stop
+
+    def add_inputs(self, count: int) -> None:
+        """Weights that are only read, and donated inputs that may be updated in place."""
+        for _ in range(count):
+            self._new_group(INPUT_TIME, TOP_LEVEL, is_mutable=self.chance.random() < 0.3)
+
+    def add_instruction(self, time: int) -> None:
+        """Reads of visible groups, then in-place updates, overwrites and new values."""
+        level = self._level_at(time)
+        visible = self._visible_groups(level)
+        read = [self._pick(visible) for _ in range(self.chance.randint(0, 3)) if visible]
+        updated = [g for g in read if self.groups[g].is_mutable and self.chance.random() < 0.25]
+        if visible and self.chance.random() < 0.08:
+            updated += [g for g in [self._pick(visible)] if self.groups[g].is_mutable]
+        count = self.chance.choice([0, 1, 1, 1, 2])
+        for operand, group in enumerate(read):
+            self._access(time, level, self.groups[group].value, False, operand)
+        written = [self._new_value(time, g) for g in dict.fromkeys(updated)]
+        written += [self._define(time, level) for _ in range(count)]
+        for result, value in enumerate(written):
+            self._access(time, level, value, True, result)
+        self._append_instruction(time, level)
+
+    def mark_live_outs(self) -> None:
+        """Some of the groups that the top level may touch leave the program."""
+        top = [g for g in self.groups if g.home == TOP_LEVEL]
+        for group in top:
+            odds = 0.2 if group.is_mutable else 0.05
+            if group is top[-1] or self.chance.random() < odds:
+                self.values[group.value] = replace(self.values[group.value], is_live_out=True)
+
+    def program(self) -> Program:
+        """The finished program."""
+        return Program(
+            name="random",
+            hardware=self.hardware,
+            instructions=tuple(self.instructions),
+            values=tuple(self.values),
+            accesses=tuple(self.accesses),
+            regions=tuple(self.regions),
+        )
+
+    def _append_instruction(self, time: int, level: int) -> None:
+        unit = 0.3 * self.hardware.fast_bytes / BANDWIDTH
+        fast_s = unit * self.chance.choice([0.0, 0.05, 0.3, 1.0]) * self.chance.random()
+        granules = self.hardware.fast_bytes // self.hardware.alignment
+        share = self.chance.choice([0.0, 0.0, 0.0, 0.1, 0.3])
+        reserved = round(share * granules) * self.hardware.alignment
+        self.instructions.append(
+            Instruction(
+                name=f"fusion.{time}",
+                opcode="fusion",
+                fast_s=fast_s * self._multiplicity(level),
+                level=level,
+                reserved_bytes=reserved,
+                scratch_bytes=reserved // 2,
+            )
+        )
+
+    def _define(self, time: int, level: int) -> int:
+        """A fresh group; now and then code after its region may read it too."""
+        home = level
+        if level != TOP_LEVEL and self.chance.random() < 0.15:
+            home = self.regions[level].parent
+        return self._new_group(time, home, is_mutable=True)
+
+    def _new_group(self, defined: int, home: int, is_mutable: bool) -> int:
+        self.groups.append(_GroupDraft(home, -1, self._size(), is_mutable))
+        return self._new_value(defined, len(self.groups) - 1)
+
+    def _new_value(self, defined: int, group: int) -> int:
+        draft = self.groups[group]
+        shrink = self.chance.choice([1, 1, 1, 2])
+        self.values.append(
+            Value(
+                name=f"v{len(self.values)}",
+                shape=f"u8[{draft.size_bytes // shrink}]",
+                size_bytes=max(1, draft.size_bytes // shrink),
+                defined=defined,
+                group=group,
+                may_be_fast=self.chance.random() >= 0.03,
+            )
+        )
+        draft.value = len(self.values) - 1
+        return draft.value
+
+    def _size(self) -> int:
+        """1 granule to 60 % of the fast memory, small ones as likely as big ones; rarely more."""
+        hardware = self.hardware
+        if self.chance.random() < 0.02:
+            return 2 * hardware.fast_bytes
+        granules = 0.6 * hardware.fast_bytes / hardware.alignment
+        size = max(1, round(granules ** self.chance.random())) * hardware.alignment
+        return size - self.chance.choice([0, 0, 0, 4])
+
+    def _access(self, time: int, level: int, value: int, is_write: bool, number: int) -> None:
+        multiplicity = self._multiplicity(level)
+        moved = self.values[value].size_bytes * self.chance.choice([1.0, 1.0, 1.0, 0.25])
+        share = self.chance.choice([0.0, 0.3, 0.7, 1.0, 1.0])
+        self.accesses.append(
+            Access(
+                time=time,
+                value=value,
+                is_write=is_write,
+                saving_s=multiplicity * share * moved / BANDWIDTH,
+                slow_bytes=round(multiplicity * moved),
+                operand=number,
+            )
+        )
+
+    def _pick(self, visible: list[int]) -> int:
+        """Half the time one of the newest groups, else any."""
+        return self.chance.choice(visible[-4:] if self.chance.random() < 0.5 else visible)
+
+    def _visible_groups(self, level: int) -> list[int]:
+        chain = {TOP_LEVEL}
+        while level != TOP_LEVEL:
+            chain.add(level)
+            level = self.regions[level].parent
+        return [i for i, g in enumerate(self.groups) if g.home in chain]
+
+    def _level_at(self, time: int) -> int:
+        """Regions are in pre-order, so the last that holds the slot is the innermost."""
+        holding = [i for i, r in enumerate(self.regions) if r.start <= time < r.end]
+        return holding[-1] if holding else TOP_LEVEL
+
+    def _multiplicity(self, level: int) -> float:
+        return 1.0 if level == TOP_LEVEL else self.regions[level].multiplicity

@@ -1,0 +1,59 @@
+"""Plans for the explorer's tests, made without any solver."""
+
+from __future__ import annotations
+
+from engine.plan.model import Copy, Plan, Stay
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+SLACK = 2
+"""Slots that a prefetch is given before its tensor is read."""
+
+
+def first_fit_plan(program: Program) -> Plan:
+    """Every tensor from its first touch to its last, at the lowest place that is free, or not."""
+    stays: list[Stay] = []
+    copies: list[Copy] = []
+    end = program.num_slots
+    for number, group in enumerate(program.groups):
+        times = [program.touches[i].time for i in program.touches_of_group[number]]
+        if not times or not group.may_be_fast:
+            continue
+        start = max(0, min(times) - SLACK) if group.is_input else min(times)
+        stop = end if group.is_live_out else max(times) + 1
+        stay = _place(program, stays, number, start, stop)
+        if stay is None:
+            continue
+        stays.append(stay)
+        if group.is_input:
+            copies.append(Copy(number, True, start, min(times)))
+        if group.is_live_out:
+            copies.append(Copy(number, False, max(times), end))
+    fast = {s.group for s in stays}
+    return Plan(
+        program_hash=content_hash(program),
+        solver="first fit",
+        is_fast=tuple(program.values[a.value].group in fast for a in program.accesses),
+        stays=tuple(stays),
+        copies=tuple(copies),
+    )
+
+
+def _place(
+    program: Program, stays: list[Stay], group: int, start: int, end: int
+) -> Stay | None:
+    hardware = program.hardware
+    size = -(-program.groups[group].size_bytes // hardware.alignment) * hardware.alignment
+    offset = max((i.reserved_bytes for i in program.instructions[start:end]), default=0)
+    offset = -(-offset // hardware.alignment) * hardware.alignment
+    taken = sorted(
+        (s.offset, s.offset + program.groups[s.group].size_bytes)
+        for s in stays
+        if s.start < end and start < s.end
+    )
+    for low, high in taken:
+        if offset + size <= low:
+            break
+        offset = max(offset, -(-high // hardware.alignment) * hardware.alignment)
+    fits = offset + size <= hardware.fast_bytes
+    return Stay(group, offset, start, end) if fits else None

@@ -1,0 +1,140 @@
+// The base layer: grid, scratch, stays and copies; redrawn when the window or the colours change.
+
+const LABELS = 300;
+
+function drawBase(context, axes, plan, look) {
+  context.clearRect(0, 0, axes.width, axes.height);
+  drawGrid(context, axes, plan, look.palette);
+  context.save();
+  context.beginPath();
+  context.rect(LEFT, axes.top, axes.plotWidth, axes.plotHeight);
+  context.clip();
+  drawScratch(context, axes, plan, look);
+  drawStays(context, axes, plan, look);
+  drawCopies(context, axes, plan, look);
+  drawLabels(context, axes, plan, look.palette);
+  drawLimit(context, axes, plan, look.palette);
+  context.restore();
+  drawTimes(context, axes, plan, look);
+  drawLanes(context, axes, plan, look.palette);
+  drawMini(context, axes, plan, look.palette);
+}
+
+function drawGrid(context, axes, plan, palette) {
+  context.font = `11px ${palette.font}`;
+  context.lineWidth = 1;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (const granule of ticksOf(Math.max(0, axes.y0), Math.min(axes.y1, plan.fast_granules), 7, 2)) {
+    const y = Math.round(axes.yOf(granule)) + 0.5;
+    context.fillStyle = mix(palette.border, 0.7);
+    context.fillRect(LEFT, y - 0.5, axes.plotWidth, 1);
+    context.fillStyle = mix(palette.text, 0.65);
+    context.fillText(granule ? sizeText(granule * plan.granule) : "0", LEFT - 6, Math.min(axes.bottom - 5, y));
+  }
+  context.textAlign = "center";
+  for (const tick of ticksOf(Math.max(0, axes.x0), Math.min(axes.x1, axes.total), Math.max(2, axes.plotWidth / 110), 10)) {
+    const x = Math.round(LEFT + (tick - axes.x0) / (axes.x1 - axes.x0) * axes.plotWidth);
+    context.fillStyle = mix(palette.border, 0.7);
+    context.fillRect(x, axes.top - 4, 1, axes.plotHeight + 4);
+    context.fillStyle = mix(palette.text, 0.65);
+    if (x > LEFT + 12 || tick === 0) {
+      context.fillText(axes.mode === "slots" ? tick.toLocaleString("en") : timeText(tick), Math.min(x, axes.width - 24), 8);
+    }
+  }
+}
+
+// Scratch as runs of equal height, so that a long program costs few rectangles.
+function drawScratch(context, axes, plan, look) {
+  const [first, end] = axes.visible();
+  context.fillStyle = look.patterns.scratch;
+  for (let k = first; k < end;) {
+    const height = plan.slot_reserved[k];
+    let next = k + 1;
+    while (next < end && plan.slot_reserved[next] === height) next++;
+    if (height) {
+      const x = axes.xOf(k), top = axes.yOf(height);
+      context.fillRect(x, top, Math.max(1, axes.xOf(next) - x), axes.bottom - top);
+    }
+    k = next;
+  }
+}
+
+// The stay's rectangle on screen, at least one pixel each way; null when out of sight.
+function boxOf(axes, plan, i) {
+  const low = plan.stay_offset[i], high = low + plan.group_granules[plan.stay_group[i]];
+  return box(axes, plan.stay_start[i], plan.stay_end[i], low, high);
+}
+
+function box(axes, start, end, low, high) {
+  const x = axes.xOf(start), right = axes.xOf(end);
+  if (right < LEFT || x > axes.width - RIGHT || high < axes.y0 || low > axes.y1) return null;
+  const y = axes.yOf(high);
+  return [x, y, Math.max(1, right - x), Math.max(1, axes.yOf(low) - y)];
+}
+
+function fillOf(plan, i, look) {
+  const group = plan.stay_group[i];
+  if (look.colour === "kind") return look.palette.kinds[kindOf(plan, group, plan.stay_start[i])];
+  return HEAT[Math.min(HEAT.length - 1, Math.floor(plan.group_heat[group] / 256 * HEAT.length))];
+}
+
+function drawStays(context, axes, plan, look) {
+  let last = "";
+  for (let i = 0; i < plan.numStays; i++) {
+    const rect = boxOf(axes, plan, i);
+    if (!rect) continue;
+    const fill = fillOf(plan, i, look);
+    if (fill !== last) context.fillStyle = last = fill;
+    const [x, y, width, height] = rect;
+    // A hair of ground between neighbours, where there is room for it.
+    context.fillRect(x, y, width > 4 ? width - 1 : width, height > 3 ? height - 0.8 : height);
+  }
+}
+
+function drawCopies(context, axes, plan, look) {
+  for (let c = 0; c < plan.copy_group.length; c++) {
+    const low = plan.copy_offset[c];
+    if (low < 0) continue;
+    const high = low + plan.group_granules[plan.copy_group[c]];
+    const rect = box(axes, plan.copy_start[c], plan.copy_deadline[c], low, high);
+    if (!rect || rect[2] < 2 || rect[3] < 2) continue;
+    context.fillStyle = plan.copy_prefetch[c] ? look.patterns.arriving : look.patterns.leaving;
+    context.fillRect(...rect);
+  }
+}
+
+function drawLabels(context, axes, plan, palette) {
+  context.font = `600 11px ${palette.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  let drawn = 0;
+  for (let i = 0; i < plan.numStays && drawn < LABELS; i++) {
+    const rect = boxOf(axes, plan, i);
+    if (!rect || rect[2] < 46 || rect[3] < 15) continue;
+    const [x, y, width, height] = [Math.max(rect[0], LEFT), rect[1], rect[2], rect[3]];
+    const room = Math.min(rect[0] + width, axes.width - RIGHT) - x - 10;
+    const text = fitted(context, plan.value_names[plan.group_value[plan.stay_group[i]]], room);
+    if (!text) continue;
+    const middle = (Math.max(y, axes.top) + Math.min(y + height, axes.bottom)) / 2;
+    context.fillStyle = palette.ink;
+    context.shadowColor = "rgb(0 0 0 / 55%)";
+    context.shadowBlur = 3;
+    context.fillText(text, x + 6, middle);
+    context.shadowBlur = 0;
+    drawn++;
+  }
+}
+
+function fitted(context, text, room) {
+  if (room < 24) return "";
+  if (context.measureText(text).width <= room) return text;
+  const kept = Math.floor(text.length * room / context.measureText(text).width) - 1;
+  return kept > 3 ? `${text.slice(0, kept)}…` : "";
+}
+
+function drawLimit(context, axes, plan, palette) {
+  const y = Math.round(axes.yOf(plan.fast_granules));
+  context.fillStyle = palette.text;
+  context.fillRect(LEFT, y - 1, axes.plotWidth, 1.5);
+}

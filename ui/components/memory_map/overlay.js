@@ -1,0 +1,121 @@
+// The top layer: cursor, veil over the future, selection, ghosts, hover, window on the minimap.
+
+function drawTop(context, axes, plan, look, state) {
+  context.clearRect(0, 0, axes.width, axes.height);
+  const time = plan.numMoves ? plan.move_time[state.move] : plan.numSlots;
+  drawMiniWindow(context, axes, look.palette, time);
+  context.save();
+  context.beginPath();
+  context.rect(LEFT, 0, axes.plotWidth, axes.lanes + 2 * LANE);
+  context.clip();
+  drawVeil(context, axes, look.palette, time + 1);
+  if (state.selected >= 0) drawSelection(context, axes, plan, look, state.selected);
+  drawCurrent(context, axes, plan, look.palette, state.move);
+  drawGhosts(context, axes, plan, look.palette, state);
+  if (state.hover >= 0) outline(context, boxOf(axes, plan, state.hover), look.palette.text, 2, []);
+  drawCursor(context, axes, look.palette, time);
+  context.restore();
+}
+
+function drawVeil(context, axes, palette, from) {
+  const x = Math.max(LEFT, axes.xOf(from));
+  context.fillStyle = mix(palette.background, 0.8);
+  context.fillRect(x, axes.top, axes.width - RIGHT - x, axes.lanes + 2 * LANE - axes.top);
+}
+
+function drawCursor(context, axes, palette, time) {
+  const x = axes.xOf(time), width = Math.max(1.5, axes.xOf(time + 1) - x);
+  context.fillStyle = mix(palette.primary, width > 3 ? 0.16 : 0.9);
+  context.fillRect(x, axes.top, width, axes.lanes + 2 * LANE - axes.top);
+  context.fillStyle = palette.primary;
+  context.fillRect(x, axes.top, 1.5, axes.lanes + 2 * LANE - axes.top);
+  context.beginPath();
+  context.moveTo(x - 6, 0); context.lineTo(x + 7, 0); context.lineTo(x + 7, 8);
+  context.lineTo(x + 0.5, 15); context.lineTo(x - 6, 8);
+  context.fill();
+}
+
+// The tensor of the current move, wherever it stands now.
+function drawCurrent(context, axes, plan, palette, move) {
+  if (!plan.numMoves) return;
+  const stay = plan.stayOf(move);
+  if (stay !== NONE) outline(context, boxOf(axes, plan, stay), palette.primary, 2.5, []);
+}
+
+function drawSelection(context, axes, plan, look, group) {
+  const { palette } = look;
+  context.fillStyle = mix(palette.background, 0.55);
+  context.fillRect(LEFT, axes.top, axes.plotWidth, axes.plotHeight);
+  let level = axes.top + 9;
+  for (let i = 0; i < plan.numStays; i++) {
+    const rect = plan.stay_group[i] === group && boxOf(axes, plan, i);
+    if (!rect) continue;
+    context.fillStyle = fillOf(plan, i, look);
+    context.fillRect(...rect);
+    outline(context, rect, palette.text, 1.5, []);
+    level = Math.max(axes.top + 9, rect[1] + rect[3] / 2);
+  }
+  for (let m = 0; m < plan.numMoves; m++) {
+    if (plan.move_group[m] !== group) continue;
+    const x = (axes.xOf(plan.move_time[m]) + axes.xOf(plan.move_time[m] + 1)) / 2;
+    if (x < LEFT - 6 || x > axes.width) continue;
+    const stay = plan.stayOf(m), rect = stay !== NONE && boxOf(axes, plan, stay);
+    touchMark(context, palette, x, rect ? rect[1] + rect[3] / 2 : level, plan.move_action[m] === 2);
+  }
+}
+
+// A full disc: served from fast memory; a ring: from slow memory.
+function touchMark(context, palette, x, y, isSlow) {
+  context.beginPath();
+  context.arc(x, y, 4.5, 0, 2 * Math.PI);
+  context.fillStyle = isSlow ? palette.background : palette.text;
+  context.fill();
+  context.lineWidth = 2;
+  context.strokeStyle = isSlow ? palette.red : palette.background;
+  context.stroke();
+}
+
+function drawGhosts(context, axes, plan, palette, state) {
+  const { overlay } = state;
+  if (!overlay || overlay.move !== state.move) return;
+  context.font = `600 11px ${palette.font}`;
+  context.textBaseline = "bottom";
+  context.textAlign = "left";
+  for (const ghost of overlay.ghosts) {
+    const rect = box(axes, ghost.start, ghost.end, ghost.offset, ghost.offset + ghost.size);
+    if (!rect) continue;
+    const colour = palette[GHOSTS[ghost.tone]];
+    context.fillStyle = mix(colour, 0.14);
+    context.fillRect(...rect);
+    outline(context, rect, colour, 2, [6, 4]);
+    const width = context.measureText(ghost.label).width + 8, x = Math.max(LEFT, rect[0]);
+    const y = Math.max(axes.top + 16, rect[1]);
+    context.fillStyle = colour;
+    context.fillRect(x, y - 15, width, 15);
+    context.fillStyle = palette.background;
+    context.fillText(ghost.label, x + 4, y - 1);
+  }
+}
+
+function outline(context, rect, colour, width, dash) {
+  if (!rect) return;
+  context.setLineDash(dash);
+  context.lineWidth = width;
+  context.strokeStyle = colour;
+  context.strokeRect(...rect);
+  context.setLineDash([]);
+}
+
+function drawMiniWindow(context, axes, palette, time) {
+  const { top, height } = axes.mini, span = axes.last - axes.first;
+  const place = (unit) => LEFT + (unit - axes.first) / span * axes.plotWidth;
+  const x = place(axes.x0), width = Math.max(3, place(axes.x1) - x);
+  if (!axes.isWhole) {
+    context.fillStyle = mix(palette.background, 0.6);
+    context.fillRect(LEFT, top, x - LEFT, height);
+    context.fillRect(x + width, top, axes.width - RIGHT - x - width, height);
+  }
+  outline(context, [x + 0.5, top + 0.5, width - 1, height - 1], mix(palette.text, 0.6), 1, []);
+  context.fillStyle = palette.primary;
+  context.fillRect(axes.miniX(time), top, 1.5, height);
+}

@@ -1,0 +1,198 @@
+"""The memory map as packed columns: what the browser needs of one program and one plan, sent once.
+
+Sizes and addresses are in granules (the hardware's alignment), times in slots, durations in
+seconds. `-1` stands for "none" and, as a stay's start, for "from the previous run".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.game.moves import Move
+from engine.plan.model import Copy, Plan, Stay
+from engine.plan.simulate import Simulation
+from engine.program.model import Program
+from ui.viewmodel.packing import pack
+from ui.viewmodel.turns import actions_of
+
+INPUT, TEMPORARY, OUTPUT = range(3)
+READS, WRITES, SINK = 1, 2, 4
+NONE = -1
+
+Column = NDArray[Any]
+
+
+
+def board(
+    program: Program, plan: Plan, moves: Sequence[Move], simulation: Simulation, identity: str
+) -> bytes:
+    """The packed message; `identity` names it in the browser."""
+    hardware = program.hardware
+    header = {
+        "id": identity,
+        "program": plan.program_hash,
+        "granule": hardware.alignment,
+        "fast_granules": hardware.fast_bytes // hardware.alignment,
+        "fast_name": hardware.fast_name,
+        "instruction_names": [i.name for i in program.instructions],
+        "op_names": [i.op_name for i in program.instructions],
+        "opcodes": sorted({i.opcode for i in program.instructions}),
+        "value_names": [v.name for v in program.values],
+        "value_shapes": [v.shape for v in program.values],
+    }
+    columns = {
+        **_slot_columns(program, plan, simulation),
+        **_group_columns(program),
+        **stay_columns(program, plan),
+        **_copy_columns(program, plan),
+        **_service_columns(plan, simulation),
+        **_move_columns(program, moves, actions_of(program, plan, moves)),
+    }
+    return pack(header, columns)
+
+
+def granules(program: Program, num_bytes: int) -> int:
+    """Bytes in whole granules, rounded up."""
+    return -(-num_bytes // program.hardware.alignment)
+
+
+def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[str, Column]:
+    instructions = program.instructions
+    opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
+    timeline = simulation.timeline
+    fast = np.array([i.fast_s for i in instructions], dtype=float)
+    stall = timeline.stall_before_s.copy()
+    # The map has no room after the last slot: the wait for the last copies is drawn with it.
+    stall[-1:] += simulation.end_stall_s
+    begin = np.append(timeline.start_s - timeline.stall_before_s, simulation.latency_s)
+    return {
+        "slot_fast": fast.astype("f4"),
+        "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),
+        "slot_stall": stall.astype("f4"),
+        "slot_begin": begin.astype("f8"),
+        "slot_used": used_granules(program, plan.stays).astype("u4"),
+        "slot_reserved": _reserved(program).astype("u4"),
+        "slot_opcode": np.array([opcodes[i.opcode] for i in instructions], "u2"),
+        "slot_times": np.array([program.multiplicity(i.level) for i in instructions], "f4"),
+    }
+
+
+def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.int64]:
+    """`[T]` granules of fast memory that stays and scratch take in each slot."""
+    change = np.zeros(program.num_slots + 1, dtype=np.int64)
+    for stay in stays:
+        size = granules(program, program.groups[stay.group].size_bytes)
+        change[max(0, stay.start)] += size
+        change[stay.end] -= size
+    return np.cumsum(change)[:-1] + _reserved(program)
+
+
+def _reserved(program: Program) -> NDArray[np.int64]:
+    return np.array(
+        [granules(program, i.reserved_bytes) for i in program.instructions], dtype=np.int64
+    )
+
+
+def _group_columns(program: Program) -> dict[str, Column]:
+    groups = program.groups
+    saving = np.zeros(len(groups))
+    for touch in program.touches:
+        saving[touch.group] += touch.saving_s
+    size = np.array([g.size_bytes for g in groups], dtype=float)
+    return {
+        "group_granules": np.array([granules(program, g.size_bytes) for g in groups], "u4"),
+        "group_bytes": size,
+        "group_kind": np.array(
+            [OUTPUT if g.is_live_out else INPUT if g.is_input else TEMPORARY for g in groups], "u1"
+        ),
+        "group_value": np.array([g.values[0] for g in groups], "u4"),
+        "group_saving": saving.astype("f4"),
+        "group_heat": heat(saving / np.maximum(size, 1)),
+    }
+
+
+def heat(density: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Seconds per byte as 0 … 255: by rank, since densities span many powers of ten."""
+    _, place = np.unique(density, return_inverse=True)
+    top = max(1, int(place.max(initial=0)))
+    return (place * 255 // top).astype(np.uint8)
+
+
+def stay_columns(program: Program, plan: Plan) -> dict[str, Column]:
+    """Group, offset, start, end of each stay, and when the prefetch into it must have arrived."""
+    arrivals = np.full(len(plan.stays), NONE, dtype="i4")
+    for copy, stay in zip(plan.copies, stays_of_copies(plan), strict=True):
+        if copy.is_prefetch and stay != NONE:
+            arrivals[stay] = copy.deadline
+    size = program.hardware.alignment
+    return {
+        "stay_group": np.array([s.group for s in plan.stays], "i4"),
+        "stay_offset": np.array([s.offset // size for s in plan.stays], "i4"),
+        "stay_start": np.array([s.start for s in plan.stays], "i4"),
+        "stay_end": np.array([s.end for s in plan.stays], "i4"),
+        "stay_arrival": arrivals,
+    }
+
+
+def _copy_columns(program: Program, plan: Plan) -> dict[str, Column]:
+    size = program.hardware.alignment
+    offsets = [
+        NONE if stay == NONE else plan.stays[stay].offset // size for stay in stays_of_copies(plan)
+    ]
+    return {
+        "copy_group": np.array([c.group for c in plan.copies], "i4"),
+        "copy_prefetch": np.array([c.is_prefetch for c in plan.copies], "u1"),
+        "copy_start": np.array([c.start for c in plan.copies], "i4"),
+        "copy_deadline": np.array([c.deadline for c in plan.copies], "i4"),
+        "copy_offset": np.array(offsets, "i4"),
+    }
+
+
+def _service_columns(plan: Plan, simulation: Simulation) -> dict[str, Column]:
+    """When each copy is really served: seconds, and 1 for prefetches."""
+    timeline = simulation.timeline
+    is_prefetch = np.array([c.is_prefetch for c in plan.copies], "u1")
+    return {
+        "service_prefetch": is_prefetch[timeline.segment_copy],
+        "service_start": timeline.segment_start_s.astype("f8"),
+        "service_end": timeline.segment_end_s.astype("f8"),
+    }
+
+
+def stays_of_copies(plan: Plan) -> list[int]:
+    """For each copy the stay that it fills or saves, `-1` if the plan has none there."""
+    stays_of: dict[int, list[int]] = {}
+    for index, stay in enumerate(plan.stays):
+        stays_of.setdefault(stay.group, []).append(index)
+    return [
+        next((i for i in stays_of.get(c.group, []) if _holds(plan.stays[i], c)), NONE)
+        for c in plan.copies
+    ]
+
+
+def _holds(stay: Stay, copy: Copy) -> bool:
+    return stay.start <= copy.start and copy.deadline <= stay.end
+
+
+def _move_columns(
+    program: Program, moves: Sequence[Move], actions: Sequence[int]
+) -> dict[str, Column]:
+    flags = [READS * m.reads + WRITES * m.writes + SINK * m.is_sink for m in moves]
+    return {
+        "move_time": np.array([m.time for m in moves], "i4"),
+        "move_group": np.array([m.group for m in moves], "i4"),
+        "move_value": np.array([_value(program, m) for m in moves], "i4"),
+        "move_saving": np.array([m.saving_s for m in moves], "f4"),
+        "move_flags": np.array(flags, "u1"),
+        "move_action": np.array(actions, "u1"),
+    }
+
+
+def _value(program: Program, move: Move) -> int:
+    if move.is_sink:
+        return program.groups[move.group].values[-1]
+    return program.accesses[program.touches[move.touch].accesses[0]].value

@@ -1,0 +1,73 @@
+"""What the legal actions would do, as shapes for the map: the current choice drawn in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.game.board import Block, Effect
+from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY
+from engine.game.reference import ReferenceGame
+
+_TONES = {COPY: "copy", NO_COPY: "nocopy", DROP: "drop"}
+_MOST_BLOCKERS = 24
+"""Blockers sent per refused action; a step's message stays below 5 kB."""
+
+
+def ghosts(game: ReferenceGame) -> dict[str, Any]:
+    """The overlay of the position: `move`, and `ghosts` in granules and slots."""
+    if game.is_over:
+        return {"move": game.move_index, "ghosts": []}
+    shapes: list[dict[str, Any]] = []
+    for action in (COPY, NO_COPY, DROP):
+        effect = game.placement(action)
+        if effect.is_legal:
+            shapes += _legal_shapes(game, effect)
+    return {"move": game.move_index, "ghosts": shapes}
+
+
+def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
+    """The overlay that shows what forbids a refused action: the tensors in its way."""
+    refusal = game.placement(action).refusal
+    found = refusal.blockers[:_MOST_BLOCKERS] if refusal else ()
+    shapes = [_shape(b, "drop", "in the way", b.start, _end(game, b)) for b in found]
+    return {"move": game.move_index, "ghosts": shapes}
+
+
+def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
+    name, tone = ACTION_NAMES[effect.action], _TONES[effect.action]
+    shapes = []
+    if effect.block is not None and not game.move.is_sink:
+        block = effect.block
+        shapes.append(_shape(block, tone, name, block.start, block.busy + 1))
+        if game.move.next_time <= min(block.level_end, game.program.num_slots):
+            # It would like to stay until the group's next touch.
+            shapes.append(_shape(block, tone, "", block.busy + 1, game.move.next_time + 1))
+    if effect.dropped is not None and not game.move.is_sink:
+        # From here on the place is free.
+        shapes.append(_shape(effect.dropped, tone, f"{name} frees", game.move.time, _until(game)))
+    shapes += [
+        _shape(b, "drop", f"{name} takes its place", b.end, max(b.end + 1, game.move.time + 1))
+        for b in effect.evicted
+    ]
+    return shapes
+
+
+def _shape(block: Block, tone: str, label: str, start: int, end: int) -> dict[str, Any]:
+    return {
+        "tone": tone,
+        "label": label,
+        "offset": block.offset,
+        "size": block.size,
+        "start": start,
+        "end": max(end, start + 1),
+    }
+
+
+def _end(game: ReferenceGame, block: Block) -> int:
+    """Where a live block ends on the map: it stands at least up to now."""
+    return max(block.busy, game.move.time) + 1 if block.is_live else block.end
+
+
+def _until(game: ReferenceGame) -> int:
+    move = game.move
+    return min(move.next_time, game.program.num_slots) if move.next_time > move.time else move.time
