@@ -79,6 +79,7 @@ def _add_capture(commands: Any) -> None:
     parser = _command(commands, "capture", _capture, "compile a model with the real compiler")
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a model of the zoo")
     parser.add_argument("--all", action="store_true", help="every sample program, resumable")
+    parser.add_argument("--offline", action="store_true", help="with --all: compile nothing new")
     parser.add_argument("--hardware", default="tpu-v5e")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--train", action="store_true", help="a training step")
@@ -139,10 +140,12 @@ def _budget_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _capture(options: argparse.Namespace) -> int:
+    from engine.analysis.catalogue import write_catalogue
     from engine.compiler.capture import capture_all, capture_one
 
     if options.all:
-        names = capture_all(options.raw, _note)
+        names = capture_all(options.raw, _note, options.offline)
+        write_catalogue(library.SAMPLES_FOLDER, names, _note)
         _show(options, {"programs": names}, names)
         return 0
     if options.model is None or options.output is None:

@@ -1,7 +1,7 @@
 """Random programs and plans: for hypothesis (they shrink), and by seed for benches.
 
 Both ways run the same generator; hypothesis only hands it a shrinkable source of chance. Programs
-follow `docs/model.md`: nested regions, loop-carried and in-place groups, inputs, live-outs, scratch.
+follow `docs/model.md`: nested regions, loop-carried and in-place groups, live-outs, scratch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from engine.program.io import validate
+from engine.plan.check import check
+from engine.plan.model import BEFORE_START, Copy, Plan, Stay
+from engine.program.io import content_hash, validate
 from engine.program.model import (
     INPUT_TIME,
     TOP_LEVEL,
@@ -230,3 +232,94 @@ class _Draft:
 
     def _multiplicity(self, level: int) -> float:
         return 1.0 if level == TOP_LEVEL else self.regions[level].multiplicity
+
+
+def all_slow_plan(program: Program) -> Plan:
+    """The plan that leaves everything in slow memory."""
+    flags = (False,) * len(program.accesses)
+    return Plan(content_hash(program), "all-slow", flags, (), ())
+
+
+def touchwise_plan(program: Program) -> Plan:
+    """A valid plan with a stay per touch that fits, filled and emptied by copies without slots.
+
+    As large as a plan can be, and full of stalls.
+    """
+    alignment = program.hardware.alignment
+    free = [-(-i.reserved_bytes // alignment) * alignment for i in program.instructions]
+    is_fast = [False] * len(program.accesses)
+    stays, copies = [], []
+    for touch in program.touches:
+        group, time = program.groups[touch.group], touch.time
+        if not group.may_be_fast or free[time] + group.size_bytes > program.hardware.fast_bytes:
+            continue
+        stays.append(Stay(touch.group, free[time], time, time + 1))
+        free[time] += -(-group.size_bytes // alignment) * alignment
+        if touch.reads:
+            copies.append(Copy(touch.group, True, time, time))
+        if touch.writes:
+            copies.append(Copy(touch.group, False, time + 1, time + 1))
+        for access in touch.accesses:
+            is_fast[access] = True
+    return Plan(content_hash(program), "touchwise", tuple(is_fast), tuple(stays), tuple(copies))
+
+
+def programs_with_plans(max_instructions: int = 12) -> st.SearchStrategy[tuple[Program, Plan]]:
+    """Valid programs, each with a valid plan; both shrink."""
+
+    def draw(chance: random.Random, num_instructions: int, loops: bool) -> tuple[Program, Plan]:
+        program = draw_program(chance, num_instructions, loops)
+        return program, draw_plan(chance, program)
+
+    return st.builds(
+        draw, st.randoms(use_true_random=False), st.integers(1, max_instructions), st.booleans()
+    )
+
+
+def draw_plan(chance: random.Random, program: Program, attempts: int = 12) -> Plan:
+    """A valid plan: stays drawn one by one, each kept if the referee has no objection."""
+    plan = all_slow_plan(program)
+    touched = [g for g, touches in enumerate(program.touches_of_group) if touches]
+    for _ in range(attempts if touched else 0):
+        extended = _with_stay(chance, program, plan, chance.choice(touched))
+        if check(program, extended) is None:
+            plan = extended
+    return plan
+
+
+def _with_stay(chance: random.Random, program: Program, plan: Plan, group: int) -> Plan:
+    """`plan` and a stay for some successive touches of the group, with copies that it may need."""
+    touches = [program.touches[i] for i in program.touches_of_group[group]]
+    chosen = touches[chance.randrange(len(touches)) :]
+    chosen = chosen[: chance.randint(1, len(chosen))]
+    start, copies = chosen[0].time, []
+    if chosen[0].reads:
+        deadline, start = start, max(0, start - chance.choice([0, 1, 2, 5]))
+        is_early = program.groups[group].is_input and chance.random() < 0.2
+        start = BEFORE_START if is_early else start
+        copies = [] if is_early else [Copy(group, True, start, deadline)]
+    end = max(_needed_until(program, start, touch.time) for touch in chosen)
+    if start == BEFORE_START:
+        end = program.num_slots
+    elif any(touch.writes for touch in chosen) and chance.random() < 0.8:
+        begin, end = end, min(program.num_slots, end + chance.choice([0, 1, 2, 5]))
+        copies.append(Copy(group, False, begin, end))
+    granules = program.hardware.fast_bytes // program.hardware.alignment
+    offset = chance.randrange(granules) * program.hardware.alignment
+    is_fast = list(plan.is_fast)
+    for touch in chosen:
+        for access in touch.accesses:
+            is_fast[access] = True
+    position = chance.randint(0, len(plan.copies))
+    return replace(
+        plan,
+        is_fast=tuple(is_fast),
+        stays=(*plan.stays, Stay(group, offset, start, end)),
+        copies=(*plan.copies[:position], *copies, *plan.copies[position:]),
+    )
+
+
+def _needed_until(program: Program, start: int, time: int) -> int:
+    """The least end of a stay from `start` that serves slot `time`."""
+    holding = [r for r in program.regions if start < r.start <= time < r.end]
+    return max((r.end for r in holding), default=time + 1)

@@ -1,4 +1,4 @@
-"""Raw captures to sample programs: schedule, fitted costs, XLA's plan and provenance in one file."""
+"""Raw captures to sample programs: schedule, fitted costs, XLA's plan and provenance."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from engine.compiler.calibrate import Fit, calibrate
-from engine.compiler.importer import HEAP_BASES
 from engine.compiler.observe import Observation, observe
-from engine.compiler.raw import DEFAULT, SLOW, capture_raw, read_raw
+from engine.compiler.raw import (
+    DEFAULT,
+    MIN_PLACEMENTS,
+    SLOW,
+    capture_raw,
+    is_complete,
+    placement_names,
+    read_raw,
+)
 from engine.compiler.repair import repaired
 from engine.compiler.samples import SAMPLES, Sample
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
-from engine.hardware.presets import PRESETS
+from engine.hardware.presets import DEVICES
 from engine.plan.io import plan_to_json
 from engine.program.hlo import Imported, build_program
 from engine.program.hlo_flow import Flow
@@ -27,34 +34,31 @@ from engine.program.io import content_hash, save
 from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
 
-NUM_HELD_OUT = 2
-"""Varied placements kept out of the fit, to measure it."""
-
-MIN_PLACEMENTS = 8
+MAX_HELD_OUT = 2
+"""Varied placements kept out of the fit, to measure it: at most so many, and at most a third."""
 
 
 def assemble(folder: Path) -> Program:
     """The sample program of one raw capture. Raises ProgramFormatError if it is incomplete."""
     facts = json.loads((folder / "facts.json").read_text())
-    names = sorted(p.name.removesuffix(".json.gz") for p in folder.glob("*.json.gz"))
+    names = placement_names(folder)
     if len(names) < MIN_PLACEMENTS or SLOW not in names or DEFAULT not in names:
         raise ProgramFormatError(
             f"{folder}: only {len(names)} placements of {MIN_PLACEMENTS}; run the capture again"
         )
-    hardware = PRESETS[facts["hardware"]]
+    device = DEVICES[facts["hardware"]]
+    hardware = device.hardware
     answers = {name: read_raw(folder, name) for name in names}
     imported = build_program(
         parse_hlo(answers[SLOW]["hlo"].encode(), f"{folder.name}/{SLOW}"),
         name=folder.name,
         hardware=hardware,
         where=folder.name,
-        reserved_bytes=HEAP_BASES[hardware.name],
+        reserved_bytes=device.scoped_bytes,
     )
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
-    plan = read_plan(
-        imported, flows[DEFAULT], answers[DEFAULT]["buffers"], HEAP_BASES[hardware.name]
-    )
+    plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
     plan = repaired(program, replace(plan, program_hash=content_hash(program)))
     source = gzip.decompress((folder / "stablehlo.gz").read_bytes())
     provenance = {
@@ -72,13 +76,12 @@ def _flow(answer: dict[str, Any], where: str) -> Flow:
     return Flow(parse_hlo(answer["hlo"].encode(), where), where)
 
 
-def _calibrated(
-    imported: Imported, flows: dict[str, Flow]
-) -> tuple[Program, Fit, list[str]]:
+def _calibrated(imported: Imported, flows: dict[str, Flow]) -> tuple[Program, Fit, list[str]]:
     """Fit on all placements but the last distinct varied ones."""
     slow = observe(imported, imported.flow)
     seen = {name: observe(imported, flow) for name, flow in flows.items()}
-    held_out = _distinct(seen)[-NUM_HELD_OUT:]
+    distinct = _distinct(seen)
+    held_out = distinct[-max(1, min(MAX_HELD_OUT, len(distinct) // 3)) :]
     fitted = [o for n, o in seen.items() if n not in held_out]
     program, fit = calibrate(imported, slow, fitted, [seen[n] for n in held_out])
     return program, fit, held_out
@@ -111,11 +114,17 @@ def capture_one(model: str, hardware: str, batch: int, train: bool, raw: Path) -
     return assemble(raw / sample.name)
 
 
-def capture_all(raw: Path, note: Callable[[str], None]) -> list[str]:
-    """Every sample program, written to the library; goes on where it was interrupted."""
+def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
+    """Every sample program, written to the library; goes on where it was interrupted.
+
+    `is_offline`: compile nothing, only assemble what `raw` holds complete.
+    """
     names = []
     for sample in SAMPLES:
-        note(f"{sample.name} …")
+        if is_offline and not is_complete(raw / sample.name):
+            note(f"{sample.name}: not captured yet")
+            continue
+        note(sample.name)
         program = capture_one(sample.model, sample.hardware, sample.batch, sample.train, raw)
         save(program, SAMPLES_FOLDER / f"{sample.name}.json.gz")
         names.append(sample.name)

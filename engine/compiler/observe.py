@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.program.hlo import Imported
-from engine.program.hlo_flow import COMPUTE, Event, Flow, cycles
+from engine.program.hlo_config import cycles
+from engine.program.hlo_flow import Flow
+from engine.program.hlo_record import COMPUTE, Event
 
 FAST_SPACES = {"VMEM": 1, "CMEM": 3}
 """The `S(k)` of each kind of fast memory in XLA's layouts."""
@@ -73,4 +75,3 @@ def observe(imported: Imported, flow: Flow) -> Observation:
         for index in accesses_at.get(slot, []):
             is_fast[index] = program.accesses[index].value in fast
     return Observation(counts, is_fast)
-

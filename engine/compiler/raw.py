@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +21,17 @@ from engine.compiler.samples import Sample
 SLOW = "slow"
 DEFAULT = "default"
 
+MIN_PLACEMENTS = 8
+MAX_PLACEMENTS = 24
+MIN_DISTINCT = 6
+"""Placements that differ, the all-slow one included: so many tell most accesses apart."""
+
 # Placements are varied by moving a random part of the buffers to the front of the compiler's own
 # order. The last ones are kept out of the fit, to measure it.
 _RANGES = ((0.0, 0.5), (0.5, 1.0), (0.25, 0.75), (0.0, 0.3), (0.7, 1.0), (0.4, 0.6))
+
+
+_CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
 
 
 def sort_override(seed: int, begin: float, end: float, option: str = "assign_first") -> str:
@@ -32,8 +41,7 @@ def sort_override(seed: int, begin: float, end: float, option: str = "assign_fir
         f" selection_range_end: {end} }}"
     )
     return (
-        f"overrides {{ hlo_position_matcher {{ {chosen} }}"
-        f" override_options {{ {option}: true }} }}"
+        f"overrides {{ hlo_position_matcher {{ {chosen} }} override_options {{ {option}: true }} }}"
     )
 
 
@@ -48,20 +56,25 @@ def placements(count: int) -> Iterator[tuple[str, dict[str, str]]]:
         yield f"varied-{index + 1}", {"xla_tpu_msa_sort_order_overrides": override}
 
 
-def capture_raw(sample: Sample, folder: Path, count: int = 8) -> None:
-    """Compile `sample` at `count` placements into `folder/<name>/`; skips what is there."""
+def capture_raw(sample: Sample, folder: Path) -> None:
+    """Compile `sample` into `folder/<name>/` until its placements are varied enough.
+
+    At least `MIN_PLACEMENTS`, and on until `MIN_DISTINCT` of them differ, at most
+    `MAX_PLACEMENTS`. Goes on where an earlier capture stopped.
+    """
     target = folder / sample.name
     target.mkdir(parents=True, exist_ok=True)
-    toolchain.prepare_environment()
-    missing = [(n, o) for n, o in placements(count) if not _path(target, n).exists()]
-    if not missing:
+    if is_complete(target):
         return
+    toolchain.prepare_environment()
     workload = build(sample.model, sample.batch, sample.train)
-    lowered = toolchain.lower(
-        workload.fn, workload.args, workload.donate_argnums, sample.hardware
-    )
+    lowered = toolchain.lower(workload.fn, workload.args, workload.donate_argnums, sample.hardware)
     _write_source(target, sample, workload)
-    for name, options in missing:
+    for name, options in placements(MAX_PLACEMENTS):
+        if is_complete(target):
+            break
+        if _path(target, name).exists():
+            continue
         begun = time.perf_counter()
         compiled = toolchain.compile_lowered(lowered, options)
         answer = {
@@ -72,6 +85,22 @@ def capture_raw(sample: Sample, folder: Path, count: int = 8) -> None:
             "live_ranges": compiled.live_ranges,
         }
         _write(_path(target, name), json.dumps(answer).encode())
+
+
+def is_complete(target: Path) -> bool:
+    """Whether a raw capture holds enough placements that differ."""
+    names = placement_names(target)
+    if len(names) < MIN_PLACEMENTS or not {SLOW, DEFAULT} <= set(names):
+        return False
+    if len(names) >= MAX_PLACEMENTS:
+        return True
+    costs = {tuple(_CYCLES.findall(read_raw(target, n)["hlo"])) for n in names}
+    return len(costs) >= MIN_DISTINCT
+
+
+def placement_names(target: Path) -> list[str]:
+    """Names of the placements that a raw capture holds."""
+    return sorted(p.name.removesuffix(".json.gz") for p in target.glob("*.json.gz"))
 
 
 def read_raw(folder: Path, name: str) -> dict[str, Any]:

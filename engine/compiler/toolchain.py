@@ -71,9 +71,7 @@ def _device(hardware: str) -> Any:
         ) from error
     from jax.experimental import topologies
 
-    topology = topologies.get_topology_desc(
-        platform="tpu", topology_name=TOPOLOGIES[hardware]
-    )
+    topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[hardware])
     return topology.devices[0]
 
 
@@ -84,9 +82,7 @@ def lower(fn: Any, args: Any, donate_argnums: tuple[int, ...], hardware: str) ->
     from jax.sharding import SingleDeviceSharding
 
     sharding = SingleDeviceSharding(device)
-    placed = jax.tree.map(
-        lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), args
-    )
+    placed = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), args)
     return jax.jit(fn, donate_argnums=donate_argnums).lower(*placed)
 
 

@@ -10,16 +10,10 @@ from dataclasses import dataclass, replace
 from engine.compiler.observe import FAST_SPACES, fast_accesses, match_events
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.hlo import Imported
-from engine.program.hlo_flow import (
-    COPY_DONE,
-    COPY_START,
-    JOIN,
-    SLICE_START,
-    Flow,
-)
+from engine.program.hlo_flow import Flow
+from engine.program.hlo_record import COPY_DONE, COPY_START, JOIN, SLICE_START, FlowRegion
 from engine.program.io import content_hash
 
-_ALLOCATION = re.compile(r"^allocation \d+: .*?(?:color (\d+))?(?:,|:)", re.M)
 _VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")
 
 
@@ -127,7 +121,7 @@ class _Reader:
                 if event.kind == COPY_START:
                     end = self.next_slot[done_of[number]]
                 elif number in self.slot_of:
-                    end = self._read_end(value, self.slot_of[number])
+                    end = self._read_end(value, number)
                 else:
                     end = self.next_slot[number]
                 ends[value] = max(ends[value], end)
@@ -169,15 +163,20 @@ class _Reader:
         instruction = self.flow.events[event].instruction
         return bool(instruction.HasField("cross_program_prefetch_index"))
 
-    def _read_end(self, value: int, slot: int) -> int:
-        """End of the place of a value read at `slot`: past every loop that it entered."""
-        event = self.flow.values[value].event
-        born = self.slot_of.get(event, self.next_slot[event] if event >= 0 else -1)
-        end = slot + 1
-        for region in self.program.regions:
-            if region.start <= slot < region.end and not region.start <= born < region.end:
-                end = max(end, region.end)
+    def _read_end(self, value: int, reader: int) -> int:
+        """End of the place of a value read at event `reader`: past every loop that it entered."""
+        born = self.flow.values[value].event
+        end = self.slot_of[reader] + 1
+        for region in self.flow.regions:
+            is_born_inside = region.start <= born < region.end
+            if region.start <= reader < region.end and not is_born_inside:
+                end = max(end, self._end_slot(region))
         return end
+
+    def _end_slot(self, region: FlowRegion) -> int:
+        """The slot after the last program instruction of a region of the compile."""
+        inside = [self.slot_of[e] for e in range(region.start, region.end) if e in self.slot_of]
+        return max(inside, default=-1) + 1
 
     def _carried_end(self, value: int) -> int:
         """What a loop carries on stays to the loop's end."""
@@ -266,9 +265,7 @@ class _Reader:
 def _meet(a: _Held, b: _Held, sizes: dict[int, int]) -> bool:
     """Whether two held places share bytes at one slot."""
     in_time = a.start < b.end and b.start < a.end
-    return in_time and (
-        a.offset < b.offset + sizes[id(b)] and b.offset < a.offset + sizes[id(a)]
-    )
+    return in_time and (a.offset < b.offset + sizes[id(b)] and b.offset < a.offset + sizes[id(a)])
 
 
 def _merge(held: list[_Held]) -> list[Stay]:

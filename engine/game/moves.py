@@ -11,9 +11,9 @@ sides:
    earlier slot of that level: content made before a loop is saved before the loop. A block that
    was written back on Drop ends at that deadline. Dirty ghosts which are taken together must have
    begun at one level.
-3. *Zero-length write-backs.* A sink at `t` without a slot of the block's level in `[busy + 1, t)`
-   books the copy `(t, t)`, all of it a stall; its work is that of the level of slot `t`
-   (`Move.work_ticks` of the sink).
+3. *Zero-length write-backs.* A sink at `t` without a slot of its level in `[busy + 1, t)` books the
+   copy `(t, t)`, all of it a stall. Its work is that of the region which ends (`Move.work_ticks`
+   of the sink): the simulator runs such a copy once per iteration, too.
 4. *End of a block.* After every move of its group, a live block ends at `busy + 1` if the group's
    next touch (`Move.next_time`, sinks apart) is not before `level_end`, and the block is clean or
    the move was the group's last (`Move.is_last`). Hence no live block outlasts its `level_end`.
@@ -21,11 +21,13 @@ sides:
 6. *Too long a copy.* No block of a group starts at a level where one copy of the group takes
    `TICKS` or more (a cross-program prefetch, which costs nothing, may).
 7. *A full table* of live blocks admits no newcomer; ghosts that the newcomer takes end first.
-8. *A try that fails*, for want of a gap or of time to write back, is followed by the next try.
+8. *A try that fails*, for want of a gap, a row or time to write back, is followed by the next try.
 9. *Start of a Copy.* `s = t` is a candidate like any other; if none is at or after the horizon,
    the barrier, the look-back `t - W` and the validity of the slow copy, Copy is illegal. The
    look-back `t - W` of the move holds for write-backs too.
-10. *Next touch* of a ghost means touch, not sink; a group without one ranks `-1`.
+10. *One stay at a time.* When a block ends, its group's slow copy counts as valid from that end at
+    the earliest, so that a later Copy does not reach back into the earlier stay.
+11. *Next touch* of a ghost means touch, not sink; a group without one ranks `-1`.
 """
 
 from __future__ import annotations
@@ -74,8 +76,8 @@ class Rules:
 class Move:
     """One decision: a touch of a group that may be fast, or a sink.
 
-    `touch`: index into `Program.touches`, -1 for a sink. `level`: of slot `time` (`T`: top level).
-    `region`: of a sink, the region that ends there (`TOP_LEVEL`: end of the program).
+    `touch`: index into `Program.touches`, -1 for a sink. `level`: of slot `time`; of a sink, the
+    region that ends there (`TOP_LEVEL`: the program).
     `saving_s`, `saving_ticks`: taken when served fast. `draw_ticks`: slow memory's time when not.
     `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
     touches (equal densities, equal ranks; compare ranks instead of quotients). `next_…`: of the
@@ -90,7 +92,6 @@ class Move:
     group: int
     touch: int
     is_sink: bool
-    region: int
     level: int
     reads: bool
     writes: bool
@@ -109,13 +110,18 @@ class Move:
     reserved_ahead: int
     may_stay_before: bool
 
+    @property
+    def region(self) -> int:
+        """Of a sink, the region that ends there (`TOP_LEVEL`: the program); else `TOP_LEVEL`."""
+        return self.level if self.is_sink else TOP_LEVEL
+
 
 @dataclass(frozen=True)
 class Quantised:
     """The program's quantities in granules and ticks; tuples over slots have `T` entries.
 
     `tick_s`: seconds per tick. `is_movable[g]`: the group's touches are moves. `valid_from[g]`: the
-    slot from which the slow copy is valid before any move (0, or `T + 1`: not until written).
+    slot from which the slow copy is valid before any move (`T + 1`: not until written).
     `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
     are always slow do not take; `base_draw[k]`: their draw.
     """
@@ -167,7 +173,7 @@ def quantise(program: Program) -> Quantised:
         fast_granules=hardware.fast_bytes // granule,
         size_granules=tuple(max(1, -(-g.size_bytes // granule)) for g in program.groups),
         is_movable=movable,
-        valid_from=tuple(0 if g.is_input else program.num_slots + 1 for g in program.groups),
+        valid_from=tuple(_valid_from(program, g) for g in range(len(program.groups))),
         slot_level=tuple(program.level_at(k) for k in range(program.num_slots + 1)),
         reserved=tuple(-(-i.reserved_bytes // granule) for i in program.instructions),
         base_ticks=tuple(sum(math.floor(s / tick) for s in parts) for parts in base_s),
@@ -185,26 +191,31 @@ def _movable(program: Program) -> tuple[bool, ...]:
     return tuple(g.may_be_fast and s > 0 for g, s in zip(program.groups, saving, strict=True))
 
 
+def _valid_from(program: Program, group: int) -> int:
+    """Inputs are in slow memory from the start; what is read before written, once defined."""
+    if program.groups[group].is_input:
+        return 0
+    touches = program.touches_of_group[group]
+    if touches and program.touches[touches[0]].reads:
+        return 1 + min(program.values[v].defined for v in program.groups[group].values)
+    return program.num_slots + 1
+
+
 def moves(program: Program) -> tuple[Move, ...]:
     """All moves in order: by time, sinks (inner regions first) before the touches of that time."""
     numbers = quantise(program)
-    order = [
-        (sink.time, 0, index, sink.group)
-        for index, sink in enumerate(program.sinks)
-        if numbers.is_movable[sink.group]
-    ] + [
-        (touch.time, 1, index, touch.group)
-        for index, touch in enumerate(program.touches)
-        if numbers.is_movable[touch.group]
-    ]
-    order.sort()
-    builder = _Builder(program, numbers)
+    sinks = [i for i, s in enumerate(program.sinks) if numbers.is_movable[s.group]]
+    touches = [i for i, t in enumerate(program.touches) if numbers.is_movable[t.group]]
+    # Regions that end together are nested, and an inner region has the larger index.
+    sinks.sort(key=lambda i: (program.sinks[i].time, -program.sinks[i].region))
+    order = [(program.sinks[i].time, True, i, program.sinks[i].group) for i in sinks]
+    order += [(program.touches[i].time, False, i, program.touches[i].group) for i in touches]
+    order.sort(key=lambda entry: (entry[0], not entry[1]))
     last = {group: position for position, (_, _, _, group) in enumerate(order)}
+    builder = _Builder(program, numbers)
     return tuple(
-        builder.touch(index, last[group] == position)
-        if is_touch
-        else builder.sink(index, last[group] == position)
-        for position, (_, is_touch, index, group) in enumerate(order)
+        (builder.sink if is_sink else builder.touch)(index, last[group] == position)
+        for position, (_, is_sink, index, group) in enumerate(order)
     )
 
 
@@ -247,12 +258,12 @@ class _Builder:
         group = self.program.groups[touch.group]
         is_first = self.program.touches_of_group[touch.group][0] == index
         life_end = self._life_end(touch)
+        level = self.program.level_at(touch.time)
         return Move(
             time=touch.time,
             group=touch.group,
             touch=index,
             is_sink=False,
-            region=TOP_LEVEL,
             reads=touch.reads,
             writes=touch.writes,
             saving_s=touch.saving_s,
@@ -264,7 +275,8 @@ class _Builder:
             life_end=life_end,
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
             may_stay_before=is_first and group.is_input and not group.is_written,
-            **self._common(touch.time, touch.group, index),
+            level=level,
+            **self._common(touch.time, touch.group, level, index),
         )
 
     def sink(self, index: int, is_last: bool) -> Move:
@@ -274,7 +286,6 @@ class _Builder:
             group=sink.group,
             touch=-1,
             is_sink=True,
-            region=sink.region,
             reads=False,
             writes=False,
             saving_s=0.0,
@@ -286,21 +297,20 @@ class _Builder:
             life_end=sink.time,
             reserved_ahead=0,
             may_stay_before=False,
-            **self._common(sink.time, sink.group, None),
+            level=sink.region,
+            **self._common(sink.time, sink.group, sink.region, None),
         )
 
-    def _common(self, time: int, group: int, index: int | None) -> dict[str, int]:
+    def _common(self, time: int, group: int, level: int, index: int | None) -> dict[str, int]:
         """Fields of touches and sinks alike; a sink's next touch may share its time."""
         later = [
             i
             for i in self.program.touches_of_group[group]
             if (i > index if index is not None else self.program.touches[i].time >= time)
         ]
-        level = self.program.level_at(time)
         size = self.program.groups[group].size_bytes
         next_touch = self.program.touches[later[0]] if later else None
         return {
-            "level": level,
             "size_granules": self.numbers.size_granules[group],
             "work_ticks": min(
                 TICKS, self.numbers.ticks_up(size * self.program.multiplicity(level))

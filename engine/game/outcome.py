@@ -119,7 +119,7 @@ def _no_copy(state: State, move: Move) -> Effect:
     place = _find_place(state, move, move.time, move.time + 1)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
-    return _arrival(state, NO_COPY, move, move.time, place)
+    return _arrival(state, move, move.time, place)
 
 
 def _last_busy(program: Program, start: int, time: int) -> int:
@@ -135,7 +135,7 @@ def _stay_before(state: State, move: Move) -> Effect:
     if state.num_stayed_before >= program.hardware.max_cross_program_prefetches:
         return _refused(NO_COPY, Reason.INPUTS_TAKEN)
     if state.horizon != FIRST_HORIZON:
-        return _refused(NO_COPY, Reason.FORGOTTEN)
+        return Effect(NO_COPY, Refusal(Reason.FORGOTTEN, start=state.horizon))
     place = _find_place(state, move, FIRST_HORIZON, program.num_slots)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
@@ -165,7 +165,7 @@ def _copy(state: State, move: Move) -> Effect:
     if isinstance(place, Refusal):
         return Effect(COPY, place)
     prefetch = Booking(move.group, True, start, move.time, move.work_ticks, shortfall)
-    return _arrival(state, COPY, move, start, place, prefetch)
+    return _arrival(state, move, start, place, prefetch=prefetch)
 
 
 def _latest_start(state: State, move: Move, begin: int) -> tuple[int, int]:
@@ -183,15 +183,10 @@ def _latest_start(state: State, move: Move, begin: int) -> tuple[int, int]:
 
 
 def _arrival(
-    state: State,
-    action: int,
-    move: Move,
-    start: int,
-    place: _Place,
-    prefetch: Booking | None = None,
+    state: State, move: Move, start: int, place: _Place, *, prefetch: Booking | None = None
 ) -> Effect:
     return Effect(
-        action,
+        COPY if prefetch else NO_COPY,
         block=_new_block(state, move, start, place.offset),
         is_new=True,
         evicted=place.evicted,
@@ -236,34 +231,31 @@ def _drop(state: State, move: Move) -> Effect:
 
 
 def _sink(state: State, move: Move) -> Effect:
-    block = state.live.get(move.group)
-    begin = 0 if move.region == TOP_LEVEL else state.facts.program.regions[move.region].start
-    if block is None or not block.is_dirty or block.start < begin:
+    facts, block = state.facts, state.live.get(move.group)
+    region_start = 0 if move.level == TOP_LEVEL else facts.program.regions[move.level].start
+    if block is None or not block.is_dirty or block.start < region_start:
         return Effect(DROP, block=block)
-    facts = state.facts
-    start = facts.first_slot(
-        block.level, max(block.busy + 1, state.barrier, move.time - facts.rules.look_back)
+    begin = max(block.busy + 1, state.barrier, move.time - facts.rules.look_back)
+    start = min(move.time, facts.first_slot(block.level, begin))
+    free = sum(state.left[start : move.time])
+    booking = Booking(
+        move.group, False, start, move.time, move.work_ticks, max(0, move.work_ticks - free)
     )
-    work = block.work_ticks
-    if start >= move.time:
-        # No slot of the region is left: the copy (t, t) counts at the level of slot t.
-        start, work = move.time, move.work_ticks
-    stall = max(0, work - sum(state.left[start : move.time]))
-    if stall and facts.rules.strict:
+    if booking.stall_ticks and facts.rules.strict:
         refusal = Refusal(
             Reason.STALL,
             start=start,
             end=move.time,
             blockers=(block,),
-            needed_ticks=work,
-            free_ticks=work - stall,
+            needed_ticks=move.work_ticks,
+            free_ticks=free,
         )
         return Effect(DROP, refusal)
     return Effect(
         DROP,
         dropped=replace(block, end=move.time, is_dirty=False),
-        bookings=(Booking(move.group, False, start, move.time, work, stall),),
-        stall_ticks=stall,
+        bookings=(booking,),
+        stall_ticks=booking.stall_ticks,
     )
 
 
@@ -293,7 +285,7 @@ def _write_back(
 def _find_place(state: State, move: Move, start: int, end: int) -> _Place | Refusal:
     """A place for the newcomer `[start, end)` in three tries, each sparing fewer ghosts."""
     if start < state.horizon:
-        return Refusal(Reason.FORGOTTEN, start=start, end=end)
+        return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
     floor = _floor(state, move, start)
     solid = [b for b in state.ended if b.stands_at(start)]
     solid += [b for b in state.live.values() if not b.is_ghost(start)]
@@ -301,7 +293,9 @@ def _find_place(state: State, move: Move, start: int, end: int) -> _Place | Refu
     spared: list[list[Block]] = [ghosts, [b for b in ghosts if b.next_rank > move.rank], []]
     refusal: Refusal | None = None
     for avoided in spared:
-        found = _try_place(state, move, start, floor, solid + avoided, ghosts)
+        found = _try_place(
+            state, move, start, floor=floor, obstacles=solid + avoided, ghosts=ghosts
+        )
         if isinstance(found, _Place):
             return found
         refusal = found
@@ -321,6 +315,7 @@ def _try_place(
     state: State,
     move: Move,
     start: int,
+    *,
     floor: int,
     obstacles: list[Block],
     ghosts: list[Block],

@@ -33,14 +33,19 @@ class ReferenceGame:
     State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
     still remembered), `left` (idle ticks per slot; final for slots before the current move's),
     `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
-    `barrier`, `horizon`, `num_stayed_before`, `actions` (one per move played), `records`,
-    `total_reward`.
+    `barrier`, `horizon`, `num_stayed_before`, `actions` (one per move played), `forced` (moves that
+    Drop-backup has forced to Drop), `records`, `total_reward`.
     """
 
-    def __init__(self, program: Program, rules: Rules = _DEFAULT_RULES) -> None:
-        """Set up the first position of `program`."""
+    def __init__(
+        self,
+        program: Program,
+        rules: Rules = _DEFAULT_RULES,
+        forced: frozenset[int] = frozenset(),
+    ) -> None:
+        """Set up the first position of `program`; at the moves `forced` only Drop is legal."""
         self.facts = Facts(program, rules)
-        self._forced: frozenset[int] = frozenset()
+        self.forced = forced
         self._reset()
 
     def _reset(self) -> None:
@@ -102,7 +107,7 @@ class ReferenceGame:
         """What `action` would do now, or why it is illegal. Raises IndexError when over."""
         found = self._effects.get(action)
         if found is None:
-            if action != DROP and self.move_index in self._forced:
+            if action != DROP and self.move_index in self.forced:
                 found = Effect(action, Refusal(Reason.FORCED))
             else:
                 found = effect_of(self, self.move, action)
@@ -127,8 +132,8 @@ class ReferenceGame:
         if not effect.is_legal:
             raise ValueError(f"{ACTION_NAMES[action]} is illegal at move {self.move_index}")
         move = self.move
-        self._end_blocks(effect)
         self._book(effect)
+        self._end_blocks(effect)
         if effect.block is not None:
             self._place(effect.block, effect.is_new)
         if not move.is_sink:
@@ -149,6 +154,8 @@ class ReferenceGame:
     def _end(self, block: Block) -> None:
         del self.live[block.group]
         self.ended.append(block)
+        # A later copy of the group must not reach back into this stay.
+        self.valid_from[block.group] = max(self.valid_from[block.group], block.end)
         self.records.stays.append(block)
 
     def _book(self, effect: Effect) -> None:
@@ -242,7 +249,7 @@ class ReferenceGame:
             raise ValueError("drop_backup needs a dead end")
         recorded = list(self.actions)
         while self.is_dead_end:
-            self._forced |= {self._culprit()}
+            self.forced |= {self._culprit()}
             self._reset()
             while self.move_index < len(recorded) and not self.is_dead_end:
                 self.step(self._nearest(recorded[self.move_index]))

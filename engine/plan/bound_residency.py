@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
-
 from engine.plan.linear import LinearProgram
 from engine.program.model import TOP_LEVEL, Program, Sink, Touch
 
@@ -28,11 +26,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Piece:
-    """Bytes held during slots `[start, end)`."""
+    """The share `held` of a group, which takes `place` when whole, during slots `[start, end)`."""
 
     start: int
     end: int
     held: Expression
+    place: float
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Residency:
 
     def __post_init__(self) -> None:
         levels = [i.level for i in self.program.instructions]
-        self._times = np.array([self.program.multiplicity(level) for level in levels])
+        self._times = [self.program.multiplicity(level) for level in levels]
         self._sinks: dict[int, list[Sink]] = {}
         for sink in self.program.sinks:
             self._sinks.setdefault(sink.group, []).append(sink)
@@ -102,8 +101,7 @@ class Residency:
 
         Slots of inner regions count: a copy may run inside a branch, at its lower multiplicity.
         """
-        least = self.program.multiplicity(level)
-        return min([least, *self._times[start:end].tolist()])
+        return min([self.program.multiplicity(level), *self._times[start:end]])
 
     def around(self, time: int) -> list[int]:
         """The regions that hold slot `time`, innermost first."""
@@ -211,7 +209,7 @@ class _GroupRows:
         if not before or any(r not in self.covers for r in crossed):
             return []
         stays = self.linear.add_variable(1.0)
-        self.linear.add_row([(stays, 1.0), *_scaled(before, -1.0)], high=0.0)
+        self.linear.add_row([(stays, 1.0), *scaled(before, -1.0)], high=0.0)
         for region in crossed:
             self.linear.add_row([(stays, 1.0), (self.covers[region], -1.0)], high=0.0)
         return [(stays, 1.0)]
@@ -286,9 +284,9 @@ class _GroupRows:
         if wrote is None:
             return
         shares = self.saved[wrote]
-        needed = self.served[wrote] + _scaled(excused, -1.0)
+        needed = self.served[wrote] + scaled(excused, -1.0)
         self.linear.add_row(needed + [(b, -1.0) for b, _ in shares], high=0.0)
-        work = _scaled(needed, min(w for _, w in shares))
+        work = scaled(needed, min(w for _, w in shares))
         work += [(p.share, self.work * p.multiplicity) for p in fetched]
         self.rows.windows.append(Window(work, self.touches[wrote].time + 1, time))
 
@@ -305,7 +303,7 @@ class _GroupRows:
         last = [r for r in range(len(self.program.regions)) if self.program.regions[r].end == end]
         multiplicity = min(self.program.multiplicity(level) for level in [TOP_LEVEL, *last])
         back = self._add_prefetch(TOP_LEVEL, end, multiplicity)
-        self.linear.add_row([(kept, 1.0), *_scaled(stays, -1.0), (back.share, -1.0)], high=0.0)
+        self.linear.add_row([(kept, 1.0), *scaled(stays, -1.0), (back.share, -1.0)], high=0.0)
         return stays
 
     def _add_pieces(self) -> None:
@@ -338,8 +336,9 @@ class _GroupRows:
         elif cover is not None:
             held = [(cover, 1.0)]
         if held:
-            self.rows.pieces.append(Piece(start, end, _scaled(held, self.place)))
+            self.rows.pieces.append(Piece(start, end, held, self.place))
 
 
-def _scaled(terms: Expression, factor: float) -> Expression:
+def scaled(terms: Expression, factor: float) -> Expression:
+    """`factor` times an expression."""
     return [(variable, factor * value) for variable, value in terms]

@@ -7,22 +7,32 @@ the fast memory. Write-backs share one store of work that is still to be done.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.plan.bound_residency import Expression, Prefetch, Residency
+from engine.plan.bound_residency import Expression, Piece, Prefetch, Residency, scaled
 from engine.program.model import TOP_LEVEL, Touch
+
+MAX_PACKED = 3
+ROUNDING = 1e-9
+"""Room for rounding in the sizes of packing rows, to the safe side."""
 
 
 @dataclass
 class Traffic:
-    """Adds the rows that all groups share. `capacity`, `idle`: a row per slot."""
+    """Adds the rows that all groups share.
+
+    `capacity`, `idle`: a row per slot. `packing`: rows with their slot and the bytes (in units of
+    the fast memory) that one unit of their right-hand side stands for.
+    """
 
     rows: Residency
     capacity: list[int] = field(default_factory=list)
     idle: list[int] = field(default_factory=list)
+    packing: list[tuple[int, int, float]] = field(default_factory=list)
     stalls: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -38,6 +48,7 @@ class Traffic:
     def add(self) -> None:
         """All shared rows; the objective's stalls are costs of the stall variables."""
         self._add_residents()
+        self._add_packing()
         stores: dict[tuple[int, float, bool], list[Prefetch]] = defaultdict(list)
         for item in self.rows.prefetches:
             stores[item.level, item.multiplicity, item.is_charged].append(item)
@@ -55,22 +66,59 @@ class Traffic:
         """One variable per slot for the bytes held there, as a chain of what comes and goes."""
         change: list[Expression] = [[] for _ in range(self._end + 1)]
         for piece in self.rows.pieces:
-            change[piece.start].extend(piece.held)
-            change[piece.end].extend((v, -value) for v, value in piece.held)
+            change[piece.start].extend(scaled(piece.held, piece.place))
+            change[piece.end].extend(scaled(piece.held, -piece.place))
         old = None
+        most = max((self._room(slot) for slot in range(self._end)), default=0.0)
         for slot in range(self._end):
             if change[slot] or old is None:
-                new = self.linear.add_variable(self._room(slot, most=True))
+                # Not a tight limit: the price of the place belongs to the capacity row.
+                new = self.linear.add_variable(2.0 * most)
                 chain: Expression = [(new, -1.0), *change[slot]]
                 self.linear.add_row(chain + ([(old, 1.0)] if old is not None else []), 0.0, 0.0)
                 old = new
             self._in_place[slot].append((old, 1.0))
 
-    def _room(self, slot: int, most: bool = False) -> float:
+    def _add_packing(self) -> None:
+        """Whole groups only: of those larger than 1/(m+1) of the room, at most m fit, and so on.
+
+        If places `s` fit into a room `R`, then `Σ (⌈(m+1) s / R⌉ - 1) < m + 1`, an integer. Rows
+        stand at the slots where a set of big pieces is largest: before the next one ends.
+        """
+        big = [p for p in self.rows.pieces if p.place > 1 / (MAX_PACKED + 1)]
+        ends = {p.end for p in big}
+        starts = {p.start for p in big}
+        live: list[Piece] = []
+        has_grown = False
+        by_start: dict[int, list[Piece]] = defaultdict(list)
+        for piece in big:
+            by_start[piece.start].append(piece)
+        for slot in range(self._end):
+            if slot in ends:
+                live = [p for p in live if p.end > slot]
+            live += by_start.get(slot, [])
+            has_grown |= slot in starts
+            room = self._room(slot)
+            if has_grown and room > 0 and slot + 1 in ends:
+                self._pack(live, slot, room)
+                has_grown = False
+
+    def _pack(self, live: list[Piece], slot: int, room: float) -> None:
+        for most in range(1, MAX_PACKED + 1):
+            terms: Expression = []
+            for piece in live:
+                weight = math.ceil((most + 1) * piece.place / room - ROUNDING) - 1
+                if weight > 0:
+                    terms += scaled(piece.held, float(weight))
+            if terms:
+                row = self.linear.add_row(terms, high=float(most))
+                self.packing.append((row, slot, room / most))
+
+    def _room(self, slot: int) -> float:
         """Bytes that stays may hold; rounded up to the alignment, as their sizes are."""
         hardware = self.program.hardware
         granule = hardware.alignment
-        scratch = 0 if most else self.program.instructions[slot].reserved_bytes
+        scratch = self.program.instructions[slot].reserved_bytes
         granules = -(-hardware.fast_bytes // granule) - -(-scratch // granule)
         return max(0, granules) * granule / self.rows.scale.byte
 

@@ -24,7 +24,8 @@ from engine.program.model import Program
 class Bound:
     """A lower bound and what the scarce things are worth at it.
 
-    `memory_price[k]`: seconds that one more byte of fast memory in slot `k` would save.
+    `memory_price[k]`: seconds that one more byte of fast memory in slot `k` would save (an estimate
+    where whole groups are too large to use it).
     `copy_price[k]`: seconds that one more second of idle slow memory in slot `k` would save.
     `method`: `lp`, `lp-unfinished` (stopped early; still a bound), or, where the linear program
     says nothing more, `all-fast` or `all-slow` (nothing may be fast).
@@ -63,11 +64,14 @@ def lower_bound(program: Program, time_limit_s: float = 60.0) -> Bound:
     floor_s = program.all_fast_s
     prices = np.maximum(-solution.duals, 0.0)
     method = "lp" if solution.is_optimal else "lp-unfinished"
+    memory_price = prices[traffic.capacity]
+    for row, slot, size in traffic.packing:
+        memory_price[slot] += prices[row] / size
     return Bound(
         bound_s=max(latency_s, floor_s),
         method=method if latency_s > floor_s else "all-fast",
         seconds=time.perf_counter() - began,
-        memory_price=tuple((prices[traffic.capacity] * scale.second_s / scale.byte).tolist()),
+        memory_price=tuple((memory_price * scale.second_s / scale.byte).tolist()),
         copy_price=tuple(prices[traffic.idle].tolist()),
     )
 

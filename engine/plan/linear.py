@@ -62,7 +62,7 @@ class LinearProgram:
 
     def solve(self, time_limit_s: float) -> LinearSolution:
         """Minimise with HiGHS within the limit; without duals the bound is that of the box."""
-        solver = highspy.Highs()
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.setOptionValue("output_flag", False)
         solver.setOptionValue("threads", 1)
         solver.setOptionValue("time_limit", max(time_limit_s, 0.01))

@@ -91,19 +91,31 @@ def simulate(program: Program, plan: Plan) -> Simulation:
 def copy_level(program: Program, copy: Copy, stays: Iterable[Stay]) -> int:
     """The level at which a copy runs; `stays` hold (at least) those of its group.
 
-    It is the level of the copy's first slot. A write-back without slots (`start == deadline`)
-    happens between two slots: inside the region of its stay if that region ends there (it then
-    runs once per iteration), else in the innermost region that holds both slots.
+    It is the level of the copy's first slot; a copy that starts where a region begins and outlasts
+    it starts before the region. A write-back without slots (`start == deadline`) happens between
+    two slots: inside the region of its stay if that region ends there (it then runs once per
+    iteration), else in the innermost region that holds both slots.
     """
     time = copy.start
     if copy.is_prefetch or time < copy.deadline:
-        return program.level_at(time)
+        return level_of_interval(program, time, copy.deadline)
     earlier = [s.start for s in stays if s.group == copy.group and s.start < time]
     home = program.level_at(max(earlier, default=TOP_LEVEL))
     if home != TOP_LEVEL and program.level_end(home) == time:
         return home
     around = set(enclosing_levels(program, time - 1))
     return next(level for level in enclosing_levels(program, time) if level in around)
+
+
+def level_of_interval(program: Program, start: int, end: int) -> int:
+    """The level of slot `start`, leaving regions that begin there and end before `end`."""
+    level = program.level_at(start)
+    while level != TOP_LEVEL:
+        region = program.regions[level]
+        if region.start < start or end <= region.end:
+            break
+        level = region.parent
+    return level
 
 
 def enclosing_levels(program: Program, time: int) -> list[int]:

@@ -6,17 +6,26 @@ operand is in slow memory, and the schedule is the one the compiler would have u
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.hlo_costs import accessed_bytes, flops, prior_savings, written_bytes
-from engine.program.hlo_flow import COMPUTE, Event, Flow, cycles, scratch_bytes
-from engine.program.hlo_shape import is_scalar, shape_text, size_bytes
+from engine.program.hlo_config import cycles, scratch_bytes
+from engine.program.hlo_costs import Work, prior_savings
+from engine.program.hlo_flow import IMPOSSIBLE, Flow
+from engine.program.hlo_record import COMPUTE, Event
+from engine.program.hlo_shape import (
+    PLACEABLE_SPACES,
+    is_scalar,
+    memory_space,
+    shape_text,
+    size_bytes,
+)
 from engine.program.io import validate
 from engine.program.model import (
     INPUT_TIME,
+    TOP_LEVEL,
     Access,
     Hardware,
     Instruction,
@@ -27,8 +36,12 @@ from engine.program.model import (
 
 MAX_VALUE_BYTES = 2**45
 
-Roofline = Callable[[float, int], float]
-"""All-slow seconds of an instruction from its flops and bytes, for dumps without cycles."""
+Costs = tuple[float, Sequence[float]]
+"""All-fast seconds of one execution, and the saving of each access."""
+
+Roofline = Callable[[float, Sequence[int]], Costs]
+"""Costs of an instruction from its operations and the bytes of its accesses, where the dump
+states no cycles."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +71,11 @@ def build_program(
     reserves what it says it uses. `roofline` gives costs where the dump states no cycles.
     Raises ProgramFormatError.
     """
-    flow = Flow(module, where)
+    flow = Flow(module, where, keeps_copies=False)
     try:
         imported = _Builder(flow, hardware, reserved_bytes, roofline).build(name)
-    except (KeyError, IndexError, OverflowError, StopIteration) as error:
-        raise ProgramFormatError(f"{where}: inconsistent HLO module ({error!r})") from error
+    except IMPOSSIBLE as error:
+        raise ProgramFormatError(f"{where}: inconsistent module ({error!r:.160})") from error
     validate(imported.program, where)
     return imported
 
@@ -78,22 +91,27 @@ class _Builder:
         self.flow = flow
         self.hardware = hardware
         self.reserved_bytes = reserved_bytes
-        self.roofline = roofline
+        self.work = Work(flow.scope)
         self.slots: dict[int, int] = {}
         self.value_of: dict[int, int] = {}
         self.values: list[Value] = []
         self.instructions: list[Instruction] = []
         self.accesses: list[Access] = []
-        self.has_cycles = any(cycles(e.instruction) is not None for e in flow.events)
+        self.cycles = [cycles(e.instruction) for e in flow.events]
+        self.roofline = None if any(c is not None for c in self.cycles) else roofline
 
     def build(self, name: str) -> Imported:
-        kept = [n for n, e in enumerate(self.flow.events) if self._is_kept(e)]
+        kept = [n for n in range(len(self.flow.events)) if self._is_kept(n)]
         if not kept:
             raise ProgramFormatError(f"{self.flow.where}: the module has no instructions to place")
+        if self.roofline is None and all(c is None for c in self.cycles):
+            raise ProgramFormatError(
+                f"{self.flow.where}: the dump states no cycles; name a hardware preset"
+            )
         self.slots = {event: slot for slot, event in enumerate(kept)}
         regions, region_of = self._regions(kept)
-        for event in kept:
-            self._add(self.flow.events[event], region_of)
+        for number in kept:
+            self._add(number, region_of)
         program = Program(
             name=name,
             hardware=self.hardware,
@@ -104,19 +122,20 @@ class _Builder:
         )
         return Imported(program, self.flow, tuple(kept), self.value_of)
 
-    def _is_kept(self, event: Event) -> bool:
+    def _is_kept(self, number: int) -> bool:
         """Scalar bookkeeping without a cost makes no slot."""
+        event = self.flow.events[number]
         if event.kind != COMPUTE:
             return False
         touched = [v for _, v, _ in event.reads] + event.writes
         if any(not is_scalar(self.flow.values[v].shape) for v in touched):
             return True
-        return bool(cycles(event.instruction))
+        return bool(self.cycles[number])
 
     def _regions(self, kept: list[int]) -> tuple[list[Region], dict[int, int]]:
         """Regions in slots; those left empty vanish and hand their slots to their parent."""
         regions: list[Region] = []
-        region_of = {-1: -1}
+        region_of = {TOP_LEVEL: TOP_LEVEL}
         for number, region in enumerate(self.flow.regions):
             inside = [self.slots[e] for e in kept if region.start <= e < region.end]
             parent = region_of[region.parent]
@@ -127,7 +146,7 @@ class _Builder:
                         name=region.name,
                         start=inside[0],
                         end=inside[-1] + 1,
-                        multiplicity=float(region.multiplicity),
+                        multiplicity=region.multiplicity,
                         parent=parent,
                         kind=region.kind,
                         is_trip_count_known=region.is_trip_count_known,
@@ -135,15 +154,12 @@ class _Builder:
                 )
         return regions, region_of
 
-    def _add(self, event: Event, region_of: dict[int, int]) -> None:
+    def _add(self, number: int, region_of: dict[int, int]) -> None:
+        event, ins = self.flow.events[number], self.flow.events[number].instruction
         slot = len(self.instructions)
-        ins = event.instruction
         times = self.flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
         accesses = self._accesses(event, slot)
-        spaces = [space for _, _, space in event.reads if space] if self.has_cycles else []
-        slow = [a.slow_bytes for a in accesses]
-        time_s = self._time(ins, sum(slow), bool(spaces))
-        savings = prior_savings(time_s, slow, self.hardware.bandwidth)
+        fast_s, savings = self._costs(number, [a.slow_bytes for a in accesses])
         self.accesses += [
             replace(a, saving_s=s * times, slow_bytes=int(a.slow_bytes * times))
             for a, s in zip(accesses, savings, strict=True)
@@ -152,9 +168,9 @@ class _Builder:
         reserved = used if self.reserved_bytes is None else self.reserved_bytes
         self.instructions.append(
             Instruction(
-                name=ins.name,
+                name=event.name,
                 opcode=ins.opcode,
-                fast_s=max(0.0, time_s - sum(savings)) * times,
+                fast_s=fast_s * times,
                 level=region_of[event.region],
                 reserved_bytes=min(reserved, self.hardware.fast_bytes),
                 scratch_bytes=used,
@@ -162,31 +178,34 @@ class _Builder:
             )
         )
 
-    def _time(self, ins: Any, slow_bytes: int, has_fast_operands: bool) -> float:
-        """All-slow seconds of one execution."""
-        if self.has_cycles:
-            return (cycles(ins) or 0.0) / self.hardware.clock_hz
-        if self.roofline is None:
-            raise ProgramFormatError(
-                f"{self.flow.where}: the dump states no cycles; name a hardware preset"
-            )
-        return self.roofline(flops(self.flow.scope, ins), slow_bytes)
+    def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
+        """Costs of one execution; without cycles at least one cycle's time."""
+        event = self.flow.events[number]
+        if self.roofline is not None:
+            flops = self.work.flops(event.computation, event.instruction)
+            fast_s, savings = self.roofline(flops, slow_bytes)
+            return max(fast_s, 1 / self.hardware.clock_hz), savings
+        time_s = (self.cycles[number] or 0.0) / self.hardware.clock_hz
+        savings = prior_savings(time_s, slow_bytes, self.hardware.bandwidth)
+        return max(0.0, time_s - sum(savings)), savings
 
     def _accesses(self, event: Event, slot: int) -> list[Access]:
         """Reads of distinct values, then writes; sizes per execution, savings still zero."""
-        scope, ins = self.flow.scope, event.instruction
+        flow, home, ins = self.flow, event.computation, event.instruction
+        copied_whole = {flow.refused[v] for v in event.writes if v in flow.refused}
         drawn: dict[int, tuple[int, int]] = {}
         for operand, value, _ in event.reads:
-            number = self._value(self.flow.origin(value))
-            size = accessed_bytes(scope, ins, operand, self.values[number].size_bytes)
+            number = self._value(flow.origin(value))
+            size = self.values[number].size_bytes
+            if value not in copied_whole:
+                size = self.work.read_bytes(home, ins, operand, size)
             first, so_far = drawn.get(number, (operand, 0))
             drawn[number] = (first, max(so_far, size))
         accesses = [Access(slot, v, False, 0.0, size, op) for v, (op, size) in drawn.items()]
-        in_place = {b for _, b in self.flow.aliases}
         for result, value in enumerate(event.writes):
             number = self._value(value, slot)
             full = self.values[number].size_bytes
-            size = written_bytes(scope, ins, value in in_place, full)
+            size = self.work.written_bytes(ins, full, flow.updates.get(value))
             accesses.append(Access(slot, number, True, 0.0, size, result))
         return accesses
 
@@ -198,6 +217,7 @@ class _Builder:
         size = size_bytes(known.shape)
         if size > MAX_VALUE_BYTES:
             raise ProgramFormatError(f"{self.flow.where}: {known.label} is absurdly large")
+        is_placeable = memory_space(known.shape) in PLACEABLE_SPACES
         self.value_of[flow_value] = len(self.values)
         self.values.append(
             Value(
@@ -206,28 +226,19 @@ class _Builder:
                 size_bytes=size,
                 defined=slot,
                 group=-1,
-                is_live_out=any(self.flow.origin(o) == flow_value for o in self.flow.outputs),
-                may_be_fast=not is_scalar(known.shape) and size <= self.hardware.fast_bytes,
+                is_live_out=flow_value in self.flow.outputs,
+                may_be_fast=is_placeable
+                and not is_scalar(known.shape)
+                and size <= self.hardware.fast_bytes,
             )
         )
         return self.value_of[flow_value]
 
     def _with_groups(self) -> list[Value]:
-        """Number the alias groups; pairs of which one side is never touched say nothing."""
-        leader = list(range(len(self.values)))
-
-        def find(number: int) -> int:
-            while leader[number] != number:
-                leader[number] = leader[leader[number]]
-                number = leader[number]
-            return number
-
-        for a, b in self.flow.aliases:
-            pair = [self.value_of.get(self.flow.origin(v)) for v in (a, b)]
-            if pair[0] is not None and pair[1] is not None:
-                leader[find(pair[0])] = find(pair[1])
+        """Values of one place form one group."""
         numbers: dict[int, int] = {}
+        places = [self.flow.place_of[v] for v in self.value_of]
         return [
-            replace(v, group=numbers.setdefault(find(n), len(numbers)))
-            for n, v in enumerate(self.values)
+            replace(value, group=numbers.setdefault(place, len(numbers)))
+            for value, place in zip(self.values, places, strict=True)
         ]

@@ -8,84 +8,117 @@ several placements are at hand.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from engine.program.hlo_loops import Scope
+from engine.program.hlo_config import backend_config
+from engine.program.hlo_scope import Scope
 from engine.program.hlo_shape import is_array, leaves, num_elements, size_bytes
 
 MAX_MEMORY_SHARE = 0.9
 """No instruction is believed to save more than this share of its all-slow time."""
 
 _SLICERS = {"slice", "dynamic-slice", "gather"}
+_FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "iota", "broadcast"}
+_ALLOCATIONS = {"AllocateBuffer", "CreateBuffer"}
 
 
-def accessed_bytes(scope: Scope, ins: Any, operand: int, full: int) -> int:
-    """Bytes that `ins` really draws of an operand of `full` bytes.
+class Work:
+    """Bytes and operations of instructions, fusions looked into; remembers every fusion."""
 
-    A fusion that only slices its parameter, or only updates a slice of it, does not read it all.
-    """
-    if ins.opcode in _SLICERS and operand == 0:
-        return min(full, size_bytes(ins.shape))
-    if ins.opcode == "dynamic-update-slice" and operand == 0:
-        return 0
-    if ins.opcode != "fusion" or not ins.called_computation_ids:
-        return full
-    inner = scope.by_id[ins.called_computation_ids[0]].values()
-    parameter = next(
-        (i for i in inner if i.opcode == "parameter" and i.parameter_number == operand), None
-    )
-    if parameter is None:
-        return full
-    users = [i for i in inner if parameter.id in i.operand_ids]
-    drawn = 0
-    for user in users:
-        is_first = list(user.operand_ids).index(parameter.id) == 0
-        if is_first and user.opcode in _SLICERS and is_array(user.shape):
-            drawn += size_bytes(user.shape)
-        elif not (is_first and user.opcode == "dynamic-update-slice"):
-            return full
-    return min(full, drawn) if users else 0
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._drawn = cache(self._drawn_of_parameter)
+        self._flops = cache(self._flops_of_computation)
+
+    def read_bytes(self, home: int, ins: Any, operand: int, full: int) -> int:
+        """Bytes that `ins` (of computation `home`) draws of an operand of `full` bytes.
+
+        What only slices its operand, or only updates a part of it, does not read it all.
+        """
+        drawn = self._drawn_of_operand(home, ins, operand)
+        return full if drawn is None else min(full, drawn)
+
+    def written_bytes(self, ins: Any, full: int, updated: int | None) -> int:
+        """Bytes that `ins` writes of a result of `full` bytes; `updated` if it does so in place."""
+        if ins.opcode == "custom-call" and ins.custom_call_target in _ALLOCATIONS:
+            return 0
+        return full if updated is None else min(full, updated)
+
+    def flops(self, home: int, ins: Any) -> float:
+        """Floating-point operations of one execution: products of dots, else one per element."""
+        if ins.opcode == "fusion":
+            return self._flops(ins.called_computation_ids[0])
+        results = [num_elements(leaf) for _, leaf in leaves(ins.shape)]
+        if ins.opcode in ("dot", "convolution", "custom-call"):
+            return 2.0 * results[0] * self._contracted(home, ins) if results else 0.0
+        if ins.opcode == "reduce":
+            return float(num_elements(self._scope.operand(home, ins, 0).shape))
+        return 0.0 if ins.opcode in _FREE else float(sum(results))
+
+    def _flops_of_computation(self, computation: int) -> float:
+        instructions = self._scope.by_id[computation].values()
+        return math.fsum(self.flops(computation, i) for i in instructions)
+
+    def _contracted(self, home: int, ins: Any) -> float:
+        """Products per element of the result of a dot, a convolution, or a library call of one."""
+        if ins.HasField("convolution_dimension_numbers"):
+            kernel = self._scope.operand(home, ins, 1).shape
+            features = ins.convolution_dimension_numbers.kernel_output_feature_dimension
+            return num_elements(kernel) / max(1, kernel.dimensions[features])
+        dimensions: Sequence[Any] = ins.dot_dimension_numbers.lhs_contracting_dimensions
+        if ins.opcode == "custom-call":
+            dimensions = _library_dot(ins)
+            if not dimensions:
+                return 0.5
+        left = self._scope.operand(home, ins, 0).shape.dimensions
+        return float(math.prod(left[int(d)] for d in dimensions))
+
+    def _drawn_of_operand(self, home: int, ins: Any, operand: int) -> int | None:
+        """Bytes drawn of one operand; None for all of it."""
+        if ins.opcode in _SLICERS and operand == 0:
+            return size_bytes(ins.shape) if is_array(ins.shape) else None
+        if ins.opcode == "dynamic-update-slice" and operand == 0:
+            return 0
+        if ins.opcode == "scatter" and operand < (len(ins.operand_ids) - 1) // 2:
+            return 0
+        if ins.opcode != "fusion":
+            return None
+        drawn: int | None = self._drawn(ins.called_computation_ids[0], operand)
+        return drawn
+
+    def _drawn_of_parameter(self, computation: int, number: int) -> int | None:
+        """Bytes that a fused computation draws of one parameter, through any bitcasts."""
+        users = self._scope.users(computation)
+        root = self._scope.computations[computation].root_id
+        pending = [self._scope.parameters(computation)[number].id]
+        drawn = 0
+        for instruction in pending:
+            if instruction == root:
+                return None
+            for user, operand in users.get(instruction, []):
+                if user.opcode == "bitcast":
+                    pending.append(user.id)
+                    continue
+                part = self._drawn_of_operand(computation, user, operand)
+                if part is None:
+                    return None
+                drawn += part
+        return drawn
 
 
-def written_bytes(scope: Scope, ins: Any, is_in_place: bool, full: int) -> int:
-    """Bytes that `ins` writes of a result of `full` bytes: an update in place writes its slice."""
-    if not is_in_place:
-        return full
-    updates = [ins]
-    if ins.opcode == "fusion" and ins.called_computation_ids:
-        updates = list(scope.by_id[ins.called_computation_ids[0]].values())
-        home = ins.called_computation_ids[0]
-        slices = [scope.operand(home, u, 1) for u in updates if u.opcode == "dynamic-update-slice"]
-        sizes = [size_bytes(s.shape) for s in slices if is_array(s.shape)]
-        return min(full, max(sizes)) if sizes else full
-    return full
+def _library_dot(ins: Any) -> Sequence[Any]:
+    """Contracted dimensions of a call into a library of matrix products, if it says so."""
+    for part in backend_config(ins).values():
+        numbers = part.get("dot_dimension_numbers") if isinstance(part, dict) else None
+        if isinstance(numbers, dict):
+            dimensions = numbers.get("lhs_contracting_dimensions")
+            return dimensions if isinstance(dimensions, list) else ()
+    return ()
 
 
-def flops(scope: Scope, ins: Any) -> float:
-    """Floating-point operations of one execution: products of dots, else one per element."""
-    if ins.opcode == "fusion" and ins.called_computation_ids:
-        home = ins.called_computation_ids[0]
-        return sum(_own_flops(scope, home, i) for i in scope.by_id[home].values())
-    home = next(c for c, by_id in scope.by_id.items() if by_id.get(ins.id) is ins)
-    return _own_flops(scope, home, ins)
-
-
-def _own_flops(scope: Scope, home: int, ins: Any) -> float:
-    elements = float(sum(num_elements(leaf) for _, leaf in leaves(ins.shape)))
-    if ins.opcode == "dot":
-        left = scope.operand(home, ins, 0).shape
-        contracted = ins.dot_dimension_numbers.lhs_contracting_dimensions
-        return 2.0 * elements * math.prod(left.dimensions[d] for d in contracted)
-    if ins.opcode == "convolution":
-        kernel = scope.operand(home, ins, 1).shape
-        features = kernel.dimensions[
-            ins.convolution_dimension_numbers.kernel_output_feature_dimension
-        ]
-        return 2.0 * elements * num_elements(kernel) / max(1, features)
-    return 0.0 if ins.opcode in ("parameter", "constant", "tuple") else elements
-
-
-def prior_savings(time_s: float, slow_bytes: list[int], bandwidth: float) -> list[float]:
+def prior_savings(time_s: float, slow_bytes: Sequence[int], bandwidth: float) -> list[float]:
     """Saving of each access, in seconds: its bytes over the bandwidth, at most 90 % together."""
     savings = [b / bandwidth for b in slow_bytes]
     total = sum(savings)

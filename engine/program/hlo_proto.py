@@ -20,6 +20,8 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {
     "int64": _FIELD.TYPE_INT64,
     "int32": _FIELD.TYPE_INT32,
+    "uint32": _FIELD.TYPE_UINT32,
+    "uint64": _FIELD.TYPE_UINT64,
     "string": _FIELD.TYPE_STRING,
     "bytes": _FIELD.TYPE_BYTES,
 }
@@ -31,7 +33,7 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
         "minor_to_major": (1, "int64*"),
         "tiles": (6, "Tile*"),
         "memory_space": (8, "int64"),
-        "element_size_in_bits": (9, "int64"),
+        "element_size_in_bits": (7, "int64"),
     },
     "Shape": {
         "element_type": (2, "int32"),
@@ -40,7 +42,12 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
         "layout": (5, "Layout"),
     },
     "Metadata": {"op_type": (1, "string"), "op_name": (2, "string")},
-    "Literal": {"s32s": (4, "int32*"), "s64s": (5, "int64*")},
+    "Literal": {
+        "s32s": (4, "int32*"),
+        "s64s": (5, "int64*"),
+        "u32s": (6, "uint32*"),
+        "u64s": (7, "uint64*"),
+    },
     "OutputAlias": {
         "output_shape_index": (1, "int64*"),
         "operand_index": (2, "int64"),

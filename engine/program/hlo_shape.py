@@ -8,6 +8,12 @@ from typing import Any
 
 from engine.program.hlo_proto import ELEMENT_BITS, TUPLE_TYPE, TYPE_NAMES
 
+PLACEABLE_SPACES = (0, 1, 3)
+"""The default memory, VMEM and CMEM; what the compiler put elsewhere (host, flags) stays there."""
+
+_COMBINE = -(2**63)
+"""XLA's mark in a tile, written `*`: the dimension is joined with the next minor one."""
+
 
 def is_tuple(shape: Any) -> bool:
     """Whether the shape is a tuple."""
@@ -20,7 +26,9 @@ def is_array(shape: Any) -> bool:
 
 
 def num_elements(shape: Any) -> int:
-    """Number of elements of an array, without padding."""
+    """Number of elements of an array, without padding. ValueError if a dimension is unbounded."""
+    if any(d < 0 for d in shape.dimensions):
+        raise ValueError("an array dimension has no bound")
     return math.prod(shape.dimensions)
 
 
@@ -48,17 +56,38 @@ def memory_space(shape: Any) -> int:
 
 
 def size_bytes(shape: Any) -> int:
-    """Bytes in memory: dimensions in layout order, padded to the first tile.
+    """Bytes in memory, padded to the tiles. ValueError if the shape or its layout is impossible.
 
-    Later tiles only reorder inside the first one (`T(8,128)(2,1)`), they do not pad again.
+    Each tile covers the minor dimensions of what the tile before it left (XLA, *Tiled layout*).
     """
-    bits = shape.layout.element_size_in_bits or ELEMENT_BITS[shape.element_type]
+    num_elements(shape)
+    bits = shape.layout.element_size_in_bits or _whole_bytes(ELEMENT_BITS[shape.element_type])
     order = list(shape.layout.minor_to_major) or list(range(len(shape.dimensions)))[::-1]
-    dims = [shape.dimensions[d] for d in order]
-    tile = list(shape.layout.tiles[0].dimensions)[::-1] if shape.layout.tiles else []
-    dims += [1] * (len(tile) - len(dims))
-    padded = [-(-d // t) * t for d, t in zip(dims, tile, strict=False)] + dims[len(tile) :]
+    padded = [int(shape.dimensions[d]) for d in reversed(order)]
+    for tile in shape.layout.tiles:
+        padded = _tiled(padded, list(tile.dimensions))
     return -(-math.prod(padded) * bits // 8)
+
+
+def _whole_bytes(bits: int) -> int:
+    """Elements of less than a byte take one each, unless the layout packs them (`E(4)`)."""
+    return max(8, bits)
+
+
+def _tiled(dims: list[int], tile: list[int]) -> list[int]:
+    """Dimensions (major to minor) after one tile: the tiles' counts, then the tile itself."""
+    dims = [1] * (len(tile) - len(dims)) + dims
+    outer, covered = dims[: len(dims) - len(tile)], dims[len(dims) - len(tile) :]
+    counts, joined = [], 1
+    for dim, length in zip(covered, tile, strict=True):
+        joined *= dim
+        if length == _COMBINE:
+            continue
+        if length <= 0:
+            raise ValueError("a layout tile has an impossible size")
+        counts.append(-(-joined // length))
+        joined = 1
+    return [*outer, *counts, *(t for t in tile if t != _COMBINE)]
 
 
 def leaves(shape: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:

@@ -39,9 +39,7 @@ class CopyLane:
 
     def has_room(self, start: int, end: int, copy_s: float) -> bool:
         """Whether a copy strictly between two slots keeps within bandwidth and limit."""
-        return self._outstanding.has_room(start, end) and self._server.has_room(
-            start, end, copy_s
-        )
+        return self._outstanding.has_room(start, end) and self._server.has_room(start, end, copy_s)
 
     def book(self, start: int, end: int, copy_s: float) -> None:
         """Add a copy for which `has_room` holds."""

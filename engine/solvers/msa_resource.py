@@ -61,7 +61,7 @@ class CopyServer:
 
     def restore(self, state: tuple[list[Job], list[int], list[int]]) -> None:
         """Go back to a snapshot."""
-        self._jobs, self._starts, self._finish = (list(part) for part in state)
+        self._jobs, self._starts, self._finish = list(state[0]), list(state[1]), list(state[2])
 
     def _delayed(self, new: Job) -> list[int] | None:
         """Finishing positions of `new` and of the jobs that it delays; None if one is late."""
@@ -104,4 +104,4 @@ class OutstandingCopies:
 
     def restore(self, state: tuple[list[int], list[int]]) -> None:
         """Go back to a snapshot."""
-        self._starts, self._ends = (list(part) for part in state)
+        self._starts, self._ends = list(state[0]), list(state[1])

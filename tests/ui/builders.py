@@ -28,7 +28,7 @@ def first_fit_plan(program: Program) -> Plan:
         if group.is_input:
             copies.append(Copy(number, True, start, min(times)))
         if group.is_live_out:
-            copies.append(Copy(number, False, max(times), end))
+            copies.append(Copy(number, False, max(times) + 1, end))
     fast = {s.group for s in stays}
     return Plan(
         program_hash=content_hash(program),
@@ -39,9 +39,7 @@ def first_fit_plan(program: Program) -> Plan:
     )
 
 
-def _place(
-    program: Program, stays: list[Stay], group: int, start: int, end: int
-) -> Stay | None:
+def _place(program: Program, stays: list[Stay], group: int, start: int, end: int) -> Stay | None:
     hardware = program.hardware
     size = -(-program.groups[group].size_bytes // hardware.alignment) * hardware.alignment
     offset = max((i.reserved_bytes for i in program.instructions[start:end]), default=0)

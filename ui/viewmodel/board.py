@@ -26,7 +26,6 @@ NONE = -1
 Column = NDArray[Any]
 
 
-
 def board(
     program: Program, plan: Plan, moves: Sequence[Move], simulation: Simulation, identity: str
 ) -> bytes:

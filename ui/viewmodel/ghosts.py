@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from engine.game.board import Block, Effect
+from engine.game.explain import explain
 from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY
 from engine.game.reference import ReferenceGame
 
 _TONES = {COPY: "copy", NO_COPY: "nocopy", DROP: "drop"}
 _MOST_BLOCKERS = 24
 """Blockers sent per refused action; a step's message stays below 5 kB."""
+_LABEL = 24
+"""Characters of a blocker's name on the map."""
 
 
 def ghosts(game: ReferenceGame) -> dict[str, Any]:
@@ -27,9 +30,18 @@ def ghosts(game: ReferenceGame) -> dict[str, Any]:
 
 def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
     """The overlay that shows what forbids a refused action: the tensors in its way."""
-    refusal = game.placement(action).refusal
-    found = refusal.blockers[:_MOST_BLOCKERS] if refusal else ()
-    shapes = [_shape(b, "drop", "in the way", b.start, _end(game, b)) for b in found]
+    granule = game.facts.numbers.granule
+    shapes = [
+        {
+            "tone": "drop",
+            "label": found.name[:_LABEL],
+            "offset": found.low // granule,
+            "size": (found.high - found.low) // granule,
+            "start": found.start,
+            "end": max(found.end, found.start + 1),
+        }
+        for found in explain(game, action).blockers[:_MOST_BLOCKERS]
+    ]
     return {"move": game.move_index, "ghosts": shapes}
 
 
@@ -61,11 +73,6 @@ def _shape(block: Block, tone: str, label: str, start: int, end: int) -> dict[st
         "start": start,
         "end": max(end, start + 1),
     }
-
-
-def _end(game: ReferenceGame, block: Block) -> int:
-    """Where a live block ends on the map: it stands at least up to now."""
-    return max(block.busy, game.move.time) + 1 if block.is_live else block.end
 
 
 def _until(game: ReferenceGame) -> int:

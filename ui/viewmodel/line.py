@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from engine.game.board import Block
 from engine.game.reference import ReferenceGame
@@ -23,7 +24,7 @@ class Line:
     """The game being played. `begun`: the move of the plan at which the user took over.
 
     `past`: positions to go back to, one per decision. `shown`: the rows of the plan that the
-    browser holds, to which each step sends the changes; `edition` counts those plans.
+    browser holds under `identity`, to which each step sends the changes; `base` is that plan.
     """
 
     game: ReferenceGame
@@ -31,7 +32,9 @@ class Line:
     past: list[ReferenceGame] = field(default_factory=list)
     shown: list[Row] = field(default_factory=list)
     shown_move: int = 0
-    edition: int = 0
+    identity: str = ""
+
+    base: Plan = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the first position as what the browser is shown."""
@@ -53,7 +56,8 @@ class Line:
         """The browser will get the whole line as it is now."""
         self.shown = rows_of(self.game)
         self.shown_move = self.game.move_index
-        self.edition += 1
+        self.base = plan_so_far(self.game)
+        self.identity = f"line-{uuid4().hex}"
 
     def draft(self) -> dict[str, Any]:
         """What has changed since the plan that the browser holds: rows gone and rows new."""

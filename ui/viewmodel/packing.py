@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-_TYPES = {"u1": "Uint8", "u2": "Uint16", "u4": "Uint32", "i4": "Int32", "f4": "Float32", "f8": "Float64"}
+_TYPES = {
+    "u1": "Uint8",
+    "u2": "Uint16",
+    "u4": "Uint32",
+    "i4": "Int32",
+    "f4": "Float32",
+    "f8": "Float64",
+}
 _ALIGNMENT = 8
 
 

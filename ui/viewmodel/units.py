@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+_GAP = "\N{NO-BREAK SPACE}"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 _SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
@@ -12,23 +13,23 @@ def size_text(num_bytes: float) -> str:
     while abs(amount) >= 1024 and unit < len(_BINARY) - 1:
         amount /= 1024
         unit += 1
-    return f"{_digits(amount)} {_BINARY[unit]}" if unit else f"{amount:,.0f} B"
+    return f"{_digits(amount)}{_GAP}{_BINARY[unit]}" if unit else f"{amount:,.0f}{_GAP}B"
 
 
 def time_text(seconds: float) -> str:
     """Seconds with the prefix that leaves one to three digits before the point: `14.2 µs`."""
     if seconds == 0:
-        return "0 s"
+        return f"0{_GAP}s"
     for unit, scale in _SECONDS:
         # 999.95 would be printed as 1,000 of the smaller unit.
         if abs(seconds) >= 0.9995 * scale:
-            return f"{_digits(seconds / scale)} {unit}"
-    return f"{seconds / 1e-9:.2g} ns"
+            return f"{_digits(seconds / scale)}{_GAP}{unit}"
+    return f"{seconds / 1e-9:.2g}{_GAP}ns"
 
 
 def share_text(share: float) -> str:
     """A fraction as a percentage with one decimal: `83.1 %`."""
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}{_GAP}%"
 
 
 def count_text(count: int, noun: str) -> str:

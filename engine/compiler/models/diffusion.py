@@ -43,8 +43,8 @@ def _conv(params: PyTree, x: Array, stride: int = 1) -> Array:
     out: Array = jax.lax.conv_general_dilated(
         x, params["kernel"], (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
-    out = out + params["bias"].astype(x.dtype)
-    return out
+    shifted: Array = out + params["bias"].astype(x.dtype)
+    return shifted
 
 
 def _group_norm(params: PyTree, x: Array) -> Array:

@@ -115,7 +115,7 @@ def bert(batch: int, train: bool) -> Program:
 
 @workload("gpt", "GPT-like decoder over a prompt: 4 layers of width 1024, 32,000 tokens")
 def gpt(batch: int, train: bool) -> Program:
-    """Causal language model over 512 tokens; inference is the prefill, with the last logits only."""
+    """Causal language model over 512 tokens; inference is the prefill, with its last logits."""
     params = _language_shapes(GPT)
     tokens = indices(batch, GPT.length)
 

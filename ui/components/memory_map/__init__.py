@@ -14,7 +14,18 @@ import streamlit as st
 
 _HERE = Path(__file__).parent
 # One module: later files use what earlier ones declare.
-_SCRIPTS = ("plan", "words", "palette", "axes", "draw", "strip", "overlay", "view", "hands", "store")
+_SCRIPTS = (
+    "plan",
+    "words",
+    "palette",
+    "axes",
+    "draw",
+    "strip",
+    "overlay",
+    "view",
+    "hands",
+    "store",
+)
 
 
 def _read(name: str) -> str:

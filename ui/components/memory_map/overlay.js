@@ -19,7 +19,7 @@ function drawTop(context, axes, plan, look, state) {
 
 function drawVeil(context, axes, palette, from) {
   const x = Math.max(LEFT, axes.xOf(from));
-  context.fillStyle = mix(palette.background, 0.8);
+  context.fillStyle = mix(palette.background, 0.68);
   context.fillRect(x, axes.top, axes.width - RIGHT - x, axes.lanes + 2 * LANE - axes.top);
 }
 
@@ -81,6 +81,7 @@ function drawGhosts(context, axes, plan, palette, state) {
   context.font = `600 11px ${palette.font}`;
   context.textBaseline = "bottom";
   context.textAlign = "left";
+  const tags = [];
   for (const ghost of overlay.ghosts) {
     const rect = box(axes, ghost.start, ghost.end, ghost.offset, ghost.offset + ghost.size);
     if (!rect) continue;
@@ -88,13 +89,21 @@ function drawGhosts(context, axes, plan, palette, state) {
     context.fillStyle = mix(colour, 0.14);
     context.fillRect(...rect);
     outline(context, rect, colour, 2, [6, 4]);
-    const width = context.measureText(ghost.label).width + 8, x = Math.max(LEFT, rect[0]);
-    const y = Math.max(axes.top + 16, rect[1]);
-    context.fillStyle = colour;
-    context.fillRect(x, y - 15, width, 15);
-    context.fillStyle = palette.background;
-    context.fillText(ghost.label, x + 4, y - 1);
+    tag(context, axes, palette, rect, ghost.label, colour, tags);
   }
+}
+
+// A ghost's label above its rectangle; left out where it would cover another one.
+function tag(context, axes, palette, rect, label, colour, tags) {
+  const width = context.measureText(label).width + 8, x = Math.max(LEFT, rect[0]);
+  const y = Math.max(axes.top + 16, rect[1]);
+  const isCovering = tags.some((t) => x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < 15);
+  if (!label || isCovering) return;
+  tags.push({ x, y, width });
+  context.fillStyle = colour;
+  context.fillRect(x, y - 15, width, 15);
+  context.fillStyle = palette.background;
+  context.fillText(label, x + 4, y - 1);
 }
 
 function outline(context, rect, colour, width, dash) {

@@ -39,6 +39,8 @@ class PlanData {
     const changed = Object.create(this);
     columns.forEach((name, c) => { changed[name] = Int32Array.from(rows, (row) => row[c]); });
     changed.numStays = rows.length;
+    changed.move_action = this.move_action.slice();
+    for (const [move, action] of draft.actions) changed.move_action[move] = action;
     return changed;
   }
 

@@ -59,17 +59,17 @@ function stayCard(plan, i) {
     ["shape", plan.value_shapes[value] || "unknown"],
     ["size", sizeText(plan.group_bytes[group])],
     ["kind", KINDS[kindOf(plan, group, start)]],
-    ["stays", start < 0 ? `from the previous run to ${end}` : `steps ${start} to ${end}`],
+    ["stays", start < 0 ? `from the previous run to ${end}` : `slots ${start} to ${end}`],
     ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
     ["could save", timeText(plan.group_saving[group])],
   ];
-  if (arrival > NONE) rows.push(["prefetched", `steps ${start} to ${arrival}`]);
+  if (arrival > NONE) rows.push(["prefetched", `slots ${start} to ${arrival}`]);
   return cardOf(plan.value_names[value], rows);
 }
 
 function slotCard(plan, slot) {
   const rows = [
-    ["step", `${slot.toLocaleString("en")} (${plan.opcodes[plan.slot_opcode[slot]]})`],
+    ["slot", `${slot.toLocaleString("en")} (${plan.opcodes[plan.slot_opcode[slot]]})`],
     ["takes", timeText(plan.slot_fast[slot] + plan.slot_slow[slot])],
     ["of it slow memory", timeText(plan.slot_slow[slot])],
   ];

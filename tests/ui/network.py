@@ -1,4 +1,4 @@
-"""A small program to learn on, for when no sample program can be read: a residual network.
+"""A small program with sizes that look real: a residual network.
 
 Sizes and speeds are made up, but keep the proportions of a small convolutional network on a chip
 with 16 MiB of fast memory, so that not everything fits and every action of the game occurs.
@@ -12,7 +12,7 @@ from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Prog
 
 MIB = 2**20
 HARDWARE = Hardware(
-    name="teaching-chip", fast_bytes=16 * MIB, alignment=4096, bandwidth=8e11, clock_hz=1e9
+    name="small-chip", fast_bytes=16 * MIB, alignment=4096, bandwidth=8e11, clock_hz=1e9
 )
 STAGES = ((4.0, 0.25, 3), (2.0, 1.0, 3), (1.0, 4.0, 3))
 """Per stage: MiB of an activation, MiB of a weight, residual blocks."""
@@ -21,7 +21,7 @@ _COMPUTE_SHARE = 0.6
 """All-fast time of an instruction relative to the transfer time of what it touches."""
 
 
-def teaching_program() -> Program:
+def residual_network() -> Program:
     """The program; the same on every call."""
     draft = _Draft()
     stream = draft.value("image", 3 * MIB, INPUT_TIME)
@@ -85,11 +85,11 @@ class _Draft:
 
     def program(self) -> Program:
         return Program(
-            name="teaching",
+            name="residual",
             hardware=HARDWARE,
             instructions=tuple(self.instructions),
             values=tuple(self.values),
             accesses=tuple(self.accesses),
             regions=(),
-            provenance={"source": "made up for teaching"},
+            provenance={"source": "made up for tests"},
         )

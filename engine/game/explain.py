@@ -1,0 +1,267 @@
+"""Why an action is legal or not, and what it does, in words that name buffers, slots and addresses.
+
+All texts are made from the effect that the rules themselves compute, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.game.board import Block, Booking, Effect, Reason, Refusal
+from engine.game.moves import ACTION_NAMES, DROP, Move
+from engine.game.reference import ReferenceGame
+from engine.plan.model import BEFORE_START
+
+_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """A block in the way: bytes `[low, high)` during slots `[start, end)`.
+
+    `is_live`: it still holds its group's content, and past `end` stays on as a ghost.
+    """
+
+    group: int
+    name: str
+    start: int
+    end: int
+    low: int
+    high: int
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Whether `action` may be played and why, in one or two plain sentences.
+
+    Of an action refused for want of a place: `needed_bytes`, the `largest_hole` that is free in all
+    of slots `[start, end)`, `scratch_bytes` at the low end, and the `blockers`, lowest first. Other
+    refusals fill what applies to them; legal actions leave all of that empty.
+    """
+
+    action: int
+    is_legal: bool
+    reason: str
+    blockers: tuple[Blocker, ...] = ()
+    needed_bytes: int = 0
+    largest_hole: int = 0
+    scratch_bytes: int = 0
+    start: int = 0
+    end: int = 0
+
+
+def explain(game: ReferenceGame, action: int) -> Explanation:
+    """Explain `action` at the game's current move. Raises IndexError when the game is over."""
+    effect = game.placement(action)
+    if effect.refusal is None:
+        return Explanation(action, True, _describe(game, effect))
+    refusal = effect.refusal
+    granule = game.facts.numbers.granule
+    return Explanation(
+        action=action,
+        is_legal=False,
+        reason=_refuse(game, action, refusal),
+        blockers=tuple(_blocker(game, b) for b in sorted(refusal.blockers, key=lambda b: b.offset)),
+        needed_bytes=game.move.size_granules * granule,
+        largest_hole=refusal.hole * granule,
+        scratch_bytes=refusal.floor * granule,
+        start=refusal.start,
+        end=refusal.end,
+    )
+
+
+def group_name(game: ReferenceGame, group: int) -> str:
+    """Name of a group: its first value, and how many more share its place."""
+    values = game.program.groups[group].values
+    more = f" (and {len(values) - 1} in the same place)" if len(values) > 1 else ""
+    return game.program.values[values[0]].name + more
+
+
+def size_text(num_bytes: int) -> str:
+    """Bytes in the largest unit that leaves at least one."""
+    for factor, unit in _UNITS:
+        if num_bytes >= factor:
+            return f"{num_bytes / factor:.4g} {unit}"
+    return f"{num_bytes} B"
+
+
+def time_text(seconds: float) -> str:
+    """Seconds in a unit that leaves at least one, nanoseconds below."""
+    for factor, unit in _SECONDS:
+        if seconds >= factor:
+            return f"{seconds / factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _blocker(game: ReferenceGame, block: Block) -> Blocker:
+    granule = game.facts.numbers.granule
+    return Blocker(
+        group=block.group,
+        name=group_name(game, block.group),
+        start=block.start,
+        end=block.busy + 1 if block.is_live else block.end,
+        low=block.offset * granule,
+        high=(block.offset + block.size) * granule,
+        is_live=block.is_live,
+    )
+
+
+def _slots(start: int, end: int) -> str:
+    if start == BEFORE_START:
+        return "the whole program, from before its start"
+    return f"slot {start}" if end - start == 1 else f"slots {start} to {end - 1}"
+
+
+def _range(game: ReferenceGame, block: Block) -> str:
+    found = _blocker(game, block)
+    return f"[{size_text(found.low)}, {size_text(found.high)})"
+
+
+def _ticks(game: ReferenceGame, ticks: int) -> str:
+    return time_text(ticks * game.facts.numbers.tick_s)
+
+
+def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
+    name = group_name(game, game.move.group)
+    if refusal.reason in (Reason.NO_PLACE, Reason.NO_TIME, Reason.STALL):
+        return _refuse_for_room(game, action, refusal, name)
+    if refusal.reason is Reason.MUST_STAND:
+        last = refusal.end - 1
+        return (
+            f"{name} must stay in fast memory through slot {last}: a stay that serves a touch in a"
+            " loop covers the loop, and a cross-program prefetch covers the program."
+        )
+    return _PLAIN[refusal.reason].format(
+        name=name,
+        action=ACTION_NAMES[action],
+        time=game.move.time,
+        begin=refusal.start,
+        limit=game.program.hardware.max_cross_program_prefetches,
+        rows=game.rules.max_blocks,
+    )
+
+
+_PLAIN = {
+    Reason.SINK: (
+        "This move only makes sure that slow memory holds {name} here, so {action} means nothing;"
+        " Drop is the one action."
+    ),
+    Reason.RESIDENT: (
+        "{name} is in fast memory already, so there is nothing to copy in; NoCopy keeps it there."
+    ),
+    Reason.PURE_WRITE: (
+        "Instruction {time} makes {name} anew without reading it, so there is nothing to copy in;"
+        " NoCopy makes it in fast memory."
+    ),
+    Reason.FORCED: ("A dead end later on forced this touch of {name} to Drop (Drop-backup)."),
+    Reason.TOO_LONG: (
+        "One copy of {name} between the memories takes as long as the whole program."
+    ),
+    Reason.NO_START: (
+        "A copy of {name} cannot start before slot {begin} and must be complete before"
+        " instruction {time}: slow memory does not hold its content earlier, or an earlier stay"
+        " has not ended."
+    ),
+    Reason.NOT_THERE: (
+        "{name} is not in fast memory, and it cannot have been there from before the start (only"
+        " a program input that is never written can, at its first touch); Copy brings it in."
+    ),
+    Reason.INPUTS_TAKEN: (
+        "{name} could only be there from before the start, but the program may keep at most"
+        " {limit} inputs in fast memory between runs, and those are chosen."
+    ),
+    Reason.FORGOTTEN: (
+        "The block table holds {rows} rows, and which places were taken before slot {begin} is"
+        " forgotten, so nothing may start there any more."
+    ),
+    Reason.TABLE_FULL: (
+        "All {rows} rows of the block table hold groups that are still in fast memory."
+    ),
+}
+
+
+def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: str) -> str:
+    if refusal.reason is Reason.NO_PLACE:
+        granule = game.facts.numbers.granule
+        scratch = refusal.floor * granule
+        below = f", above {size_text(scratch)} of scratch" if scratch else ""
+        hole = f"the largest hole is {size_text(refusal.hole * granule)}"
+        return (
+            f"{name} needs {size_text(game.move.size_granules * granule)} during"
+            f" {_slots(refusal.start, refusal.end)}, but {hole}{below}:"
+            f" {len(refusal.blockers)} buffers that must stand are in the way."
+        )
+    names = ", ".join(group_name(game, b.group) for b in refusal.blockers)
+    needed, free = _ticks(game, refusal.needed_ticks), _ticks(game, refusal.free_ticks)
+    if refusal.reason is Reason.STALL:
+        why = "and a stall is not allowed here (strict sinks)"
+    elif action == DROP:
+        why = "and only fast memory holds its content"
+    else:
+        why = f"and {name} has no other place"
+    return (
+        f"{names} would have to be written back to slow memory before slot {refusal.end}, which"
+        f" takes {needed} of idle slow memory; only {free} can be used, {why}."
+    )
+
+
+def _describe(game: ReferenceGame, effect: Effect) -> str:
+    move, name = game.move, group_name(game, game.move.group)
+    if move.is_sink:
+        return _describe_sink(game, effect, name)
+    parts = [_headline(game, effect, move, name)]
+    if effect.evicted:
+        taken = ", ".join(group_name(game, b.group) for b in effect.evicted)
+        parts.append(f"It takes the place of {taken}.")
+    saved = [b for b in effect.bookings if not b.is_prefetch]
+    if saved:
+        parts.append(" ".join(_write_back(game, b) for b in saved))
+    return " ".join(parts)
+
+
+def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str:
+    gain = time_text(move.saving_s)
+    if effect.block is None:
+        end = (
+            f" Its stay in fast memory ends at slot {effect.dropped.end}." if effect.dropped else ""
+        )
+        return f"Instruction {move.time} uses {name} in slow memory and gives up {gain}.{end}"
+    place = _range(game, effect.block)
+    prefetch = next((b for b in effect.bookings if b.is_prefetch), None)
+    if prefetch is not None:
+        return (
+            f"Copies {name} into {place}, {_when(prefetch)}; saves {gain}{_stall(game, prefetch)}."
+        )
+    if not effect.is_new:
+        return f"{name} is in fast memory at {place} and stays there; saves {gain}."
+    if effect.block.start == BEFORE_START:
+        return (
+            f"{name} is at {place} from before the start, where the previous run left it, and"
+            f" stays to the end; saves {gain}."
+        )
+    return f"Instruction {move.time} makes {name} in fast memory at {place}; saves {gain}."
+
+
+def _describe_sink(game: ReferenceGame, effect: Effect, name: str) -> str:
+    if not effect.bookings:
+        return f"Slow memory holds {name}, or its stay covers the loop; nothing needs to be done."
+    booking = effect.bookings[0]
+    return f"{_write_back(game, booking)[:-1]}{_stall(game, booking)}."
+
+
+def _when(booking: Booking) -> str:
+    if booking.start == booking.deadline:
+        return f"right before slot {booking.deadline}"
+    return f"during {_slots(booking.start, booking.deadline)}"
+
+
+def _write_back(game: ReferenceGame, booking: Booking) -> str:
+    return f"{group_name(game, booking.group)} is written back to slow memory {_when(booking)}."
+
+
+def _stall(game: ReferenceGame, booking: Booking) -> str:
+    if not booking.stall_ticks:
+        return ", no stall" if booking.is_prefetch else " without a stall"
+    return f", but stalls {_ticks(game, booking.stall_ticks)}"

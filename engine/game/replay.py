@@ -1,0 +1,70 @@
+"""Any plan as moves of the game: what the player would do who wants this plan."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from engine.game.moves import COPY, DROP, NO_COPY, TICKS, Move, Rules
+from engine.game.reference import ReferenceGame
+from engine.plan.model import BEFORE_START, Plan, Stay
+from engine.program.model import Program
+
+
+def replay(program: Program, plan: Plan, rules: Rules | None = None) -> ReferenceGame:
+    """Play the game as `plan` would; its `actions` are the moves, its `plan` the result.
+
+    Offsets and copy times are the game's own, so an action that the plan wants may be illegal or
+    cost more than it saves; then the nearest other one is played.
+    """
+    game = ReferenceGame(program, rules or Rules())
+    wanted = _Wishes(program, plan)
+    while not game.is_over:
+        game.step(_choose(game, wanted.action(game.move)))
+    return game
+
+
+def _choose(game: ReferenceGame, wanted: int) -> int:
+    """The wanted action, else what keeps the group where the plan has it, else Drop.
+
+    A Copy that costs more than it saves is not played, and NoCopy never where it would mean a
+    cross-program prefetch that the plan has not.
+    """
+    legal = game.legal()
+    if legal[wanted] and (wanted != COPY or immediate_reward(game, COPY) >= 0):
+        return wanted
+    if wanted == COPY and legal[NO_COPY] and not game.placement(NO_COPY).is_new:
+        return NO_COPY
+    if wanted == NO_COPY and legal[COPY] and immediate_reward(game, COPY) >= 0:
+        return COPY
+    return DROP if legal[DROP] else NO_COPY
+
+
+def immediate_reward(game: ReferenceGame, action: int) -> float:
+    """What a legal action would earn at once: its saving less its stall, over `all_slow_s`."""
+    effect = game.placement(action)
+    return effect.saving_s / game.program.all_slow_s - effect.stall_ticks / TICKS
+
+
+class _Wishes:
+    """What a plan says about each move."""
+
+    def __init__(self, program: Program, plan: Plan) -> None:
+        self._program = program
+        self._is_fast = plan.is_fast
+        self._stays: dict[int, list[Stay]] = defaultdict(list)
+        for stay in sorted(plan.stays, key=lambda s: s.start):
+            self._stays[stay.group].append(stay)
+
+    def action(self, move: Move) -> int:
+        """Drop, NoCopy, or Copy where the plan's stay serves its first touch by a prefetch."""
+        if move.is_sink:
+            return DROP
+        touch = self._program.touches[move.touch]
+        if not self._is_fast[touch.accesses[0]]:
+            return DROP
+        stays = self._stays[move.group]
+        number = bisect_right(stays, move.time, key=lambda s: s.start) - 1
+        if number < 0 or stays[number].start in (BEFORE_START, move.time) or not move.reads:
+            return NO_COPY
+        return COPY

@@ -1,0 +1,163 @@
+"""The sample programs that ship with the project, by name.
+
+`sample_programs/index.json` lists the captured programs, `sample_programs/teaching/index.json` the
+hand-made ones (`docs/formats.md`). Each program is one file beside its index.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from engine.errors import ProgramFormatError, UnknownNameError
+from engine.program.io import content_hash, load, read_json, require_header, write_bytes
+from engine.program.model import Program
+
+FORMAT = "mallocmuzero-index"
+VERSION = 1
+SAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "sample_programs"
+TEACHING = "teaching"
+INDEX_NAME = "index.json"
+
+
+@dataclass(frozen=True)
+class SampleEntry:
+    """What the index says of one sample program.
+
+    `xla_latency_s`: simulated latency of XLA's own plan. `bound_s`: no plan is faster. `best_s`,
+    `best_solver`: the best checked plan known. `fit_error`: worst relative error of the fitted
+    costs on placements kept out of the fit. None: not known, or does not apply.
+    """
+
+    name: str
+    file: str
+    title: str
+    hardware: str
+    instructions: int
+    values: int
+    touches: int
+    content_hash: str
+    model: str = ""
+    batch: int = 0
+    train: bool = False
+    xla_latency_s: float | None = None
+    bound_s: float | None = None
+    best_s: float | None = None
+    best_solver: str | None = None
+    fit_error: float | None = None
+    folder: Path = field(default=SAMPLES_FOLDER, compare=False)
+
+    @property
+    def path(self) -> Path:
+        """The program file."""
+        return self.folder / self.file
+
+
+_TYPES = {k: v for k, v in get_type_hints(SampleEntry).items() if k != "folder"}
+_REQUIRED = {f.name for f in fields(SampleEntry)[:8]}
+
+
+def index(folder: Path | None = None) -> tuple[SampleEntry, ...]:
+    """All samples: captured ones in the order of their index, then the teaching programs.
+
+    `folder`: default `SAMPLES_FOLDER`. Raises ProgramFormatError if there is no index, or one is
+    malformed.
+    """
+    folder = SAMPLES_FOLDER if folder is None else folder
+    paths = [p for p in (folder / INDEX_NAME, folder / TEACHING / INDEX_NAME) if p.exists()]
+    if not paths:
+        raise ProgramFormatError(f"{folder / INDEX_NAME}: not found; the samples are not installed")
+    return tuple(entry for path in paths for entry in _read_index(path))
+
+
+def write_index(entries: Sequence[SampleEntry], path: Path) -> None:
+    """Write an index file, whole or not at all."""
+    rows = [{k: v for k, v in asdict(entry).items() if k != "folder"} for entry in entries]
+    body = {"format": FORMAT, "version": VERSION, "programs": rows}
+    write_bytes(path, (json.dumps(body, indent=1) + "\n").encode())
+
+
+def describe(program: Program, file: str, title: str, **known: Any) -> SampleEntry:
+    """The entry of a program in `file`; `known` fills the optional fields."""
+    return SampleEntry(
+        name=program.name,
+        file=file,
+        title=title,
+        hardware=program.hardware.name,
+        instructions=program.num_slots,
+        values=len(program.values),
+        touches=len(program.touches),
+        content_hash=content_hash(program),
+        **known,
+    )
+
+
+def sample_names() -> list[str]:
+    """Names of all samples, in the order of the index."""
+    return [entry.name for entry in index()]
+
+
+def find_sample(name: str) -> SampleEntry:
+    """The entry of a sample. Raises UnknownNameError with near matches."""
+    entries = {entry.name: entry for entry in index()}
+    if name not in entries:
+        raise UnknownNameError(f"no sample program is called {name!r}; {_hint(name, entries)}")
+    return entries[name]
+
+
+def load_sample(name: str) -> Program:
+    """A sample program. Raises UnknownNameError; ProgramFormatError if its file was changed."""
+    entry = find_sample(name)
+    program = load(entry.path)
+    if content_hash(program) != entry.content_hash:
+        raise ProgramFormatError(
+            f"{entry.path}: is not the program of the index; restore it, or write the index again"
+        )
+    return program
+
+
+def resolve(name_or_path: str) -> Program:
+    """The program of a sample's name or of a file. Raises UnknownNameError, ProgramFormatError."""
+    path = Path(name_or_path)
+    looks_like_file = path.name.endswith((".json", ".json.gz")) or len(path.parts) > 1
+    if looks_like_file or path.is_file():
+        return load(path)
+    try:
+        return load_sample(name_or_path)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{error}, and there is no such file") from error
+
+
+def _hint(name: str, known: dict[str, SampleEntry]) -> str:
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"near it: {', '.join(near)}" if near else f"there are {', '.join(known)}"
+
+
+def _read_index(path: Path) -> list[SampleEntry]:
+    body = read_json(path)
+    require_header(body, FORMAT, VERSION, str(path))
+    rows = body.get("programs")
+    if not isinstance(rows, list):
+        raise ProgramFormatError(f"{path}: 'programs' is not a list")
+    entries = [_read_entry(row, f"{path}, program {n}", path) for n, row in enumerate(rows)]
+    names = [entry.name for entry in entries]
+    if len(set(names)) < len(names):
+        raise ProgramFormatError(f"{path}: two programs have one name")
+    return entries
+
+
+def _read_entry(row: Any, where: str, path: Path) -> SampleEntry:
+    if not isinstance(row, dict) or not _REQUIRED <= set(row) <= set(_TYPES):
+        raise ProgramFormatError(f"{where}: needs {', '.join(sorted(_REQUIRED))}, no unknown keys")
+    for key, value in row.items():
+        whole = float(value) if type(value) is int and not isinstance(_TYPES[key], type) else value
+        if not isinstance(whole, _TYPES[key]) or (isinstance(value, bool) and key != "train"):
+            raise ProgramFormatError(f"{where}: {key} cannot be {value!r:.40}")
+    file = Path(row["file"])
+    if file.is_absolute() or ".." in file.parts:
+        raise ProgramFormatError(f"{where}: file is not inside the folder of the index")
+    return SampleEntry(**row, folder=path.parent)

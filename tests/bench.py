@@ -1,0 +1,170 @@
+"""`make bench`: the numbers of the README, measured in one run and written to `docs/results/`.
+
+Each section prints a table and keeps its rows. Timings are medians; what is compared runs side by
+side. `python -m tests.bench SECTION …` runs only some of them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.game.replay import replay
+from engine.plan.bounds import lower_bound
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers import Budget, has_compiled_plan, solve
+from engine.solvers.random_play import play_randomly
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+GAMES = 10_000
+Rows = list[dict[str, Any]]
+
+
+def captured() -> list[Program]:
+    """The sample programs that came from the real compiler."""
+    programs = [library.load_sample(name) for name in library.sample_names()]
+    return [p for p in programs if has_compiled_plan(p)]
+
+
+def calibration() -> Rows:
+    """Predicted against the compiler's own cycles, on placements kept out of the fit."""
+    rows = []
+    for program in captured():
+        fit = program.provenance["fit"]
+        rows += [
+            {"program": program.name, "placement": name, "error": error}
+            for name, error in zip(fit["held_out"], fit["held_out_errors"], strict=True)
+        ]
+    errors = [abs(row["error"]) for row in rows]
+    print(f"calibration: {len(errors)} placements kept out of the fit,")
+    print(f"  median |error| {statistics.median(errors):.4%}, worst {max(errors):.4%}")
+    return rows
+
+
+def plans() -> Rows:
+    """XLA's real plan: valid, replayed as moves, against xla_like, and against the bound."""
+    rows = []
+    print(f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'replay':>7} {'xla_like':>8}")
+    for program in captured():
+        plan = solve("xla_compiled", program)
+        real = simulate(program, plan)
+        saving = real.all_slow_s - real.latency_s
+        played = replay(program, plan).plan("replay")
+        assert check(program, played) is None
+        again = simulate(program, played)
+        like = simulate(program, solve("xla_like", program))
+        bound = lower_bound(program)
+        row = {
+            "program": program.name,
+            "xla_s": real.latency_s,
+            "xla_stall_s": real.stall_s,
+            "all_slow_s": real.all_slow_s,
+            "all_fast_s": real.all_fast_s,
+            "bound_s": bound.bound_s,
+            "bound_seconds": bound.seconds,
+            "above_bound": real.latency_s / bound.bound_s - 1,
+            "replayed_share": (again.all_slow_s - again.latency_s) / saving if saving else 1.0,
+            "xla_like_ratio": like.latency_s / real.latency_s,
+            "left_out_saving_share": plan.notes.get("left_out_saving_share", 0.0),
+        }
+        rows.append(row)
+        print(
+            f"{program.name:28} {row['xla_s'] * 1e6:10.1f} {row['bound_s'] * 1e6:10.1f}"
+            f" {row['above_bound']:7.2%} {row['replayed_share']:7.2%} {row['xla_like_ratio']:8.4f}",
+            flush=True,
+        )
+    contested = sum(r["above_bound"] >= 0.03 for r in rows)
+    close = sum(abs(r["xla_like_ratio"] - 1) <= 0.03 for r in rows)
+    print(f"contested (XLA's plan >= 3 % above the bound): {contested} of {len(rows)}")
+    print(f"xla_like within 3 % of xla_compiled: {close} of {len(rows)}")
+    print(f"least replayed share: {min(r['replayed_share'] for r in rows):.3%}")
+    return rows
+
+
+def baselines() -> Rows:
+    """Every solver on every program, side by side."""
+    rows = []
+    for program in captured():
+        times = {}
+        for name in ("xla_compiled", "xla_like", "greedy", "random", "all_slow"):
+            plan = solve(name, program, Budget(seconds=5.0))
+            times[name] = simulate(program, plan).latency_s
+        rows.append({"program": program.name, **times})
+        shown = "  ".join(f"{n} {t / times['xla_compiled']:.3f}" for n, t in times.items())
+        print(f"{program.name:28} {shown}", flush=True)
+    return rows
+
+
+def identity() -> Rows:
+    """Return of random games against the simulator, over all programs."""
+    programs = [library.load_sample(name) for name in library.sample_names()]
+    worst, rng, rows = 0.0, random.Random(0), []
+    each = -(-GAMES // len(programs))
+    for program in programs:
+        largest, violations = 0.0, 0
+        for _ in range(each):
+            game = play_randomly(program, rng)
+            plan = game.plan("random")
+            violations += check(program, plan) is not None
+            result = simulate(program, plan)
+            saved = (result.all_slow_s - result.latency_s) / result.all_slow_s
+            largest = max(largest, abs(game.total_reward - saved))
+        rows.append(
+            {"program": program.name, "games": each, "worst": largest, "invalid": violations}
+        )
+        worst = max(worst, largest)
+        print(f"{program.name:28} {each} games, worst difference {largest:.2e}, "
+              f"{violations} invalid", flush=True)
+    print(f"{each * len(programs)} random games: worst |return - relative saving| = {worst:.2e}")
+    return rows
+
+
+def speed() -> Rows:
+    """Simulating, and moves per second of the two implementations of the game."""
+    program = max(captured(), key=lambda p: p.num_slots)
+    plan = solve("xla_compiled", program)
+    seconds = _median_seconds(lambda: simulate(program, plan), 21)
+    per_thousand = seconds / program.num_slots * 1000
+    print(f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
+          f" {seconds * 1e3:.2f} ms ({per_thousand * 1e3:.2f} ms per 1,000 instructions)")
+    return [{"simulate_ms_per_1000": per_thousand * 1e3}]
+
+
+def _median_seconds(run: Callable[[], object], times: int) -> float:
+    taken = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - begun)
+    return statistics.median(taken)
+
+
+SECTIONS: dict[str, Callable[[], Rows]] = {
+    "calibration": calibration,
+    "plans": plans,
+    "baselines": baselines,
+    "identity": identity,
+    "speed": speed,
+}
+
+
+def main(names: list[str]) -> None:
+    """Run the named sections, or all, and write one JSON file each."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name in names or SECTIONS:
+        print(f"\n== {name}")
+        rows = SECTIONS[name]()
+        (RESULTS / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

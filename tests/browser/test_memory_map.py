@@ -1,0 +1,193 @@
+"""The memory map in a real browser: it draws, steps, zooms and picks without a round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocket
+
+from ui.screenshots import open_page
+
+pytestmark = pytest.mark.browser
+
+STEP_BYTES = 5_000
+
+# Distinct colours on a grid of pixels of the base canvas: a blank canvas has one.
+COLOURS = """canvas => {
+  const { width, height } = canvas, pen = canvas.getContext("2d"), seen = new Set();
+  for (let x = 5; x < width; x += 7) for (let y = 5; y < height; y += 7)
+    seen.add(pen.getImageData(x, y, 1, 1).data.join());
+  return seen.size;
+}"""
+
+
+class Traffic:
+    """Bytes on the page's web socket."""
+
+    def __init__(self, page: Page) -> None:
+        self.sent = self.received = 0
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", lambda data: self._count("sent", data))
+        socket.on("framereceived", lambda data: self._count("received", data))
+
+    def _count(self, direction: str, data: str | bytes) -> None:
+        setattr(self, direction, getattr(self, direction) + len(data))
+
+    def reset(self) -> None:
+        self.sent = self.received = 0
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, server: str) -> Iterator[tuple[Page, Traffic]]:
+    """The Play view with its traffic, counted from the page's second load on."""
+    page = open_page(browser, server, "play", "light")
+    traffic = Traffic(page)
+    page.reload()
+    page.wait_for_selector(".map[data-move]")
+    page.wait_for_timeout(1500)
+    yield page, traffic
+    page.close()
+
+
+def number(page: Page, name: str) -> int:
+    return int(page.locator(".map").get_attribute(f"data-{name}") or -99)
+
+
+def window(page: Page) -> list[float]:
+    return [float(v) for v in (page.locator(".map").get_attribute("data-window") or "").split()]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_draws_in_both_themes(browser: Browser, server: str, theme: str) -> None:
+    page = open_page(browser, server, "play", theme)
+    assert page.locator("canvas.base").evaluate(COLOURS) > 8
+    assert page.locator("canvas.top").evaluate(COLOURS) > 2
+    assert number(page, "stays") > 0
+    ground = page.locator(".map").evaluate(
+        "e => getComputedStyle(e.querySelector('.stage')).backgroundColor"
+    )
+    channels = [int(c) for c in ground.removeprefix("rgb(").removesuffix(")").split(",")]
+    assert (sum(channels) > 600) == (theme == "light")
+    assert page.locator('[data-testid="stException"]').count() == 0
+    page.close()
+
+
+def test_keys_step_and_little_is_sent(opened: tuple[Page, Traffic]) -> None:
+    page, traffic = opened
+    before = number(page, "move")
+    traffic.reset()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"document.querySelector && {before} >= 0")
+    page.wait_for_timeout(100)
+    assert number(page, "move") == before + 1
+    page.wait_for_timeout(1500)
+    assert 0 < traffic.sent < STEP_BYTES
+    panel = page.locator(".st-key-panel").inner_text()
+    assert "Copy" in panel and "NoCopy" in panel and "Drop" in panel
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(1200)
+    assert number(page, "move") == before
+
+
+def test_zoom_and_pan_send_nothing(opened: tuple[Page, Traffic]) -> None:
+    page, traffic = opened
+    page.keyboard.press("f")
+    page.wait_for_timeout(600)
+    whole = window(page)
+    traffic.reset()
+    box = page.locator("canvas.top").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 3
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -400)
+    page.wait_for_timeout(150)
+    zoomed = window(page)
+    assert zoomed[1] - zoomed[0] < whole[1] - whole[0]
+    page.mouse.down()
+    page.mouse.move(x - 80, y + 10, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    panned = window(page)
+    assert panned[0] > zoomed[0]
+    page.keyboard.press("f")
+    page.wait_for_timeout(300)
+    assert window(page) == whole
+    assert traffic.sent == 0
+
+
+def test_stays_zoomed_while_stepping(opened: tuple[Page, Traffic]) -> None:
+    page, _ = opened
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    page.wait_for_timeout(150)
+    zoomed = window(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(1500)
+    assert window(page)[1] - window(page)[0] == pytest.approx(zoomed[1] - zoomed[0], rel=1e-3)
+    page.keyboard.press("f")
+
+
+def test_home_and_end_jump(opened: tuple[Page, Traffic]) -> None:
+    page, _ = opened
+    page.keyboard.press("Home")
+    page.wait_for_timeout(150)
+    assert number(page, "move") == 0
+    page.keyboard.press("End")
+    page.wait_for_timeout(150)
+    total = int((page.locator(".total").text_content() or "").removeprefix("of ").replace(",", ""))
+    assert number(page, "move") == total - 1
+
+
+def test_hover_tells_and_click_selects(opened: tuple[Page, Traffic]) -> None:
+    page, _ = opened
+    page.keyboard.press("End")
+    page.wait_for_timeout(300)
+    spot = page.locator(".map").evaluate(SOME_STAY)
+    page.mouse.move(spot["x"], spot["y"])
+    page.wait_for_timeout(150)
+    card = page.locator(".card")
+    assert card.is_visible()
+    assert "address" in card.inner_text()
+    page.mouse.click(spot["x"], spot["y"])
+    page.wait_for_timeout(150)
+    assert number(page, "selected") == spot["group"]
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(150)
+    assert number(page, "selected") == -1
+
+
+# The middle of the stay that is largest on the screen, asked from the map itself.
+SOME_STAY = """element => {
+  const map = element.getRootNode().memoryMap, bounds = map.top.getBoundingClientRect();
+  let best = { area: 0 };
+  for (let i = 0; i < map.plan.numStays; i++) {
+    const { plan, axes } = map, low = plan.stay_offset[i];
+    const high = low + plan.group_granules[plan.stay_group[i]];
+    const x0 = axes.xOf(plan.stay_start[i]), x1 = axes.xOf(plan.stay_end[i]);
+    const y0 = axes.yOf(high), y1 = axes.yOf(low), area = (x1 - x0) * (y1 - y0);
+    if (area > best.area) {
+      best = { area, x: bounds.left + (x0 + x1) / 2, y: bounds.top + (y0 + y1) / 2, group: plan.stay_group[i] };
+    }
+  }
+  return best;
+}"""
+
+
+def test_taking_over_plays_on_the_same_map(opened: tuple[Page, Traffic]) -> None:
+    page, traffic = opened
+    page.keyboard.press("Home")
+    page.wait_for_timeout(1500)
+    page.get_by_role("button", name="Play on from here").click()
+    page.wait_for_selector("text=You play.")
+    page.wait_for_timeout(1500)
+    before = number(page, "move")
+    traffic.reset()
+    page.locator('[class*="st-key-play_"] button').first.click()
+    page.wait_for_timeout(2000)
+    assert number(page, "move") > before
+    assert traffic.sent < STEP_BYTES
+    page.get_by_role("button", name="Leave").click()
+    page.wait_for_selector("text=Play on from here")

@@ -1,0 +1,133 @@
+"""Explanations: what they say in situations known by hand, and that they never contradict."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from engine.game.board import Reason
+from engine.game.explain import Blocker, explain, group_name, size_text, time_text
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
+from engine.game.reference import ReferenceGame
+from engine.program.model import Region
+from tests.game.tiny_programs import Buffer, play, program_of
+from tests.strategies import random_program
+
+
+def test_a_want_of_room_names_buffers_hole_and_interval() -> None:
+    # a [0, 1) is a ghost and may go; b and c are used by the same instruction as d.
+    a = Buffer(1, reads={0: 1, 3: 1}, is_input=True)
+    b = Buffer(5, reads={2: 1, 3: 1}, is_input=True)
+    c = Buffer(5, reads={2: 1}, is_input=True)
+    d = Buffer(7, writes={2: 1}, reads={3: 1})
+    game = play(program_of([9] * 4, [a, b, c, d]), "CCC")
+    found = explain(game, NO_COPY)
+    assert not found.is_legal
+    # Slot 1 has time for one of the copies only; c is needed no more, b is.
+    assert found.blockers == (
+        Blocker(2, "c", 0, 3, 6, 11, is_live=False),
+        Blocker(1, "b", 1, 3, 11, 16, is_live=True),
+    )
+    assert (found.needed_bytes, found.largest_hole, found.scratch_bytes) == (7, 6, 0)
+    assert (found.start, found.end) == (2, 3)
+    assert found.reason == (
+        "d2 needs 7 B during slot 2, but the largest hole is 6 B: 2 buffers that must stand are in"
+        " the way."
+    )
+
+
+def test_scratch_is_named() -> None:
+    a = Buffer(9, writes={1: 1}, reads={2: 1})
+    found = explain(play(program_of([9] * 3, [a], reserved={2: 8}), ""), NO_COPY)
+    assert found.scratch_bytes == 8
+    assert "largest hole is 8 B, above 8 B of scratch" in found.reason
+
+
+def test_a_want_of_time_names_what_would_have_to_be_saved() -> None:
+    a = Buffer(10, writes={0: 9}, reads={4: 9})
+    b = Buffer(10, reads={3: 9}, is_input=True)
+    game = play(program_of([30, 2, 30, 30, 30], [a, b]), "N")
+    found = explain(game, COPY)
+    assert found.reason == (
+        "a0 would have to be written back to slow memory before slot 2, which takes 10 s of idle"
+        " slow memory; only 2 s can be used, and b has no other place."
+    )
+    kept = play(program_of([5, 2, 5], [Buffer(4, writes={0: 3}, reads={2: 3})]), "N")
+    assert explain(kept, DROP).reason.endswith(
+        "only 2 s can be used, and only fast memory holds its content."
+    )
+
+
+def test_legal_actions_say_what_they_do() -> None:
+    a = Buffer(10, reads={1: 9, 5: 9}, is_input=True)
+    b = Buffer(10, reads={3: 1}, is_input=True)
+    game = play(program_of([30] * 6, [a, b], max_inputs=1), "")
+    assert explain(game, COPY).reason == (
+        "Copies a into [6 B, 16 B), during slot 0; saves 9 s, no stall."
+    )
+    assert "from before the start, where the previous run left it" in explain(game, NO_COPY).reason
+    assert explain(game, DROP).reason == ("Instruction 1 uses a in slow memory and gives up 9 s.")
+    game.step(COPY)
+    assert "It takes the place of a." in explain(game, COPY).reason
+    game.step(DROP)
+    assert explain(game, NO_COPY).reason == (
+        "a is in fast memory at [6 B, 16 B) and stays there; saves 9 s."
+    )
+    assert explain(game, DROP).reason.endswith("Its stay in fast memory ends at slot 2.")
+
+
+def test_sinks_say_what_they_do() -> None:
+    game = play(program_of([5, 1], [Buffer(4, writes={0: 6}, is_live_out=True)]), "N")
+    assert explain(game, DROP).reason == (
+        "a0 is written back to slow memory during slot 1, but stalls 3 s."
+    )
+    assert "Drop is the one action" in explain(game, COPY).reason
+
+
+def test_a_covered_loop_is_the_reason_to_stand() -> None:
+    a = Buffer(4, reads={0: 1, 1: 8, 2: 8}, is_input=True)
+    program = program_of([5, 20, 20, 5], [a], regions=[Region("while", 1, 3, 4.0)])
+    found = explain(play(program, "CN"), DROP)
+    assert found.reason.startswith("a must stay in fast memory through slot 2")
+    assert [(b.start, b.end) for b in found.blockers] == [(0, 3)]
+
+
+def test_names_and_units() -> None:
+    game = play(program_of([5, 5], [Buffer(4, writes={0: 3, 1: 3})]), "")
+    assert group_name(game, 0) == "a0 (and 1 in the same place)"
+    assert size_text(1000) == "1000 B"
+    assert size_text(3 * 2**19) == "1.5 MiB"
+    assert time_text(1.5e-5) == "15 µs"
+    assert time_text(0.0) == "0 ns"
+
+
+def test_every_action_of_random_games_is_explained_in_agreement_with_the_mask() -> None:
+    seen: Counter[Reason] = Counter()
+    for seed in range(60):
+        chance = random.Random(seed)
+        rules = Rules(max_blocks=chance.choice([3, 96]), strict=chance.random() < 0.5)
+        game = ReferenceGame(random_program(seed, 30), rules)
+        while not game.is_over:
+            legal = game.legal()
+            for action in range(NUM_ACTIONS):
+                found = explain(game, action)
+                assert found.is_legal == legal[action]
+                assert found.reason.endswith(".")
+                assert "{" not in found.reason
+                refusal = game.placement(action).refusal
+                if refusal is not None:
+                    seen[refusal.reason] += 1
+                if refusal is not None and refusal.reason is Reason.NO_PLACE:
+                    assert found.largest_hole < found.needed_bytes
+            if game.is_dead_end:
+                game.drop_backup()
+            else:
+                game.step(chance.choice([a for a in range(NUM_ACTIONS) if legal[a]]))
+    assert set(seen) == set(Reason) - {Reason.FORCED}
+
+
+def test_a_forced_move_says_so() -> None:
+    program = program_of([5, 5], [Buffer(4, writes={0: 3}, reads={1: 3})])
+    game = ReferenceGame(program, forced=frozenset({0}))
+    assert game.legal() == (False, False, True)
+    assert "(Drop-backup)" in explain(game, NO_COPY).reason

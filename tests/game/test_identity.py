@@ -1,0 +1,85 @@
+"""Random games: the checker accepts every plan, and the return is what the simulator measures."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.game.moves import PLACE_RULES, Rules
+from engine.game.reference import ReferenceGame
+from engine.program.model import Program
+from tests.game.tiny_programs import assert_is_judged_alike
+from tests.strategies import programs, random_program
+
+GAMES_PER_BATCH = 50
+LIKINGS = [(1, 1, 1), (3, 3, 1), (10, 10, 1), (1, 10, 1)]
+
+
+def play_randomly(game: ReferenceGame, chance: random.Random) -> Counter[str]:
+    """Play to the end; returns how often the rarer events happened."""
+    seen: Counter[str] = Counter()
+    liking = chance.choice(LIKINGS)
+    while not game.is_over:
+        if game.is_dead_end:
+            game.drop_backup()
+            seen["dead end"] += 1
+            continue
+        legal = game.legal()
+        action = chance.choice([a for a in range(3) for _ in range(liking[a]) if legal[a]])
+        effect, move = game.placement(action), game.move
+        has_write_back = any(not b.is_prefetch for b in effect.bookings)
+        seen["stall"] += effect.stall_ticks > 0
+        seen["ghost taken"] += bool(effect.evicted)
+        seen["dirty ghost taken"] += bool(effect.evicted) and has_write_back
+        seen["saved at a sink"] += move.is_sink and has_write_back
+        seen["saved on Drop"] += not move.is_sink and effect.dropped is not None and has_write_back
+        seen["was there before"] += effect.is_new and effect.block.start == -1
+        game.step(action)
+    return seen
+
+
+@pytest.mark.parametrize("batch", range(6))
+def test_the_return_is_the_simulated_saving(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(GAMES_PER_BATCH * batch, GAMES_PER_BATCH * (batch + 1)):
+        chance = random.Random(seed)
+        program = random_program(seed, chance.choice([5, 12, 24, 40, 80]))
+        rules = Rules(
+            max_blocks=chance.choice([4, 8, 96]),
+            look_back=chance.choice([6, 20, 192]),
+            strict=chance.random() < 0.2,
+            place=chance.choice(PLACE_RULES),
+        )
+        game = ReferenceGame(program, rules)
+        seen += play_randomly(game, chance)
+        assert not game.live
+        if program.all_slow_s > 0:
+            assert_is_judged_alike(game)
+    events = {"stall", "ghost taken", "dirty ghost taken", "saved at a sink", "saved on Drop"}
+    assert events | {"was there before", "dead end"} <= set(seen), seen
+
+
+@given(programs(max_instructions=12), st.randoms(use_true_random=False))
+def test_the_return_is_the_simulated_saving_of_shrinkable_games(
+    program: Program, chance: random.Random
+) -> None:
+    game = ReferenceGame(program)
+    play_randomly(game, chance)
+    if program.all_slow_s > 0:
+        assert_is_judged_alike(game)
+
+
+def test_the_same_actions_give_the_same_plan() -> None:
+    program = random_program(3, 40)
+    first = ReferenceGame(program)
+    play_randomly(first, random.Random(3))
+    second = ReferenceGame(program)
+    for action in first.actions:
+        second = second.clone()
+        second.step(action)
+    assert second.plan("x") == first.plan("x")
+    assert second.total_reward == first.total_reward

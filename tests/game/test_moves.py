@@ -1,0 +1,137 @@
+"""The list of moves and its integers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from engine.game.moves import TICKS, moves, outermost_entered, quantise, slots_of_level
+from engine.program.model import Program, Region
+from tests.game.tiny_programs import Buffer, program_of
+from tests.strategies import programs, random_program
+
+NEST = [Region("outer", 1, 6, 2.0), Region("inner", 2, 6, 6.0, 0)]
+
+
+def test_sinks_come_before_the_touches_of_their_slot_inner_regions_first() -> None:
+    carried = Buffer(4, reads={2: 1, 6: 1}, writes={3: 1}, is_input=True, is_live_out=True)
+    found = moves(program_of([1] * 7, [carried], regions=NEST))
+    assert [(m.time, m.is_sink, m.region) for m in found] == [
+        (2, False, -1),
+        (3, False, -1),
+        (6, True, 1),
+        (6, True, 0),
+        (6, False, -1),
+        (7, True, -1),
+    ]
+    assert [m.is_first for m in found] == [True] + [False] * 5
+    assert [m.is_last for m in found] == [False] * 5 + [True]
+    assert [m.next_time for m in found] == [3, 6, 6, 6, 8, 8]
+
+
+def test_regions_of_one_interval_end_from_the_inside_out() -> None:
+    twins = [Region("outer", 1, 3, 2.0), Region("inner", 1, 3, 6.0, 0)]
+    carried = Buffer(4, reads={1: 1}, writes={2: 1}, is_input=True)
+    found = moves(program_of([1] * 4, [carried], regions=twins))
+    assert [m.region for m in found if m.is_sink] == [1, 0]
+
+
+def test_only_groups_that_save_something_and_may_be_fast_have_moves() -> None:
+    saves, idle = Buffer(4, writes={0: 0}, reads={1: 1}), Buffer(4, writes={0: 0}, reads={1: 0})
+    big = Buffer(99, writes={0: 5}, reads={1: 5})
+    program = program_of([1, 1], [saves, idle, big])
+    assert [m.group for m in moves(program)] == [0, 0]
+    assert quantise(program).is_movable == (True, False, False)
+
+
+def test_touches_that_are_always_slow_count_in_every_slot() -> None:
+    # all slow: 7 + 8 + 1 = 16 seconds, so that a second has 2^26 ticks.
+    big = Buffer(99, writes={0: 8}, slow_bytes=5)
+    numbers = quantise(program_of([4, 3], [big, Buffer(4, writes={1: 1}, slow_bytes=3)]))
+    second = TICKS // 16
+    assert numbers.base_ticks == (12 * second, 3 * second)
+    assert numbers.base_draw == (5 * second, 0)
+    assert numbers.idle(12, 5) == 7
+    assert numbers.idle(5, 12) == 0
+
+
+def test_roundings_are_on_the_safe_side() -> None:
+    program = program_of([1, 1, 1], [Buffer(5, reads={1: 0.1}, is_input=True)])
+    program = replace(program, hardware=replace(program.hardware, alignment=4))
+    numbers = quantise(program)
+    assert numbers.size_granules == (2,)
+    assert numbers.fast_granules == 4
+    (move,) = moves(program)
+    assert move.saving_ticks * numbers.tick_s <= 0.1 < (move.saving_ticks + 1) * numbers.tick_s
+    assert (move.work_ticks - 1) * numbers.tick_s < 5
+
+
+def test_copies_in_loops_count_every_iteration() -> None:
+    inside = Buffer(1, reads={3: 1}, is_input=True)
+    outside = Buffer(1, reads={6: 1}, is_input=True)
+    first, second = moves(program_of([3] * 8, [inside, outside], regions=NEST))
+    assert first.work_ticks == pytest.approx(6 * second.work_ticks, rel=1e-6)
+
+
+def test_ranks_order_savings_per_granule() -> None:
+    buffers = [Buffer(s, reads={1: v}, is_input=True) for s, v in [(2, 4), (4, 4), (1, 2), (1, 9)]]
+    ranks = [m.rank for m in moves(program_of([1, 1], buffers))]
+    assert ranks[0] == ranks[2]
+    assert ranks[1] < ranks[0] < ranks[3]
+
+
+def test_scratch_ahead_reaches_to_the_last_need_in_the_level() -> None:
+    reserved = {1: 1, 3: 3, 5: 5, 7: 7}
+    outside = Buffer(1, writes={0: 1}, reads={3: 1})
+    inside = Buffer(1, writes={2: 1}, reads={4: 1, 7: 1})
+    found = moves(program_of([1] * 8, [outside, inside], regions=NEST, reserved=reserved))
+    # From slot 0, a read in the loops asks for the whole outer loop; from slot 2, the inner one.
+    assert [(m.time, m.life_end, m.reserved_ahead) for m in found if m.writes] == [
+        (0, 6, 5),
+        (2, 6, 5),
+    ]
+
+
+def test_outermost_entered_region() -> None:
+    program = program_of([1] * 7, [Buffer(1, reads={0: 1}, is_input=True)], regions=NEST)
+    assert outermost_entered(program, 0, 3) == 0
+    assert outermost_entered(program, 1, 3) == 1
+    assert outermost_entered(program, 2, 3) == -1
+    assert outermost_entered(program, 0, 6) == -1
+    assert slots_of_level(quantise(program)) == {-1: (0, 6, 7), 0: (1,), 1: (2, 3, 4, 5)}
+
+
+@given(programs())
+def test_integers_never_promise_more_idle_time_than_there_is(program: Program) -> None:
+    if program.all_slow_s == 0:
+        return
+    numbers = quantise(program)
+    drawn = [0.0] * program.num_slots
+    lasts = [i.fast_s for i in program.instructions]
+    slow_ticks, slow_draw = list(numbers.base_ticks), list(numbers.base_draw)
+    for move in moves(program):
+        if not move.is_sink:
+            slow_ticks[move.time] += move.saving_ticks
+            slow_draw[move.time] += move.draw_ticks
+    for touch in program.touches:
+        lasts[touch.time] += touch.saving_s
+        drawn[touch.time] += touch.slow_bytes / program.hardware.bandwidth
+    for slot in range(program.num_slots):
+        real = max(0.0, lasts[slot] - drawn[slot])
+        promised = numbers.idle(slow_ticks[slot], slow_draw[slot]) * numbers.tick_s
+        touches = sum(t.time == slot for t in program.touches)
+        assert promised <= real + 1e-9 * lasts[slot]
+        assert real - promised <= (2 * touches + 2) * numbers.tick_s
+
+
+def test_every_touch_of_a_movable_group_is_one_move() -> None:
+    for seed in range(20):
+        program = random_program(seed, 30)
+        numbers = quantise(program)
+        touches = [m.touch for m in moves(program) if not m.is_sink]
+        expected = [i for i, t in enumerate(program.touches) if numbers.is_movable[t.group]]
+        assert touches == expected
+        times = [m.time for m in moves(program)]
+        assert times == sorted(times)

@@ -1,0 +1,357 @@
+"""Situations of a few slots, with legal actions, places, copies and rewards computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.game.board import Reason
+from engine.game.moves import COPY, DROP, NO_COPY, Rules
+from engine.plan.model import Copy, Stay
+from engine.program.model import Region
+from tests.game.tiny_programs import Buffer, assert_is_judged_alike, mask, play, program_of
+
+LOOP = Region("while", 1, 3, 4.0)
+
+
+def test_a_write_is_kept_for_its_read() -> None:
+    # all slow: 5 + 5 + 3 + 3 = 16 seconds
+    program = program_of([5, 5], [Buffer(4, writes={0: 3}, reads={1: 3})])
+    game = play(program, "")
+    assert mask(game) == "ND"
+    assert game.step(NO_COPY) == pytest.approx(3 / 16)
+    # Dropping the read needs a write-back in slots [1, 1).
+    assert mask(game) == "N"
+    assert game.placement(DROP).refusal.reason is Reason.NO_TIME
+    assert game.step(NO_COPY) == pytest.approx(3 / 16)
+    # 4 of 16 bytes are 1/8 or more: high end.
+    assert game.plan("x").stays == (Stay(0, 12, 0, 2),)
+    assert game.plan("x").is_fast == (True, True)
+    assert_is_judged_alike(game)
+
+
+def test_a_dirty_group_is_written_back_when_its_read_is_dropped() -> None:
+    program = program_of([5, 5, 5], [Buffer(4, writes={0: 3}, reads={2: 3})])
+    game = play(program, "N")
+    assert mask(game) == "ND"
+    assert game.step(DROP) == 0
+    plan = game.plan("x")
+    assert plan.stays == (Stay(0, 12, 0, 2),)
+    assert plan.copies == (Copy(0, False, 1, 2),)
+    assert_is_judged_alike(game)
+
+
+def test_a_dirty_group_that_is_overwritten_needs_no_write_back() -> None:
+    program = program_of([5, 5], [Buffer(4, writes={0: 3, 1: 3})])
+    game = play(program, "N")
+    assert mask(game) == "ND"
+    game.step(DROP)
+    assert game.plan("x").copies == ()
+    assert game.plan("x").stays == (Stay(0, 12, 0, 1),)
+    assert_is_judged_alike(game)
+
+
+def test_a_prefetch_starts_as_late_as_it_can() -> None:
+    # all slow: 15 + 4 seconds; slot 1 alone has 5 idle seconds for 4 bytes.
+    program = program_of([5, 5, 5], [Buffer(4, reads={2: 4}, is_input=True)])
+    game = play(program, "")
+    assert mask(game) == "CD"
+    assert game.step(COPY) == pytest.approx(4 / 19)
+    assert game.left[0] * 19 / 2**30 == pytest.approx(5)
+    assert game.left[1] * 19 / 2**30 == pytest.approx(1)
+    assert game.plan("x").stays == (Stay(0, 12, 1, 3),)
+    assert game.plan("x").copies == (Copy(0, True, 1, 2),)
+    assert_is_judged_alike(game)
+
+
+def test_slow_accesses_draw_from_the_idle_time() -> None:
+    # Slot 1 lasts 5 + 2 seconds when b is slow, 6 of which b draws: 1 is left, slot 0 is needed.
+    a = Buffer(4, reads={2: 4}, is_input=True)
+    b = Buffer(6, reads={1: 2}, is_input=True, slow_bytes=6)
+    game = play(program_of([5, 5, 5], [a, b]), "D")
+    assert game.placement(COPY).bookings[0].start == 0
+    game.step(COPY)
+    assert_is_judged_alike(game)
+
+
+def test_a_late_prefetch_stalls_and_bars_the_past() -> None:
+    # all slow: 7 + 4 + 6 = 17 seconds; two idle seconds for a copy of four.
+    a = Buffer(4, reads={2: 4}, is_input=True)
+    b = Buffer(4, reads={2: 6}, is_input=True)
+    game = play(program_of([1, 1, 5], [a, b]), "")
+    assert game.step(COPY) == pytest.approx((4 - 2) / 17)
+    assert game.barrier == 2
+    assert game.step(COPY) == pytest.approx((6 - 4) / 17)
+    assert game.plan("x").copies == (Copy(0, True, 0, 2), Copy(1, True, 2, 2))
+    assert_is_judged_alike(game)
+
+
+def test_copies_look_back_only_so_far() -> None:
+    program = program_of([9, 1, 5], [Buffer(4, reads={2: 4}, is_input=True)])
+    game = play(program, "", Rules(look_back=1))
+    effect = game.placement(COPY)
+    assert effect.bookings[0].start == 1
+    assert effect.stall_ticks * 19 / 2**30 == pytest.approx(3)
+
+
+def test_a_clean_ghost_is_taken_only_if_nothing_else_is_free() -> None:
+    a = Buffer(10, reads={1: 9, 5: 9}, is_input=True)
+    b = Buffer(10, reads={3: 1}, is_input=True)
+    roomy = play(program_of([30] * 6, [a, b], fast_bytes=32), "C")
+    assert roomy.placement(COPY).evicted == ()
+    assert roomy.placement(COPY).block.offset == 12
+    tight = play(program_of([30] * 6, [a, b]), "C")
+    effect = tight.placement(COPY)
+    assert [(g.group, g.end) for g in effect.evicted] == [(0, 2)]
+    assert effect.bookings[:-1] == ()
+    tight.step(COPY)
+    assert mask(tight) == "CD"
+    tight.step(COPY)
+    assert tight.plan("x").stays == (Stay(0, 6, 0, 2), Stay(1, 6, 2, 4), Stay(0, 6, 4, 6))
+    assert_is_judged_alike(tight)
+
+
+def test_ghosts_of_less_saving_per_byte_are_taken_first() -> None:
+    # Ghosts: a in [10, 16) with 9 seconds to come, c in [4, 10) with 3; b brings 6.
+    a = Buffer(6, reads={1: 1, 6: 9}, is_input=True)
+    c = Buffer(6, reads={2: 1, 7: 3}, is_input=True)
+    b = Buffer(6, reads={4: 6}, is_input=True)
+    game = play(program_of([30] * 8, [a, c, b]), "CC")
+    effect = game.placement(COPY)
+    assert [g.group for g in effect.evicted] == [1]
+    assert effect.block.offset == 4
+    for letter in "CNC":
+        game.step("CND".index(letter))
+    assert_is_judged_alike(game)
+
+
+def test_a_dirty_ghost_is_written_back_before_it_is_taken() -> None:
+    a = Buffer(10, writes={0: 9}, reads={5: 9})
+    b = Buffer(10, reads={3: 9}, is_input=True)
+    game = play(program_of([30] * 6, [a, b]), "N")
+    effect = game.placement(COPY)
+    assert [(w.group, w.is_prefetch, w.start, w.deadline) for w in effect.bookings] == [
+        (0, False, 1, 2),
+        (1, True, 2, 3),
+    ]
+    game.step(COPY)
+    assert game.valid_from[0] == 2
+    game.step(COPY)
+    assert game.plan("x").stays == (Stay(0, 6, 0, 2), Stay(1, 6, 2, 4), Stay(0, 6, 4, 6))
+    assert_is_judged_alike(game)
+
+
+def test_a_dirty_ghost_that_cannot_be_saved_in_time_bars_its_place() -> None:
+    a = Buffer(10, writes={0: 9}, reads={4: 9})
+    b = Buffer(10, reads={3: 9}, is_input=True)
+    game = play(program_of([30, 2, 30, 30, 30], [a, b]), "N")
+    assert mask(game) == "D"
+    refusal = game.placement(COPY).refusal
+    assert refusal.reason is Reason.NO_TIME
+    assert [g.group for g in refusal.blockers] == [0]
+
+
+def test_a_stay_from_before_a_loop_covers_it() -> None:
+    # a: read before the loop, read and written in it, read after it.
+    a = Buffer(4, reads={0: 1, 1: 8, 3: 1}, writes={2: 8}, is_input=True)
+    game = play(program_of([5, 20, 20, 5], [a], regions=[LOOP]), "C")
+    assert mask(game) == "ND"
+    game.step(NO_COPY)
+    assert game.live[0].busy == 2
+    assert mask(game) == "N"
+    game.step(NO_COPY)
+    # The sink at the end of the loop asks nothing of it.
+    assert game.move.is_sink
+    assert mask(game) == "D"
+    assert game.step(DROP) == 0
+    assert mask(game) == "N"
+    game.step(NO_COPY)
+    assert game.plan("x").stays == (Stay(0, 12, 0, 4),)
+    assert_is_judged_alike(game)
+
+
+def test_a_stay_from_inside_a_loop_is_saved_at_its_end_every_time() -> None:
+    a = Buffer(4, reads={0: 1, 1: 8, 3: 1}, writes={2: 8}, is_input=True)
+    program = program_of([5, 20, 20, 5], [a], regions=[LOOP])
+    assert program.all_slow_s == 68
+    game = play(program, "D")
+    # Four iterations copy four bytes each; nothing in the loop is before slot 1.
+    assert game.step(COPY) == pytest.approx((8 - 16) / 68)
+    assert game.step(NO_COPY) == pytest.approx(8 / 68)
+    assert game.step(DROP) == pytest.approx(-16 / 68)
+    assert mask(game) == "CD"
+    game.step(DROP)
+    assert game.plan("x").stays == (Stay(0, 12, 1, 3),)
+    assert game.plan("x").copies == (Copy(0, True, 1, 1), Copy(0, False, 3, 3))
+    assert_is_judged_alike(game)
+
+
+def test_content_from_before_a_loop_is_saved_before_it() -> None:
+    a = Buffer(4, writes={0: 1}, reads={3: 8})
+    loop = Region("while", 3, 5, 4.0)
+    game = play(program_of([5, 9, 1, 9, 9], [a], regions=[loop]), "N")
+    assert mask(game) == "ND"
+    game.step(DROP)
+    assert game.plan("x").copies == (Copy(0, False, 1, 2),)
+    assert game.plan("x").stays == (Stay(0, 12, 0, 2),)
+    assert_is_judged_alike(game)
+    # Without an idle slot before the loop it must stay.
+    assert mask(play(program_of([5, 1, 9, 9, 9], [a], regions=[loop]), "N")) == "N"
+
+
+def test_the_previous_run_may_leave_one_input_in_place() -> None:
+    a = Buffer(4, reads={0: 3, 3: 3}, is_input=True)
+    b = Buffer(4, reads={1: 3}, is_input=True)
+    written = Buffer(4, reads={2: 3}, writes={2: 0}, is_input=True)
+    game = play(program_of([5] * 4, [a, b, written], max_inputs=1), "")
+    assert mask(game) == "CND"
+    game.step(NO_COPY)
+    assert mask(game) == "CD"
+    assert game.placement(NO_COPY).refusal.reason is Reason.INPUTS_TAKEN
+    game.step(DROP)
+    assert game.placement(NO_COPY).refusal.reason is Reason.NOT_THERE
+    game.step(DROP)
+    assert mask(game) == "N"
+    game.step(NO_COPY)
+    assert game.plan("x").stays == (Stay(0, 12, -1, 4),)
+    assert game.plan("x").copies == ()
+    assert_is_judged_alike(game)
+
+
+def test_only_a_first_read_may_have_been_there_before() -> None:
+    a = Buffer(4, reads={0: 3, 1: 3}, is_input=True)
+    game = play(program_of([5, 5], [a], max_inputs=1), "D")
+    assert mask(game) == "CD"
+    assert game.placement(NO_COPY).refusal.reason is Reason.NOT_THERE
+
+
+def test_a_live_out_is_written_back_in_idle_time_or_stalls() -> None:
+    out = Buffer(4, writes={0: 6}, is_live_out=True)
+    early = play(program_of([5, 5], [out]), "N")
+    assert early.step(DROP) == 0
+    assert early.plan("x").copies == (Copy(0, False, 1, 2),)
+    assert_is_judged_alike(early)
+    late = play(program_of([5, 1], [out]), "N")
+    assert late.step(DROP) == pytest.approx(-3 / 12)
+    assert late.plan("x").stays == (Stay(0, 12, 0, 2),)
+    assert_is_judged_alike(late)
+
+
+def test_live_outs_that_stall_one_after_another() -> None:
+    first = Buffer(4, writes={0: 6}, is_live_out=True)
+    second = Buffer(2, writes={0: 6}, is_live_out=True)
+    game = play(program_of([5, 1], [first, second]), "NN")
+    assert game.step(DROP) == pytest.approx(-3 / 18)
+    assert game.step(DROP) == pytest.approx(-2 / 18)
+    assert_is_judged_alike(game)
+
+
+def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
+    out = Buffer(4, writes={0: 6}, reads={1: 6}, is_live_out=True)
+    game = play(program_of([5, 1], [out]), "NN", Rules(strict=True))
+    assert game.is_dead_end
+    assert mask(game) == ""
+    assert game.placement(DROP).refusal.reason is Reason.STALL
+    game.drop_backup()
+    # The write is forced to Drop; the read's NoCopy has become illegal and is replaced by Drop.
+    assert game.actions == [DROP, DROP]
+    assert game.forced == {0}
+    assert mask(game) == "D"
+    game.step(DROP)
+    assert game.total_reward == 0
+    assert_is_judged_alike(game)
+    with pytest.raises(ValueError, match="dead end"):
+        game.drop_backup()
+
+
+def test_drop_backup_leaves_other_groups_alone() -> None:
+    out = Buffer(4, writes={1: 6}, is_live_out=True)
+    other = Buffer(2, writes={0: 1}, reads={1: 1})
+    game = play(program_of([5, 1], [out, other]), "NNN", Rules(strict=True))
+    assert game.is_dead_end
+    game.drop_backup()
+    assert game.actions == [NO_COPY, NO_COPY, DROP]
+    assert game.placement(DROP).is_legal
+
+
+def test_a_block_keeps_clear_of_all_scratch_to_come() -> None:
+    a = Buffer(1, writes={0: 3}, reads={3: 3})
+    b = Buffer(1, writes={0: 3}, reads={1: 3})
+    game = play(program_of([5] * 4, [a, b], reserved={0: 2, 2: 8}), "NNNN")
+    assert [s.offset for s in game.plan("x").stays] == [2, 8]
+    assert {s.group: s.offset for s in game.plan("x").stays} == {0: 8, 1: 2}
+    assert_is_judged_alike(game)
+
+
+def test_a_full_table_forgets_and_then_nothing_starts_before() -> None:
+    a = Buffer(4, writes={0: 3}, reads={1: 3})
+    b = Buffer(4, writes={2: 3}, reads={3: 3})
+    c = Buffer(4, reads={4: 3}, is_input=True)
+    program = program_of([5, 5, 5, 1, 5], [a, b, c], max_inputs=1)
+    game = play(program, "NNNN", Rules(max_blocks=1))
+    assert game.horizon == 2
+    assert game.placement(COPY).bookings[0].start == 2
+    assert game.placement(NO_COPY).refusal.reason is Reason.FORGOTTEN
+    game.step(COPY)
+    assert game.horizon == 4
+    assert_is_judged_alike(game)
+
+
+def test_a_table_full_of_live_blocks_takes_no_newcomer() -> None:
+    a = Buffer(4, writes={0: 3}, reads={2: 3})
+    b = Buffer(4, writes={0: 3}, reads={2: 3})
+    game = play(program_of([5] * 3, [a, b]), "N", Rules(max_blocks=1))
+    assert mask(game) == "D"
+    assert game.placement(NO_COPY).refusal.reason is Reason.TABLE_FULL
+
+
+def test_a_copy_does_not_reach_into_its_groups_earlier_stay() -> None:
+    # x [0, 2) leaves after slot 0, d [2, 4) stands until slot 4, and b takes the place of a.
+    x = Buffer(2, writes={0: 1})
+    d = Buffer(2, writes={0: 1}, reads={4: 1})
+    b = Buffer(19, reads={4: 1}, is_input=True)
+    a = Buffer(2, reads={1: 1, 6: 1}, is_input=True)
+    program = program_of([50, 1, 1, 20, 0.3, 0.3, 1], [x, d, b, a], fast_bytes=24)
+    game = play(program, "NNCNC")
+    assert (3, 4, 0, 3) in [(e.group, e.offset, e.start, e.end) for e in game.ended]
+    # Slots before 3 have more idle time, but hold the earlier stay.
+    block = game.placement(COPY).block
+    assert (block.offset, block.start) == (0, 3)
+    assert game.placement(COPY).stall_ticks > 0
+    game.step(COPY)
+    assert_is_judged_alike(game)
+
+
+def test_a_copy_as_long_as_the_program_is_refused() -> None:
+    a = Buffer(1000, reads={1: 3}, is_input=True)
+    game = play(program_of([5, 5], [a], fast_bytes=2000, max_inputs=1), "")
+    assert game.placement(COPY).refusal.reason is Reason.TOO_LONG
+    assert mask(game) == "ND"
+
+
+def test_illegal_and_early_calls_raise() -> None:
+    game = play(program_of([5, 5], [Buffer(4, writes={0: 3}, reads={1: 3})]), "")
+    with pytest.raises(ValueError, match="Copy is illegal at move 0"):
+        game.step(COPY)
+    with pytest.raises(ValueError, match="2 moves are not played yet"):
+        game.plan("x")
+    assert game.play_forced() == 0
+    game.step(NO_COPY)
+    assert game.play_forced() == pytest.approx(3 / 16)
+    assert game.is_over
+    assert game.legal() == (False, False, False)
+    with pytest.raises(ValueError, match="over"):
+        game.step(DROP)
+
+
+def test_a_clone_goes_its_own_way() -> None:
+    game = play(program_of([5, 5, 5], [Buffer(4, writes={0: 3}, reads={2: 3})]), "N")
+    twin = game.clone()
+    twin.step(DROP)
+    assert game.move_index == 1
+    assert game.records.copies == []
+    assert game.live[0].is_dirty
+    assert sum(game.left) > sum(twin.left)
+    game.step(NO_COPY)
+    assert game.total_reward > twin.total_reward
+    assert_is_judged_alike(game)
+    assert_is_judged_alike(twin)

@@ -1,0 +1,121 @@
+"""Programs small enough to compute every number of a game by hand.
+
+One byte per second, granules of one byte; numbers are chosen so that no copy fits exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.game.moves import Rules
+from engine.game.reference import ReferenceGame
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program.io import validate
+from engine.program.model import (
+    INPUT_TIME,
+    TOP_LEVEL,
+    Access,
+    Hardware,
+    Instruction,
+    Program,
+    Region,
+    Value,
+)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A group: `reads` and `writes` map slots to seconds saved."""
+
+    size: int
+    reads: Mapping[int, float] = field(default_factory=dict)
+    writes: Mapping[int, float] = field(default_factory=dict)
+    is_input: bool = False
+    is_live_out: bool = False
+    slow_bytes: int = 0
+
+
+def program_of(
+    fast_s: Sequence[float],
+    buffers: Sequence[Buffer],
+    fast_bytes: int = 16,
+    max_inputs: int = 0,
+    regions: Sequence[Region] = (),
+    reserved: Mapping[int, int] | None = None,
+) -> Program:
+    """The program of `buffers`, group numbers in their order; every write defines a value."""
+    values: list[Value] = []
+    accesses: list[Access] = []
+    for group, buffer in enumerate(buffers):
+        newest = len(values)
+        if buffer.is_input:
+            values.append(_value(buffer, group, INPUT_TIME, not buffer.writes))
+        for time in sorted({*buffer.reads, *buffer.writes}):
+            if time in buffer.reads:
+                newest = len(values) - 1
+                saving = buffer.reads[time]
+                accesses.append(Access(time, newest, False, saving, buffer.slow_bytes))
+            if time in buffer.writes:
+                values.append(_value(buffer, group, time, time == max(buffer.writes)))
+                saving = buffer.writes[time]
+                accesses.append(Access(time, len(values) - 1, True, saving, buffer.slow_bytes))
+    program = Program(
+        name="tiny",
+        hardware=Hardware("tiny", fast_bytes, 1, 1.0, 1.0, "fast", max_inputs),
+        instructions=tuple(
+            Instruction(
+                name=f"op{slot}",
+                opcode="fusion",
+                fast_s=seconds,
+                level=_level(regions, slot),
+                reserved_bytes=(reserved or {}).get(slot, 0),
+            )
+            for slot, seconds in enumerate(fast_s)
+        ),
+        values=tuple(values),
+        accesses=tuple(sorted(accesses, key=lambda a: (a.time, a.is_write))),
+        regions=tuple(regions),
+    )
+    validate(program, "tiny")
+    return program
+
+
+def play(program: Program, actions: str, rules: Rules | None = None) -> ReferenceGame:
+    """The game after `actions`, one letter each: Copy, NoCopy, Drop."""
+    game = ReferenceGame(program, rules or Rules())
+    for letter in actions:
+        game.step("CND".index(letter))
+    return game
+
+
+def mask(game: ReferenceGame) -> str:
+    """Legal actions as letters."""
+    return "".join(letter for letter, legal in zip("CND", game.legal(), strict=True) if legal)
+
+
+def assert_is_judged_alike(game: ReferenceGame) -> None:
+    """The checker accepts the finished game's plan, and the simulator times it as the game did."""
+    program, plan = game.program, game.plan("test")
+    violation = check(program, plan)
+    assert violation is None, violation
+    latency_s = simulate(program, plan).latency_s
+    expected = (program.all_slow_s - latency_s) / program.all_slow_s
+    assert abs(game.total_reward - expected) < 1e-6
+
+
+def _value(buffer: Buffer, group: int, defined: int, is_last: bool) -> Value:
+    return Value(
+        name=f"{'abcdefgh'[group]}{'' if defined == INPUT_TIME else defined}",
+        shape=f"u8[{buffer.size}]",
+        size_bytes=buffer.size,
+        defined=defined,
+        group=group,
+        is_live_out=buffer.is_live_out and is_last,
+    )
+
+
+def _level(regions: Sequence[Region], slot: int) -> int:
+    holding = [i for i, r in enumerate(regions) if r.start <= slot < r.end]
+    return holding[-1] if holding else TOP_LEVEL

@@ -1,0 +1,62 @@
+"""Hardware presets: plausible, consistent with each other, and found by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import UnknownNameError
+from engine.hardware.presets import DEVICES, MIB, PRESETS, find_device
+from engine.program.io import from_json, to_json
+from engine.program.model import Program
+from engine.program.teaching import HARDWARE
+
+TPUS = [name for name in PRESETS if name != "generic"]
+
+
+def test_names_are_those_of_the_command_line() -> None:
+    assert TPUS == ["tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"]
+    assert all(hardware.name == name for name, hardware in PRESETS.items())
+    assert set(DEVICES) == set(PRESETS)
+
+
+@pytest.mark.parametrize("name", TPUS)
+def test_peak_rates_are_those_of_the_matrix_units(name: str) -> None:
+    """A 128 × 128 unit does 2 × 128² operations per cycle, so peaks are whole numbers of units."""
+    device = DEVICES[name]
+    units = device.peak_flops / (2 * 128**2 * device.hardware.clock_hz)
+    assert units == pytest.approx(round(units), rel=0.01)
+    assert device.hardware.alignment == 512
+    assert device.scoped_bytes < device.hardware.fast_bytes
+    assert device.fast_bandwidth > 10 * device.hardware.bandwidth
+
+
+def test_known_figures() -> None:
+    assert PRESETS["tpu-v4"].fast_name == "CMEM"
+    assert {n: PRESETS[n].fast_bytes // MIB for n in TPUS} == {
+        "tpu-v4": 128,
+        "tpu-v5e": 128,
+        "tpu-v5p": 64,
+        "tpu-v6e": 128,
+        "tpu7x": 64,
+    }
+    assert DEVICES["tpu-v6e"].scoped_bytes == 32 * MIB
+    assert DEVICES["tpu-v4"].scoped_bytes == 0
+    assert PRESETS["tpu-v5e"].bandwidth == 819e9
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_presets_fit_into_program_files(name: str) -> None:
+    program = Program("empty", PRESETS[name], (), (), ())
+    assert from_json(to_json(program), "test") == program
+
+
+def test_teaching_programs_run_on_the_generic_preset() -> None:
+    assert PRESETS["generic"] == HARDWARE
+
+
+def test_an_unknown_name_is_answered_with_near_ones() -> None:
+    assert find_device("tpu-v5e") is DEVICES["tpu-v5e"]
+    with pytest.raises(UnknownNameError, match=r"'tpu-v5'.*tpu-v5"):
+        find_device("tpu-v5")
+    with pytest.raises(UnknownNameError, match="generic"):
+        find_device("")

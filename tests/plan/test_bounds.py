@@ -1,0 +1,327 @@
+"""The lower bound: below every valid plan, equal to known optima, safe against the LP solver."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.game.reference import ReferenceGame
+from engine.plan.bound_traffic import idle_envelope
+from engine.plan.bounds import lower_bound
+from engine.plan.check import check
+from engine.plan.linear import LinearProgram
+from engine.plan.model import Copy, Plan, Stay
+from engine.plan.simulate import simulate
+from engine.program.io import content_hash
+from engine.program.model import Program
+from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
+from tests.strategies import programs, random_program
+
+SLACK = 1 + 1e-9
+"""Relative room for the rounding of the simulator's sums."""
+
+ONE_KEPT = replace(HARDWARE, max_cross_program_prefetches=1)
+
+
+def built(draft: Draft) -> Program:
+    return draft.program("test", "", "")
+
+
+def microseconds(program: Program) -> float:
+    return lower_bound(program).bound_s / MICROSECOND
+
+
+def play(program: Program, chance: random.Random) -> Plan:
+    game = ReferenceGame(program)
+    while not game.is_over:
+        game.step(chance.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+    return game.plan("random play")
+
+
+def optimum_us(program: Program) -> float:
+    """Best latency over all action sequences of the game."""
+    best, games = float("inf"), [ReferenceGame(program)]
+    while games:
+        game = games.pop()
+        if game.is_over:
+            plan = game.plan("exhaustive")
+            assert check(program, plan) is None
+            best = min(best, simulate(program, plan).latency_s)
+        for action, is_legal in enumerate(game.legal()):
+            if is_legal:
+                games.append(game.clone())
+                games[-1].step(action)
+    return best / MICROSECOND
+
+
+# Below every valid plan
+
+
+@settings(max_examples=60, deadline=None)
+@given(program=programs(12), seed=st.integers(0, 2**32))
+def test_no_game_beats_the_bound(program: Program, seed: int) -> None:
+    plan = play(program, random.Random(seed))
+    if check(program, plan) is None:
+        assert lower_bound(program).bound_s <= simulate(program, plan).latency_s * SLACK
+
+
+def changed(program: Program, plan: Plan, chance: random.Random) -> Plan:
+    """The plan with one touch, stay or copy added, moved or removed at random."""
+    end, fast = program.num_slots, list(plan.is_fast)
+    stays, copies = list(plan.stays), list(plan.copies)
+    kind = chance.choice(["touch", "touch", "touch", "stay", "copy", "copy", "fewer"])
+    if kind == "touch" and program.touches:
+        touch = chance.choice(program.touches)
+        for index in touch.accesses:
+            fast[index] = not fast[index]
+        if fast[touch.accesses[0]]:
+            start, stop = chance.randint(-1, touch.time), chance.randint(touch.time + 1, end)
+            stays = [
+                s for s in stays if s.group != touch.group or s.end <= start or stop <= s.start
+            ]
+            stays.append(Stay(touch.group, place(program, chance), start, stop))
+            first = max(start, 0)
+            if touch.reads and start >= 0:
+                due = chance.randint(first, touch.time)
+                copies.insert(0, Copy(touch.group, True, chance.randint(first, due), due))
+            if touch.writes:
+                begin = chance.randint(touch.time, stop)
+                copies.append(Copy(touch.group, False, begin, chance.randint(begin, stop)))
+    elif kind == "stay" and stays:
+        index = chance.randrange(len(stays))
+        stays[index] = replace(stays[index], offset=place(program, chance))
+    elif kind == "copy" and copies:
+        index, start = chance.randrange(len(copies)), chance.randint(0, end)
+        moved = replace(copies[index], start=start, deadline=chance.randint(start, end))
+        copies[index] = moved
+    elif kind == "fewer" and copies + stays:
+        victim = chance.choice(copies + stays)
+        copies = [c for c in copies if c is not victim]
+        stays = [s for s in stays if s is not victim]
+    return replace(plan, is_fast=tuple(fast), stays=tuple(stays), copies=tuple(copies))
+
+
+def place(program: Program, chance: random.Random) -> int:
+    hardware = program.hardware
+    return hardware.alignment * chance.randrange(hardware.fast_bytes // hardware.alignment)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_plan_found_by_changing_plans_beats_the_bound(seed: int) -> None:
+    """Reaches what the game cannot: copies into branches, early deadlines, odd stays."""
+    program, chance = random_program(seed, 3 + seed % 3), random.Random(seed)
+    plan = Plan(content_hash(program), "", (False,) * len(program.accesses), (), ())
+    floor_s, latency_s = lower_bound(program).bound_s, simulate(program, plan).latency_s
+    assert floor_s <= latency_s * SLACK
+    for _ in range(600):
+        candidate = plan
+        for _ in range(chance.choice([1, 1, 2, 3])):
+            candidate = changed(program, candidate, chance)
+        if check(program, candidate) is None:
+            found_s = simulate(program, candidate).latency_s
+            assert floor_s <= found_s * SLACK
+            if found_s <= latency_s or chance.random() < 0.05:
+                plan, latency_s = candidate, found_s
+
+
+# Equal to what is known
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_teaching_programs_have_their_stated_optimum_and_bound(lesson: Lesson) -> None:
+    program = lesson.program()
+    assert optimum_us(program) == pytest.approx(lesson.optimum_us, rel=1e-6)
+    assert microseconds(program) == pytest.approx(lesson.bound_us, rel=1e-5)
+    assert lesson.bound_us <= lesson.optimum_us
+
+
+def test_a_copy_without_time_before_it_gains_nothing() -> None:
+    draft = Draft()
+    weight = draft.input("weight", 100)
+    draft.step("use", 50, [weight])
+    assert microseconds(built(draft)) == pytest.approx(150)
+
+
+@pytest.mark.parametrize(("compute", "expected"), [(100, 150), (70, 150), (30, 150)])
+def test_a_copy_is_paid_by_idle_time_or_by_a_stall(compute: float, expected: float) -> None:
+    draft = Draft()
+    weight = draft.input("weight", 100)
+    draft.step("before", compute)
+    draft.step("use", 50, [weight])
+    hidden = min(compute, 100)
+    assert microseconds(built(draft)) == pytest.approx(compute + expected - hidden, rel=1e-6)
+
+
+def test_slow_accesses_leave_no_idle_time_for_copies() -> None:
+    draft = Draft()
+    huge = draft.input("huge", 2000)
+    weight = draft.input("weight", 100)
+    draft.step("before", 0, [huge])
+    draft.step("use", 50, [weight])
+    assert microseconds(built(draft)) == pytest.approx(2150, rel=1e-6)
+
+
+def contested(kib: int, kept: int = 0) -> Program:
+    """Two inputs of that size, both read at once, twice."""
+    draft = Draft()
+    left, right = draft.input("left", kib), draft.input("right", kib)
+    draft.step("first", 10, [left, right])
+    draft.step("again", 10, [left, right])
+    hardware = replace(HARDWARE, max_cross_program_prefetches=kept)
+    return replace(built(draft), hardware=hardware)
+
+
+def test_what_stays_takes_its_place() -> None:
+    both, one = microseconds(contested(500)), microseconds(contested(600))
+    assert both == pytest.approx(20 + 2 * 500, rel=1e-6)
+    assert one == pytest.approx(20 + 2 * 600 + 600, rel=1e-6)
+
+
+def test_scratch_takes_place() -> None:
+    program = contested(500)
+    scratch = [replace(i, reserved_bytes=100 * 1024) for i in program.instructions]
+    assert microseconds(replace(program, instructions=tuple(scratch))) == pytest.approx(
+        20 + 2 * 500 + 500, rel=1e-6
+    )
+
+
+def test_only_so_many_inputs_are_there_before_the_start() -> None:
+    assert microseconds(contested(400, kept=1)) == pytest.approx(20 + 400, rel=1e-6)
+    assert microseconds(contested(400, kept=2)) == pytest.approx(20, rel=1e-6)
+
+
+def test_a_live_out_is_written_back_at_the_end() -> None:
+    draft = Draft()
+    draft.step("make", 0)
+    draft.write("result", 300, is_live_out=True)
+    assert microseconds(built(draft)) == pytest.approx(300, rel=1e-6)
+    draft.step("rest", 200)
+    assert microseconds(built(draft)) == pytest.approx(300, rel=1e-6)
+
+
+def test_a_copy_inside_a_loop_is_paid_in_every_iteration() -> None:
+    draft = Draft()
+    draft.loop(num_steps=1, trips=10)
+    draft.step("make", 0)
+    state = draft.write("state", 100)
+    draft.step("use", 0, [state])
+    # Carried out of the loop: written back ten times, or written slow ten times.
+    slow = built(draft)
+    assert slow.all_slow_s / MICROSECOND == pytest.approx(1100)
+    assert microseconds(slow) == pytest.approx(1100, rel=1e-6)
+
+
+def test_a_weight_is_copied_once_before_its_loop() -> None:
+    draft = Draft()
+    weight = draft.input("weight", 100)
+    draft.step("before", 60)
+    draft.loop(num_steps=1, trips=10)
+    draft.step("use", 0, [weight])
+    assert microseconds(built(draft)) == pytest.approx(60 + 40, rel=1e-6)
+
+
+# Prices, limits, and degenerate programs
+
+
+def test_prices_are_positive_where_memory_and_copies_are_contested() -> None:
+    bound = lower_bound(contested(600))
+    assert len(bound.memory_price) == len(bound.copy_price) == 2
+    assert min(bound.memory_price) >= 0
+    assert min(bound.copy_price) >= 0
+    draft = Draft()
+    weight = draft.input("weight", 100)
+    draft.step("before", 30)
+    draft.step("use", 50, [weight])
+    # One more second of idle time before the use saves one second.
+    assert lower_bound(built(draft)).copy_price[0] == pytest.approx(1, rel=1e-4)
+
+
+@pytest.mark.parametrize(("number", "kib"), [(8, 150), (4, 300), (2, 600)])
+def test_the_price_of_memory_is_what_a_byte_saves(number: int, kib: int) -> None:
+    draft = Draft()
+    draft.step("make", 0)
+    values = [draft.write(f"v{n}", kib) for n in range(number)]
+    draft.step("use", 0, values)
+    price = sum(lower_bound(built(draft)).memory_price)
+    # One more byte holds one more byte of a tensor that saves its write and its read; where only
+    # whole tensors fit, the bytes beyond them are worth nothing, and the price is lower.
+    whole = 2**20 // (kib * 2**10) * kib * 2**10 / 2**20 if kib > 256 else 1.0
+    assert price == pytest.approx(whole * 2 / HARDWARE.bandwidth, rel=1e-3)
+
+
+def test_stopped_early_it_is_still_a_bound() -> None:
+    program = random_program(3, 60)
+    hurried, full = lower_bound(program, time_limit_s=0.0), lower_bound(program)
+    assert full.method == "lp"
+    assert hurried.method in ("lp", "lp-unfinished", "all-fast")
+    assert program.all_fast_s <= hurried.bound_s <= full.bound_s * (1 + 1e-6)
+    assert full.bound_s > 1.01 * program.all_fast_s
+
+
+def test_programs_without_choices() -> None:
+    draft = Draft()
+    draft.step("alone", 5)
+    assert microseconds(built(draft)) == pytest.approx(5)
+    draft = Draft()
+    huge = draft.input("huge", 5000)
+    draft.step("use", 5, [huge])
+    bound = lower_bound(built(draft))
+    assert (bound.method, bound.bound_s) == ("all-slow", built(draft).all_slow_s)
+    empty = Program("empty", HARDWARE, (), (), ())
+    assert lower_bound(empty).bound_s == 0
+    assert lower_bound(empty).memory_price == ()
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_a_program_of_a_thousand_touches_takes_seconds(loops: bool) -> None:
+    bound = lower_bound(random_program(1, 400, loops))
+    assert bound.method == "lp"
+    assert bound.seconds < 40
+
+
+# The pieces
+
+
+@given(
+    base=st.floats(-4, 4),
+    gains=st.lists(st.floats(-4, 4), max_size=5),
+)
+def test_idle_time_is_bounded_at_every_corner(base: float, gains: list[float]) -> None:
+    constant, slopes = idle_envelope(base, np.array(gains))
+    for corner in itertools.product((0.0, 1.0), repeat=len(gains)):
+        idle = max(0.0, base + float(np.dot(gains, corner)))
+        assert constant + float(np.dot(slopes, corner)) >= idle - 1e-9
+    total = base + sum(max(g, 0.0) for g in gains)
+    assert constant + float(np.maximum(slopes, 0).sum()) <= max(0.0, total) + 1e-9
+
+
+def knapsack(values: list[float], sizes: list[float], room: float) -> tuple[LinearProgram, float]:
+    linear, left, best = LinearProgram(), room, 0.0
+    items = [linear.add_variable(1.0, -value) for value in values]
+    linear.add_row(zip(items, sizes, strict=True), high=room)
+    for value, size in sorted(zip(values, sizes, strict=True), key=lambda i: -i[0] / i[1]):
+        share = min(1.0, left / size)
+        best, left = best + share * value, left - share * size
+    return linear, -best
+
+
+ITEMS = st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 10)), min_size=1, max_size=6)
+
+
+@settings(deadline=None)
+@given(items=ITEMS, room=st.floats(0, 20), dual=st.floats(-5, 5))
+def test_any_multipliers_bound_a_linear_program(
+    items: list[tuple[float, float]], room: float, dual: float
+) -> None:
+    linear, optimum = knapsack([v for v, _ in items], [s for _, s in items], room)
+    assert linear.dual_bound(np.array([dual])) <= optimum + 1e-12
+    solution = linear.solve(10.0)
+    assert solution.is_optimal
+    assert solution.bound == pytest.approx(optimum, abs=1e-5)
+    assert solution.bound <= optimum

@@ -1,0 +1,189 @@
+"""The referee on loops: what one iteration leaves behind must suit the next one."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.plan.check import check
+from engine.program.model import Program, Region
+from tests.plan.cases import Buffer, plan_of, program_of
+
+LOOP = Region("body", 3, 7, 5.0)
+IN_OUT = tuple[int, str, int, int]
+STAY = tuple[int, int, int, int]
+
+
+def rule(
+    program: Program, fast: str, stays: list[STAY], copies: list[IN_OUT] | None = None
+) -> str | None:
+    violation = check(program, plan_of(program, fast, stays, copies or []))
+    return violation.rule if violation else None
+
+
+class TestCarried:
+    """Made before the loop, read and replaced in it, read after it."""
+
+    program = program_of([Buffer(256, "w1 r4 w5 r8")], regions=[LOOP])
+
+    def test_one_stay_covers_the_loop(self) -> None:
+        assert rule(self.program, "0@1 0@4 0@5 0@8", [(0, 0, 1, 9)]) is None
+
+    @pytest.mark.parametrize("end", [6, 7])
+    def test_a_stay_from_before_must_cover_the_loop(self, end: int) -> None:
+        copies = [(0, "out", 6, end)]
+        expected = "region" if end < 7 else None
+        assert rule(self.program, "0@1 0@4 0@5", [(0, 0, 1, end)], copies) == expected
+
+    def test_write_back_after_the_loop(self) -> None:
+        fast, stays = "0@1 0@4 0@5", [(0, 0, 1, 8)]
+        assert rule(self.program, fast, stays, [(0, "out", 7, 8)]) is None
+        assert rule(self.program, fast, stays) == "copy-late"
+
+    def test_stay_before_the_loop_is_written_back(self) -> None:
+        assert rule(self.program, "0@1", [(0, 0, 1, 3)], [(0, "out", 2, 2)]) is None
+        assert rule(self.program, "0@1", [(0, 0, 1, 3)]) == "copy-late"
+
+    @pytest.mark.parametrize(
+        ("copies", "expected"),
+        [
+            ([(0, "in", 3, 4), (0, "out", 6, 7)], None),
+            ([(0, "in", 3, 4), (0, "out", 7, 7)], None),
+            ([(0, "in", 3, 4)], "copy-before-data"),  # of the second iteration
+            ([(0, "in", 3, 4), (0, "out", 5, 7)], "copy-before-data"),
+        ],
+    )
+    def test_stay_within_each_iteration(self, copies: list[IN_OUT], expected: str | None) -> None:
+        assert rule(self.program, "0@4 0@5", [(0, 0, 3, 7)], copies) == expected
+
+    def test_stay_of_one_iteration_is_lost_at_its_end(self) -> None:
+        copies = [(0, "in", 3, 4), (0, "out", 6, 7)]
+        assert rule(self.program, "0@4 0@5", [(0, 0, 3, 8)], copies) == "region"
+
+
+def test_second_iteration_reads_what_the_first_left_dirty() -> None:
+    program = program_of([Buffer(256, "r3 r4 w5", is_input=True)], regions=[LOOP])
+    fast, stays, before = "0@4 0@5", [(0, 0, 1, 7)], (0, "in", 1, 2)
+    # In the first iteration slow memory is up to date at slot 3, in the second it is not.
+    assert rule(program, fast, stays, [before]) == "copy-late"
+    assert rule(program, fast, stays, [before, (0, "out", 6, 7)]) is None
+
+
+def test_second_iteration_misses_what_a_slow_write_ended() -> None:
+    program = program_of([Buffer(256, "r3 w5", is_input=True)], regions=[LOOP])
+    assert rule(program, "0@3", [(0, 0, 1, 7)], [(0, "in", 1, 2)]) == "liveness"
+    again = [(0, "in", 1, 2), (0, "in", 6, 7)]
+    assert rule(program, "0@3", [(0, 0, 1, 7)], again) is None
+
+
+def test_second_iteration_prefetches_over_newer_content() -> None:
+    program = program_of([Buffer(256, "r4 w5 r8", is_input=True)], regions=[LOOP])
+    stays, copies = [(0, 0, 1, 9)], [(0, "in", 3, 4)]
+    assert rule(program, "0@4 0@5 0@8", stays, copies) == "copy-before-data"
+    copies.append((0, "out", 6, 7))
+    assert rule(program, "0@4 0@5 0@8", stays, copies) is None
+
+
+def test_values_of_one_iteration_need_no_slow_copy() -> None:
+    program = program_of([Buffer(256, "w4 r5")], regions=[LOOP])
+    assert rule(program, "0@4 0@5", [(0, 0, 4, 6)]) is None
+
+
+def test_result_of_a_loop_needs_its_slow_copy() -> None:
+    program = program_of([Buffer(256, "w4 r8")], regions=[LOOP])
+    assert rule(program, "0@4", [(0, 0, 4, 7)]) == "copy-late"
+    assert rule(program, "0@4", [(0, 0, 4, 7)], [(0, "out", 5, 7)]) is None
+    fast, stays = "0@4 0@8", [(0, 0, 4, 7), (0, 0, 7, 9)]
+    copies = [(0, "out", 5, 7), (0, "in", 7, 8)]
+    assert rule(program, fast, stays, copies) is None
+    assert rule(program, fast, stays, copies[1:]) == "copy-before-data"
+
+
+@pytest.mark.parametrize("is_live_out", [False, True])
+def test_sink_at_the_end_of_a_loop(is_live_out: bool) -> None:
+    touches = "w4" if is_live_out else "w4 w8"
+    program = program_of([Buffer(256, touches, is_live_out=is_live_out)], regions=[LOOP])
+    violation = check(program, plan_of(program, "0@4", [(0, 0, 4, 7)]))
+    assert violation is not None
+    assert (violation.rule, violation.time, violation.group) == ("live-out-lost", 7, 0)
+    assert rule(program, "0@4", [(0, 0, 4, 7)], [(0, "out", 5, 7)]) is None
+    assert rule(program, "0@4", [(0, 0, 4, 7)], [(0, "out", 7, 7)]) is None
+
+
+class TestCopies:
+    """An input that only the loop reads, and one that is read after it."""
+
+    program = program_of(
+        [Buffer(256, "r5", is_input=True), Buffer(256, "r8", is_input=True)], regions=[LOOP]
+    )
+
+    @pytest.mark.parametrize(
+        ("stay", "copy", "expected"),
+        [
+            ((0, 0, 1, 7), (0, "in", 1, 2), None),  # once, before the loop
+            ((0, 0, 3, 6), (0, "in", 3, 5), None),  # in every iteration
+            ((0, 0, 1, 7), (0, "in", 1, 4), "region"),
+            ((0, 0, 1, 7), (0, "in", 1, 3), "region"),  # slot 3 is the first of the loop
+            ((0, 0, 1, 6), (0, "in", 1, 2), "region"),
+            ((0, 0, 3, 8), (0, "in", 3, 5), "region"),
+            ((1, 0, 1, 9), (1, "in", 1, 8), None),  # past the loop, through its idle time
+            ((1, 0, 6, 9), (1, "in", 6, 8), "region"),
+            ((1, 0, 7, 9), (1, "in", 7, 8), None),
+        ],
+    )
+    def test_levels(self, stay: STAY, copy: IN_OUT, expected: str | None) -> None:
+        fast = "0@5" if stay[0] == 0 else "1@8"
+        assert rule(self.program, fast, [stay], [copy]) == expected
+
+    def test_a_copy_inside_needs_a_stay_to_the_loops_end(self) -> None:
+        program = program_of([Buffer(256, "w1", is_live_out=True)], regions=[LOOP])
+        # The second iteration would write back what has come after slot 5 into its place.
+        assert rule(program, "0@1", [(0, 0, 1, 5)], [(0, "out", 4, 5)]) == "region"
+        assert rule(program, "0@1", [(0, 0, 1, 7)], [(0, "out", 4, 5)]) is None
+
+    def test_write_back_while_the_loop_runs(self) -> None:
+        program = program_of([Buffer(256, "w1 r5", is_live_out=False)], regions=[LOOP])
+        stays = [(0, 0, 1, 8)]
+        assert rule(program, "0@1", stays, [(0, "out", 2, 8)]) == "copy-late"
+
+
+class TestNests:
+    """Two loops that end together, and a value carried by the inner one."""
+
+    regions = (Region("outer", 2, 8, 4.0), Region("inner", 4, 8, 8.0, parent=0))
+
+    def test_carried_by_a_stay_of_the_outer_body(self) -> None:
+        program = program_of([Buffer(256, "w3 r5 w6")], regions=self.regions)
+        assert rule(program, "0@3 0@5 0@6", [(0, 0, 3, 8)]) is None
+        copies = [(0, "in", 4, 5), (0, "out", 7, 8)]
+        assert rule(program, "0@5 0@6", [(0, 0, 4, 8)], copies) is None
+        assert rule(program, "0@5 0@6", [(0, 0, 4, 8)], copies[:1]) == "copy-before-data"
+
+    def test_needed_after_both(self) -> None:
+        buffer = Buffer(256, "w3 r5 w6", is_live_out=True)
+        program = program_of([buffer], regions=self.regions)
+        fast, stays = "0@3 0@5 0@6", [(0, 0, 3, 8)]
+        assert rule(program, fast, stays) == "live-out-lost"
+        # Once per iteration of the outer loop, between the two loops' ends.
+        assert rule(program, fast, stays, [(0, "out", 8, 8)]) is None
+        assert rule(program, fast, stays, [(0, "out", 7, 8)]) is None
+
+    def test_the_same_slots(self) -> None:
+        twins = (Region("outer", 2, 8, 4.0), Region("inner", 2, 8, 8.0, parent=0))
+        program = program_of([Buffer(256, "w1 r5 w6 r9")], regions=twins)
+        assert rule(program, "0@1 0@5 0@6 0@9", [(0, 0, 1, 10)]) is None
+        inside = [(0, "in", 4, 5), (0, "out", 7, 8)]
+        assert rule(program, "0@5 0@6", [(0, 0, 2, 8)], inside) is None
+        assert rule(program, "0@5 0@6", [(0, 0, 2, 8)], inside[:1]) == "copy-before-data"
+
+    def test_deep_nests_are_quick(self) -> None:
+        depth = 40
+        nest = tuple(
+            Region(f"r{i}", i, 2 * depth + 2 - i, 2.0 ** (i + 1), i - 1) for i in range(depth)
+        )
+        buffer = Buffer(256, f"r{depth} w{depth + 1}", is_input=True)
+        program = program_of([buffer], slots=2 * depth + 2, regions=nest)
+        # One stay per run of the outermost body serves the innermost one, 2^40 passes deep.
+        fast, end = f"0@{depth} 0@{depth + 1}", 2 * depth + 2
+        copies = [(0, "in", 0, 0), (0, "out", end, end)]
+        assert rule(program, fast, [(0, 0, 0, end)], copies) is None
+        assert rule(program, fast, [(0, 0, 0, end)], copies[:1]) == "copy-before-data"

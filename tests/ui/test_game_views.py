@@ -1,0 +1,132 @@
+"""Films, lines, ghosts and choices: the game as the page shows it."""
+
+import json
+
+import pytest
+
+from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.reference import ReferenceGame
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+from tests.strategies import random_program
+from tests.ui.builders import first_fit_plan
+from tests.ui.network import residual_network
+from ui.viewmodel.choices import choices
+from ui.viewmodel.film import Film
+from ui.viewmodel.ghosts import blockers, ghosts
+from ui.viewmodel.line import Line, plan_so_far, rows_of, saved_s
+from ui.viewmodel.turns import story, telling_move
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return residual_network()
+
+
+@pytest.fixture(scope="module")
+def film(program: Program) -> Film:
+    return Film(program, first_fit_plan(program))
+
+
+def test_a_film_shows_the_same_game_from_either_side(program: Program, film: Film) -> None:
+    late = film.game_at(70)
+    early = film.game_at(10)
+    film.play_to(early, 70)
+    assert early.actions == late.actions
+    assert rows_of(early) == rows_of(late)
+    assert len(film.game_at(0).actions) == 0
+
+
+def test_positions_are_copies(film: Film) -> None:
+    game = film.game_at(5)
+    game.step(game.legal().index(True))
+    assert film.game_at(5).move_index == 5
+
+
+def test_a_foreign_plan_is_recognised(program: Program, film: Film) -> None:
+    assert not film.is_exact
+    assert Film(program, film.plan).is_exact
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
+    program = random_program(seed, 30)
+    game = ReferenceGame(program)
+    while not game.is_over:
+        found = choices(game)
+        assert [c.is_legal for c in found] == list(game.legal())
+        assert all(c.text for c in found)
+        overlay = ghosts(game)
+        assert overlay["move"] == game.move_index
+        for shape in overlay["ghosts"]:
+            assert shape["end"] > shape["start"]
+            assert 0 <= shape["offset"] <= game.facts.numbers.fast_granules - shape["size"]
+        for action in (COPY, NO_COPY, DROP):
+            assert len(json.dumps(blockers(game, action))) < 5000
+        assert len(json.dumps(overlay)) < 5000
+        told = story(program, game.move)
+        assert told.subject and told.verb and told.tensor and told.stake
+        game.step(next(c.action for c in found if c.is_legal))
+
+
+def test_the_gain_of_a_choice_is_the_reward_of_its_step(program: Program, film: Film) -> None:
+    game = film.game_at(40)
+    for choice in choices(game):
+        if choice.is_legal:
+            reward = game.clone().step(choice.action)
+            assert choice.gain_s == pytest.approx(reward * program.all_slow_s, abs=1e-15)
+
+
+def test_a_line_keeps_the_browser_up_to_date(film: Film) -> None:
+    line = Line(film.game_at(30), begun=30)
+    while not line.game.is_over:
+        line.play(line.game.legal().index(True))
+        draft = line.draft()
+        kept = [row for i, row in enumerate(line.shown) if i not in draft["gone"]]
+        assert sorted(kept + draft["stays"]) == sorted(rows_of(line.game))
+        assert [m for m, _ in draft["actions"]] == list(
+            range(line.shown_move, line.game.move_index)
+        )
+        if line.is_draft_long():
+            before = line.identity
+            line.rebase()
+            assert line.identity != before
+            assert line.draft() == {"gone": [], "stays": [], "actions": []}
+
+
+def test_undo_goes_back_one_decision(film: Film) -> None:
+    line = Line(film.game_at(30), begun=30)
+    line.play(line.game.legal().index(True))
+    assert line.game.move_index > 30
+    line.undo()
+    assert line.game.move_index == 30
+    line.undo()
+    assert line.game.move_index == 30
+
+
+def test_a_finished_line_is_a_valid_plan_that_saves_what_the_score_says(
+    program: Program, film: Film
+) -> None:
+    line = Line(film.game_at(20), begun=20)
+    line.play(DROP if line.game.legal()[DROP] else NO_COPY)
+    film.play_to(line.game, film.num_moves)
+    plan = line.game.plan("you")
+    assert check(program, plan) is None
+    latency_s = simulate(program, plan).latency_s
+    assert saved_s(line.game) == pytest.approx(program.all_slow_s - latency_s, rel=1e-6)
+
+
+def test_a_plan_so_far_can_be_simulated(program: Program, film: Film) -> None:
+    nothing = simulate(program, plan_so_far(film.game_at(0)))
+    assert nothing.latency_s == pytest.approx(program.all_slow_s)
+    half = simulate(program, plan_so_far(film.game_at(45))).latency_s
+    assert half < program.all_slow_s
+
+
+def test_the_opening_move_has_something_to_tell(program: Program) -> None:
+    moves = ReferenceGame(program).moves
+    chosen = telling_move(moves)
+    assert len(moves) // 3 <= chosen < len(moves) - len(moves) // 3
+    assert not moves[chosen].is_sink
+    assert telling_move(()) == 0

@@ -1,0 +1,32 @@
+"""The explorer: `python -m streamlit run ui/app.py`. Navigation only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+# Streamlit puts this file's folder on the path, not the one that holds `engine` and `ui`.
+_ROOT = str(Path(__file__).resolve().parent.parent)
+if _ROOT not in sys.path:
+    sys.path.insert(0, _ROOT)
+
+from ui.session import session  # noqa: E402
+from ui.views import compare, play, programs  # noqa: E402
+
+st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
+st.html(Path(__file__).with_name("style.css"))
+pages = {
+    "programs": st.Page(
+        programs.render, title="Programs", icon=":material/apps:", url_path="programs"
+    ),
+    "play": st.Page(
+        play.render, title="Play", icon=":material/memory:", url_path="play", default=True
+    ),
+    "compare": st.Page(
+        compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
+    ),
+}
+session().pages = pages
+st.navigation(list(pages.values()), position="top").run()

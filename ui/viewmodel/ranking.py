@@ -1,0 +1,81 @@
+"""Plans of one program side by side: what each costs, and how far from the best possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from engine.plan.check import check
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+
+VALID = "valid"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One plan. `slow_s`: the cost of slow accesses, no stalls; `verdict`: `valid` or the rule."""
+
+    solver: str
+    latency_s: float
+    slow_s: float
+    stall_s: float
+    verdict: str
+    num_stays: int
+    num_copies: int
+    seconds: float | None
+
+
+def row(program: Program, name: str, plan: Plan) -> Row:
+    """Simulate and check one plan."""
+    simulation = simulate(program, plan)
+    violation = check(program, plan)
+    seconds = plan.notes.get("seconds")
+    return Row(
+        solver=name,
+        latency_s=simulation.latency_s,
+        slow_s=simulation.compute_s - simulation.all_fast_s,
+        stall_s=simulation.stall_s,
+        verdict=violation.rule if violation else VALID,
+        num_stays=len(plan.stays),
+        num_copies=len(plan.copies),
+        seconds=float(seconds) if isinstance(seconds, (int, float)) else None,
+    )
+
+
+def ranked(rows: Sequence[Row]) -> list[Row]:
+    """Best first; plans that break a rule come last, whatever they promise."""
+    return sorted(rows, key=lambda r: (r.verdict != VALID, r.latency_s))
+
+
+def floor_s(program: Program, bound_s: float | None) -> float:
+    """The best latency that cannot be excluded: the bound if it is known, else all fast."""
+    return max(program.all_fast_s, bound_s or 0.0)
+
+
+def share_saved(program: Program, latency_s: float, bound_s: float | None) -> float:
+    """Part of the possible saving that a plan takes: 0 for all slow, 1 at the bound."""
+    possible = program.all_slow_s - floor_s(program, bound_s)
+    return (program.all_slow_s - latency_s) / possible if possible > 0 else 1.0
+
+
+def table(program: Program, rows: Sequence[Row], bound_s: float | None) -> pd.DataFrame:
+    """The comparison, best plan first; the program's times in microseconds, shares in percent."""
+    order = ranked(rows)
+    floor = floor_s(program, bound_s)
+    return pd.DataFrame(
+        {
+            "solver": [r.solver for r in order],
+            "runtime": [r.latency_s * 1e6 for r in order],
+            "saved": [100 * share_saved(program, r.latency_s, bound_s) for r in order],
+            "over": [100 * (r.latency_s / floor - 1) if floor > 0 else 0.0 for r in order],
+            "stalls": [r.stall_s * 1e6 for r in order],
+            "checker": [r.verdict for r in order],
+            "stays": [r.num_stays for r in order],
+            "copies": [r.num_copies for r in order],
+            "seconds": ["–" if r.seconds is None else f"{r.seconds:.2f} s" for r in order],
+        }
+    )
