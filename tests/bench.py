@@ -53,7 +53,9 @@ def calibration() -> Rows:
 def plans() -> Rows:
     """XLA's real plan: valid, replayed as moves, against xla_like, and against the bound."""
     rows = []
-    print(f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'replay':>7} {'xla_like':>8}")
+    print(
+        f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'replay':>7} {'xla_like':>8}"
+    )
     for program in captured():
         plan = solve("xla_compiled", program)
         real = simulate(program, plan)
@@ -122,8 +124,10 @@ def identity() -> Rows:
             {"program": program.name, "games": each, "worst": largest, "invalid": violations}
         )
         worst = max(worst, largest)
-        print(f"{program.name:28} {each} games, worst difference {largest:.2e}, "
-              f"{violations} invalid", flush=True)
+        print(
+            f"{program.name:28} {each} games, worst difference {largest:.2e}, {violations} invalid",
+            flush=True,
+        )
     print(f"{each * len(programs)} random games: worst |return - relative saving| = {worst:.2e}")
     return rows
 
@@ -134,8 +138,10 @@ def speed() -> Rows:
     plan = solve("xla_compiled", program)
     seconds = _median_seconds(lambda: simulate(program, plan), 21)
     per_thousand = seconds / program.num_slots * 1000
-    print(f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
-          f" {seconds * 1e3:.2f} ms ({per_thousand * 1e3:.2f} ms per 1,000 instructions)")
+    print(
+        f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
+        f" {seconds * 1e3:.2f} ms ({per_thousand * 1e3:.2f} ms per 1,000 instructions)"
+    )
     return [{"simulate_ms_per_1000": per_thousand * 1e3}]
 
 

@@ -264,12 +264,12 @@ def touchwise_plan(program: Program) -> Plan:
     return Plan(content_hash(program), "touchwise", tuple(is_fast), tuple(stays), tuple(copies))
 
 
-def programs_with_plans(max_instructions: int = 12) -> st.SearchStrategy[tuple[Program, Plan]]:
+def programs_with_plans(max_instructions: int = 10) -> st.SearchStrategy[tuple[Program, Plan]]:
     """Valid programs, each with a valid plan; both shrink."""
 
     def draw(chance: random.Random, num_instructions: int, loops: bool) -> tuple[Program, Plan]:
         program = draw_program(chance, num_instructions, loops)
-        return program, draw_plan(chance, program)
+        return program, draw_plan(chance, program, attempts=6)
 
     return st.builds(
         draw, st.randoms(use_true_random=False), st.integers(1, max_instructions), st.booleans()

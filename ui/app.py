@@ -16,6 +16,7 @@ from ui.session import session  # noqa: E402
 from ui.views import compare, play, programs  # noqa: E402
 
 st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
+st.logo(Path(__file__).with_name("logo.svg"))
 st.html(Path(__file__).with_name("style.css"))
 pages = {
     "programs": st.Page(

@@ -13,8 +13,9 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 CHROMIUM_ARGUMENTS = [
     "--headless",
@@ -25,7 +26,10 @@ CHROMIUM_ARGUMENTS = [
 ]
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
-SIZE = {"width": 1280, "height": 800}
+QUERY = "program=resnet50-v5e-b64"
+"""What the pictures show; a program whose tensors contest the fast memory."""
+SIZE: ViewportSize = {"width": 1280, "height": 800}
+Theme = Literal["light", "dark"]
 START_SECONDS = 60
 
 
@@ -38,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     with serve() as address, chromium() as browser:
         for name, picture in PICTURES.items():
-            page = open_page(browser, address, name, options.theme)
+            page = open_page(browser, address, name, options.theme, QUERY)
             picture(page)
             path = options.folder / f"{name}.png"
             page.screenshot(path=path)
@@ -89,10 +93,10 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def open_page(browser: Browser, address: str, view: str, theme: str, query: str = "") -> Page:
+def open_page(browser: Browser, address: str, view: str, theme: Theme, query: str = "") -> Page:
     """A view in a fresh session, once it has stopped running."""
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
-    page.goto(f"{address}/{view}?{query}")
+    page.goto(f"{address}/{PATHS.get(view, view)}?{query}")
     page.wait_for_selector(READY[view], timeout=60_000)
     settle(page)
     return page
@@ -106,8 +110,9 @@ def settle(page: Page) -> None:
 
 def _compare(page: Page) -> None:
     page.get_by_role("button", name="Run").click()
-    page.wait_for_timeout(1500)
-    page.wait_for_selector('[data-testid="stProgress"]', state="detached", timeout=300_000)
+    running = '[class*="st-key-stop_"]'
+    page.wait_for_selector(running, timeout=60_000)
+    page.wait_for_selector(running, state="detached", timeout=300_000)
     settle(page)
 
 
@@ -115,6 +120,8 @@ def _as_it_opens(page: Page) -> None:
     page.mouse.move(0, 0)
 
 
+PATHS = {"play": ""}
+"""Streamlit serves the default view at the root only."""
 READY = {
     "programs": '[data-testid="stDataFrame"]',
     "play": ".map canvas",

@@ -92,6 +92,8 @@ class Session:
     line: Line | None = None
     is_as_moves: bool = False
     """Whether a plan is shown as the game would play it instead of as it is."""
+    stored: str = ""
+    """Identity of the plan that the browser was sent last."""
     question: int | None = None
     """The refused action whose blockers are shown, if any."""
 

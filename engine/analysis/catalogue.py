@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from engine.analysis.catalogue_readme import write_readme
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash, load
@@ -23,6 +24,7 @@ def write_catalogue(folder: Path, names: Sequence[str], note: Callable[[str], No
         note(f"index: {name}")
         entries.append(_entry(load(folder / f"{name}.json.gz"), known.get(name)))
     write_index(entries, folder / INDEX_NAME)
+    write_readme(entries, folder / "README.md")
 
 
 def _has_index(folder: Path) -> bool:

@@ -72,8 +72,10 @@ def _accesses_by_slot(program: Program) -> list[list[int]]:
 
 def _bytes_per_execution(program: Program) -> NDArray[np.float64]:
     levels = [program.instructions[a.time].level for a in program.accesses]
-    times = np.array([program.multiplicity(level) for level in levels])
-    return np.array([a.slow_bytes for a in program.accesses], dtype=float) / times
+    times = np.array([program.multiplicity(level) for level in levels], dtype=np.float64)
+    drawn: NDArray[np.float64] = np.array([a.slow_bytes for a in program.accesses], dtype=float)
+    drawn /= times
+    return drawn
 
 
 def _pools(
@@ -99,7 +101,7 @@ def _cycles_per_byte(
     bytes_drawn: NDArray[np.float64],
 ) -> float:
     """Cycles saved per fast byte over all observations: the scale of the prior."""
-    times = np.array([a.time for a in program.accesses])
+    times = np.array([a.time for a in program.accesses], dtype=np.int64)
     saved = moved = 0.0
     for seen in observations:
         fast = seen.is_fast & ~np.isnan(seen.cycles[times]) & (slow_cycles[times] > 0)
@@ -134,8 +136,10 @@ def _fit_pool(
     pull = PRIOR_WEIGHT * np.eye(len(prior))
     matrix = np.vstack([np.array(rows).reshape(len(rows), len(prior)), pull])
     goal = np.concatenate([np.array(targets), PRIOR_WEIGHT * prior])
-    savings: NDArray[np.float64] = nnls(matrix / total, goal / total)[0]
-    return savings * min(1.0, limit / max(savings.sum(), 1e-300))
+    rounds = 100 + 30 * len(prior)
+    savings: NDArray[np.float64] = nnls(matrix / total, goal / total, maxiter=rounds)[0]
+    savings *= min(1.0, limit / max(float(savings.sum()), 1e-300))
+    return savings
 
 
 def _total_error(
@@ -145,7 +149,7 @@ def _total_error(
     seen: Observation,
 ) -> float:
     """Relative error of the predicted total cycles of one placement, loops multiplied out."""
-    slots = np.array([a.time for a in program.accesses])
+    slots = np.array([a.time for a in program.accesses], dtype=np.int64)
     saved = np.bincount(slots, savings * seen.is_fast, minlength=program.num_slots)
     times = np.array([program.multiplicity(i.level) for i in program.instructions])
     known = ~np.isnan(seen.cycles)
@@ -161,7 +165,7 @@ def _with_costs(
     clock = program.hardware.clock_hz
     times = [program.multiplicity(i.level) for i in program.instructions]
     fast = slow_cycles.copy()
-    np.subtract.at(fast, [a.time for a in program.accesses], savings)
+    np.subtract.at(fast, np.array([a.time for a in program.accesses], dtype=np.int64), savings)
     return replace(
         program,
         instructions=tuple(

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from engine.compiler.calibrate import calibrate
-from engine.compiler.observe import observe
+from engine.compiler.observe import match_events, observe
 from engine.compiler.repair import repaired
 from engine.compiler.xla_plan import read_plan
-from engine.errors import UnknownNameError
-from engine.hardware.presets import PRESETS
+from engine.errors import ProgramFormatError
+from engine.hardware.cost import roofline_cost
+from engine.hardware.presets import DEVICES, Device, find_device
 from engine.plan.io import plan_to_json
-from engine.program.hlo import Roofline, build_program
+from engine.program.hlo import Costs, Imported, Roofline, build_program
 from engine.program.hlo_flow import Flow
 from engine.program.hlo_parse import parse_hlo_file
 from engine.program.io import content_hash, read_bytes
-from engine.program.model import Hardware, Program
+from engine.program.model import Program
 
-HEAP_BASES = {"tpu-v4": 0, "tpu-v5e": 16 << 20, "tpu-v5p": 16 << 20, "tpu-v6e": 32 << 20}
+HEAP_BASES = {name: device.scoped_bytes for name, device in DEVICES.items()}
 """Where XLA's heap begins in the fast memory: below it lies its scoped region.
 
 Measured: of tensors of growing size the largest placed were 112, 46 and 94 MiB on v5e, v5p and
@@ -26,46 +28,64 @@ v6e; offsets in its dumps overlap the scratch at offset 0 freely, so the two are
 has no scoped region.
 """
 
+MIN_MATCHED_SHARE = 0.5
+"""Two compiles of one program have nearly all instruction names in common."""
+
 
 def import_hlo(
-    slow: Path,
-    fast: Path | None,
-    hardware_name: str,
-    buffers: Path | None = None,
-    roofline: Roofline | None = None,
+    slow: Path, fast: Path | None, hardware_name: str, buffers: Path | None = None
 ) -> Program:
     """The program of a dump compiled with everything in slow memory (or of any one dump).
 
     `fast`: the default compile of the same program; its placements fit the savings. `buffers`: its
-    buffer-assignment dump, which has the offsets of XLA's own plan. `roofline`: costs for dumps
-    without cycles. Raises ProgramFormatError, UnknownNameError.
+    buffer-assignment dump, which has the offsets of XLA's own plan. A dump without cycles (of the
+    CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError, UnknownNameError.
     """
-    hardware = preset(hardware_name)
+    device = find_device(hardware_name)
     imported = build_program(
         parse_hlo_file(slow),
         name=slow.name.split(".")[0],
-        hardware=hardware,
+        hardware=device.hardware,
         where=str(slow),
-        reserved_bytes=HEAP_BASES.get(hardware.name),
-        roofline=roofline,
+        reserved_bytes=device.scoped_bytes,
+        roofline=roofline(device),
     )
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name}
     program = imported.program
     if fast is not None:
-        flow = Flow(parse_hlo_file(fast), str(fast))
-        seen = observe(imported, flow)
-        program, _ = calibrate(imported, observe(imported, imported.flow), [seen], [])
+        flow = _second_compile(imported, fast)
+        observed = observe(imported, flow)
+        program, _ = calibrate(imported, observe(imported, imported.flow), [observed], [])
         provenance["fast"] = fast.name
         if buffers is not None:
             text = read_bytes(buffers).decode(errors="replace")
-            plan = read_plan(imported, flow, text, HEAP_BASES.get(hardware.name, 0))
+            plan = read_plan(imported, flow, text, device.scoped_bytes)
             plan = repaired(program, replace(plan, program_hash=content_hash(program)))
             provenance["xla_plan"] = plan_to_json(plan)
     return replace(program, provenance=provenance)
 
 
-def preset(name: str) -> Hardware:
-    """A hardware preset by name. Raises UnknownNameError."""
-    if name not in PRESETS:
-        raise UnknownNameError(f"no hardware is called {name!r}; there are {', '.join(PRESETS)}")
-    return PRESETS[name]
+def roofline(device: Device) -> Roofline:
+    """Costs of one instruction from its operations and the bytes of each access."""
+
+    def costs(flops: float, access_bytes: Sequence[int]) -> Costs:
+        cost = roofline_cost(device, flops, access_bytes)
+        return cost.fast_s, cost.savings_s
+
+    return costs
+
+
+def _second_compile(imported: Imported, path: Path) -> Flow:
+    """The flow of another compile. Raises ProgramFormatError if it is of another program."""
+    if not imported.has_cycles:
+        raise ProgramFormatError(
+            f"{path}: a second dump tells nothing, since the first one states no cycles"
+        )
+    flow = Flow(parse_hlo_file(path), str(path))
+    matched = len(match_events(imported, flow))
+    if matched < MIN_MATCHED_SHARE * imported.program.num_slots:
+        raise ProgramFormatError(
+            f"{path}: not a compile of the same program: it has {matched} of"
+            f" {imported.program.num_slots} instructions"
+        )
+    return flow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from engine.program.hlo import Imported
 from engine.program.hlo_config import cycles
 from engine.program.hlo_flow import Flow
 from engine.program.hlo_record import COMPUTE, Event
+from engine.program.hlo_shape import memory_space, shape_text
+from engine.program.model import Program
 
 FAST_SPACES = {"VMEM": 1, "CMEM": 3}
 """The `S(k)` of each kind of fast memory in XLA's layouts."""
@@ -28,16 +31,43 @@ class Observation:
 
 
 def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
-    """Event number in `flow` -> slot, by instruction name within the same computation order."""
-    slots = {
-        imported.flow.events[event].instruction.name: slot
-        for slot, event in enumerate(imported.events)
-    }
-    return {
-        number: slots[event.instruction.name]
-        for number, event in enumerate(flow.events)
-        if event.kind == COMPUTE and event.instruction.name in slots
-    }
+    """Event number in `flow` -> slot, by instruction name (and turn, where one is inlined twice).
+
+    What has other operands than in the program is another instruction of the same name.
+    """
+    own = imported.flow.events
+    slot_of_event = {event: slot for slot, event in enumerate(imported.events)}
+    slots = {key: slot_of_event.get(event) for key, event in _events_by_name(own).items()}
+    matched = {}
+    for key, number in _events_by_name(flow.events).items():
+        slot = slots.get(key)
+        if slot is not None and _shapes(flow, number) == _shapes(
+            imported.flow, imported.events[slot]
+        ):
+            matched[number] = slot
+    return matched
+
+
+def _events_by_name(events: list[Event]) -> dict[tuple[str, int], int]:
+    turns: Counter[str] = Counter()
+    named = {}
+    for number, event in enumerate(events):
+        if event.kind == COMPUTE:
+            named[event.name, turns[event.name]] = number
+            turns[event.name] += 1
+    return named
+
+
+def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:
+    """Operand numbers and shapes, then those of the results."""
+    event = flow.events[number]
+    reads = [(operand, shape_text(flow.values[v].shape)) for operand, v, _ in event.reads]
+    return reads + [(-1, shape_text(flow.values[v].shape)) for v in event.writes]
+
+
+def fast_space(program: Program) -> int:
+    """The `S(k)` of a program's fast memory; VMEM's where the hardware is not XLA's."""
+    return FAST_SPACES.get(program.hardware.fast_name, FAST_SPACES["VMEM"])
 
 
 def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> set[int]:
@@ -46,15 +76,15 @@ def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> se
     The two compiles have the same operands in the same order, so they are matched by position.
     A value read through several operands counts as fast only if all of them are.
     """
-    space = FAST_SPACES[imported.program.hardware.fast_name]
+    space = fast_space(imported.program)
     own = imported.flow.events[imported.events[slot]]
     fast: set[int] = set()
     slow: set[int] = set()
-    for (_, value, _), (_, _, where) in zip(own.reads, event.reads, strict=False):
+    for (_, value, _), (_, _, where) in zip(own.reads, event.reads, strict=True):
         number = imported.value_of[imported.flow.origin(value)]
         (fast if where == space else slow).add(number)
-    for value, other in zip(own.writes, event.writes, strict=False):
-        where = int(flow.values[other].shape.layout.memory_space)
+    for value, other in zip(own.writes, event.writes, strict=True):
+        where = memory_space(flow.values[other].shape)
         (fast if where == space else slow).add(imported.value_of[value])
     return fast - slow
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from engine.compiler.observe import FAST_SPACES, fast_accesses, match_events
+from engine.compiler.observe import fast_accesses, fast_space, match_events
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.hlo import Imported
 from engine.program.hlo_flow import Flow
@@ -57,13 +57,13 @@ class _Reader:
         self.program = imported.program
         self.flow = flow
         self.heap_base = heap_base
-        self.space = FAST_SPACES[self.program.hardware.fast_name]
-        self.offsets = fast_offsets(buffers, self.space)
+        self.offsets = fast_offsets(buffers, fast_space(self.program))
         self.slot_of = match_events(imported, flow)
         self.next_slot = self._next_slots()
         labels = {imported.flow.values[v].label: n for v, n in imported.value_of.items()}
         self.value_by_label = labels
         self.group_by_use = self._groups_by_use()
+        self.carried = {value for pair in flow.aliases for value in pair}
 
     def plan(self) -> Plan:
         held = self._held()
@@ -181,7 +181,7 @@ class _Reader:
     def _carried_end(self, value: int) -> int:
         """What a loop carries on stays to the loop's end."""
         event = self.flow.values[value].event
-        if not any(value in pair for pair in self.flow.aliases) or event not in self.slot_of:
+        if value not in self.carried or event not in self.slot_of:
             return 0
         slot = self.slot_of[event]
         ends = [r.end for r in self.program.regions if r.start <= slot < r.end]
@@ -197,7 +197,7 @@ class _Reader:
         dones = {}
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_DONE:
-                dones[start_of[event.reads[0][1]]] = number
+                dones[start_of.get(event.reads[0][1], number)] = number
         return {s: dones.get(s, len(self.flow.events)) for s in start_of.values()}
 
     def _copies(self, starts: dict[int, int]) -> list[Copy]:
@@ -244,7 +244,10 @@ class _Reader:
         return last, copies
 
     def _flags(self, stays: Iterable[Stay]) -> tuple[list[bool], int]:
-        """Which accesses are fast; those outside every stay of their group are left out."""
+        """Which accesses are fast; those outside every stay of their group are left out.
+
+        An instruction that the compile does not have is served from where its operands are.
+        """
         by_group: dict[int, list[Stay]] = defaultdict(list)
         for stay in stays:
             by_group[stay.group].append(stay)
@@ -254,9 +257,10 @@ class _Reader:
         }
         flags, dropped = [], 0
         for access in self.program.accesses:
-            is_fast = access.value in fast_values.get(access.time, set())
             group = self.program.values[access.value].group
             covered = any(s.start <= access.time < s.end for s in by_group[group])
+            fast_here = fast_values.get(access.time)
+            is_fast = covered if fast_here is None else access.value in fast_here
             dropped += is_fast and not covered
             flags.append(is_fast and covered)
         return flags, dropped

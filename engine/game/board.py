@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.game.moves import BIG_SHARE
-
 OPEN = 2**30
 """End of a live block."""
 
@@ -19,9 +17,9 @@ OPEN = 2**30
 class Block:
     """A stay of a group, in the making or ended.
 
-    `busy`: last slot in which it certainly must stand. `level`: of its start; `level_end`: end of
-    that level. `work_ticks`: of one copy of the group at that level. `next_rank`: `Move.rank` of
-    the group's next touch.
+    `busy`: last slot in which it certainly must stand. `written`: slot of its last write; of a
+    clean block, of its arrival. `level`: of its start; `level_end`: end of that level. `work_ticks`:
+    of one copy of the group at that level. `next_rank`: `Move.rank` of the group's next touch.
     """
 
     group: int
@@ -31,6 +29,7 @@ class Block:
     busy: int
     end: int
     is_dirty: bool
+    written: int
     level: int
     level_end: int
     work_ticks: int
@@ -143,17 +142,16 @@ def free_gaps(obstacles: Iterable[Block], floor: int, capacity: int) -> list[tup
     return gaps
 
 
-def choose_offset(gaps: list[tuple[int, int]], size: int, capacity: int, rule: str) -> int | None:
-    """Where the place rule puts `size` granules, or None if no gap is large enough.
+def choose_offset(
+    gaps: list[tuple[int, int]], size: int, *, is_high: bool, is_best_fit: bool
+) -> int | None:
+    """Where `size` granules go, or None if no gap is large enough.
 
-    `two_ended`: groups of at least 1/8 of the capacity at the high end of the highest gap, others
-    at the low end of the lowest. `first_fit`: always the lowest. `best_fit`: the smallest gap.
+    The high end of the highest gap, the low end of the smallest (best fit), or of the lowest one.
     """
     fitting = [(low, high) for low, high in gaps if high - low >= size]
     if not fitting:
         return None
-    if rule == "best_fit":
+    if is_best_fit:
         return min(fitting, key=lambda gap: gap[1] - gap[0])[0]
-    if rule == "two_ended" and size * BIG_SHARE >= capacity:
-        return fitting[-1][1] - size
-    return fitting[0][0]
+    return fitting[-1][1] - size if is_high else fitting[0][0]

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from engine.errors import SolverError
-from engine.game.moves import BIG_SHARE, Move, Quantised, Rules, moves, quantise
+from engine.game.moves import TICKS, Move, Quantised, Rules, goes_high, moves, quantise
 from engine.program.model import TOP_LEVEL, Program
 
 INT32_MAX = int(np.iinfo(np.int32).max)
@@ -31,10 +31,14 @@ MAX_DEPTH = 4
 class MoveRow:
     """One move; every field is an int32 scalar, flags are 0 or 1 (see `engine.game.moves.Move`).
 
-    `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_big`: belongs
+    `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_high`: belongs
     at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
-    idle ticks of slot `time` before any move there, may be negative. `entered_start`,
-    `entered_end`: the regions that hold the slot, outermost first; unused ones start at -2.
+    idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
+    negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
+    `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
+    which a Copy may be taken (`Move.hoist`; none: `hoist_start` is -1).
+    `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
+    start at -2.
     """
 
     time: Array
@@ -45,7 +49,7 @@ class MoveRow:
     level: Array
     region_start: Array
     saving: Array
-    draw: Array
+    slow_ticks: Array
     work: Array
     size: Array
     rank: Array
@@ -55,7 +59,12 @@ class MoveRow:
     reserved_ahead: Array
     may_stay_before: Array
     slow_valid: Array
-    is_big: Array
+    is_high: Array
+    hoist_start: Array
+    hoist_end: Array
+    hoist_level: Array
+    hoist_work: Array
+    hoist_reserved: Array
     open_ticks: Array
     entered_start: Array  # [D]
     entered_end: Array  # [D]
@@ -101,6 +110,7 @@ class EncodedProgram:
     look_back: int = field(metadata={"static": True})
     place: str = field(metadata={"static": True})
     is_strict: bool = field(metadata={"static": True})
+    has_hoists: bool = field(metadata={"static": True})
 
     def row(self, move: Array) -> MoveRow:
         """The move of that number."""
@@ -138,7 +148,7 @@ def encode(program: Program, rules: Rules | None = None) -> EncodedProgram:
         return _int32(program, [fill] * look_back + list(values) + [fill] * blank)
 
     return EncodedProgram(
-        moves=_int32(program, _table(program, numbers, rows)),
+        moves=_int32(program, _table(program, numbers, rows, rules)),
         slot_level=per_slot(numbers.slot_level, NO_LEVEL),
         slot_reserved=per_slot((*numbers.reserved, 0), 0),
         idle_before=per_slot(before.tolist(), 0),
@@ -152,6 +162,7 @@ def encode(program: Program, rules: Rules | None = None) -> EncodedProgram:
         look_back=look_back,
         place=rules.place,
         is_strict=rules.strict,
+        has_hoists=any(row.hoist is not None for row in rows),
     )
 
 
@@ -173,11 +184,13 @@ def _int32(program: Program, values: object) -> Array:
     return jnp.asarray(exact.astype(np.int32))
 
 
-def _table(program: Program, numbers: Quantised, rows: Sequence[Move]) -> np.ndarray:
+def _table(
+    program: Program, numbers: Quantised, rows: Sequence[Move], rules: Rules
+) -> np.ndarray:
     valid = list(numbers.valid_from)
     table = np.zeros((_padded(len(rows) + 1), len(SCALARS) + 2 * MAX_DEPTH), dtype=np.int64)
     for index, move in enumerate(rows):
-        cells = _cells(program, numbers, move, valid[move.group])
+        cells = _cells(program, numbers, move, valid[move.group], rules)
         table[index] = [cells[name] for name in SCALARS] + _entered(program, move.level)
         if move.writes:
             valid[move.group] = move.time + 1
@@ -186,7 +199,9 @@ def _table(program: Program, numbers: Quantised, rows: Sequence[Move]) -> np.nda
     return table
 
 
-def _cells(program: Program, numbers: Quantised, move: Move, slow_valid: int) -> dict[str, int]:
+def _cells(
+    program: Program, numbers: Quantised, move: Move, slow_valid: int, rules: Rules
+) -> dict[str, int]:
     start = -1 if move.level == TOP_LEVEL else program.regions[move.level].start
     time = move.time
     is_past = time >= program.num_slots
@@ -199,7 +214,7 @@ def _cells(program: Program, numbers: Quantised, move: Move, slow_valid: int) ->
         "level": move.level,
         "region_start": start,
         "saving": move.saving_ticks,
-        "draw": move.draw_ticks,
+        "slow_ticks": max(-TICKS, move.saving_ticks - move.draw_ticks),
         "work": move.work_ticks,
         "size": move.size_granules,
         "rank": move.rank,
@@ -209,9 +224,25 @@ def _cells(program: Program, numbers: Quantised, move: Move, slow_valid: int) ->
         "reserved_ahead": move.reserved_ahead,
         "may_stay_before": int(move.may_stay_before),
         "slow_valid": slow_valid,
-        "is_big": int(move.size_granules * BIG_SHARE >= numbers.fast_granules),
-        "open_ticks": 0 if is_past else numbers.base_ticks[time] - numbers.base_draw[time],
+        "is_high": int(goes_high(rules, move, numbers.fast_granules)),
+        **_hoist_cells(move),
+        "open_ticks": 0 if is_past else _open_ticks(numbers, time),
     }
+
+
+def _hoist_cells(move: Move) -> dict[str, int]:
+    hoist = move.hoist
+    return {
+        "hoist_start": hoist.start if hoist else -1,
+        "hoist_end": hoist.end if hoist else 0,
+        "hoist_level": hoist.level if hoist else TOP_LEVEL,
+        "hoist_work": hoist.work_ticks if hoist else TICKS,
+        "hoist_reserved": hoist.reserved_ahead if hoist else 0,
+    }
+
+
+def _open_ticks(numbers: Quantised, time: int) -> int:
+    return max(-TICKS, numbers.base_ticks[time] - numbers.base_draw[time])
 
 
 def _entered(program: Program, level: int) -> list[int]:

@@ -34,7 +34,8 @@ class Window:
 class Span:
     """Where a copy would begin, and the idle ticks up to its deadline.
 
-    `begin`: `idle_before` of the start. `deadline` is meant for write-backs.
+    `begin`: `idle_before` of the start. `deadline`: the last slot by which a write-back may be done,
+    `done`: the first by which it is.
     """
 
     is_possible: Array
@@ -42,6 +43,7 @@ class Span:
     begin: Array
     idle: Array
     deadline: Array
+    done: Array
 
 
 def window_of(encoded: EncodedProgram, state: State, row: MoveRow) -> Window:
@@ -54,11 +56,17 @@ def window_of(encoded: EncodedProgram, state: State, row: MoveRow) -> Window:
     )
 
 
-def latest_start(window: Window, row: MoveRow, earliest: Array) -> Span:
-    """The latest start of a prefetch whose idle ticks suffice, else the earliest allowed one."""
-    now = window.idle_before[-1]
-    allowed = (window.level == row.level) & (window.slot >= earliest)
-    enough = allowed & (now - window.idle_before >= row.work)
+def latest_start(
+    window: Window, deadline: Array, level: Array, work: Array, earliest: Array
+) -> Span:
+    """The latest start of a prefetch whose idle ticks suffice, else the earliest allowed one.
+
+    `deadline` is a slot of the window; the start is of `level`, and not after it.
+    """
+    now = jnp.max(jnp.where(window.slot <= deadline, window.idle_before, -1))
+    is_near = (window.slot >= earliest) & (window.slot <= deadline)
+    allowed = (window.level == level) & is_near
+    enough = allowed & (now - window.idle_before >= work)
     latest = jnp.max(jnp.where(enough, window.slot, -1))
     first = jnp.min(jnp.where(allowed, window.slot, INT32_MAX))
     begin_latest = jnp.max(jnp.where(enough, window.idle_before, -1))
@@ -66,12 +74,17 @@ def latest_start(window: Window, row: MoveRow, earliest: Array) -> Span:
     start = jnp.where(latest >= 0, latest, first)
     begin = jnp.where(latest >= 0, begin_latest, begin_first)
     return Span(
-        is_possible=first < INT32_MAX, start=start, begin=begin, idle=now - begin, deadline=row.time
+        is_possible=first < INT32_MAX,
+        start=start,
+        begin=begin,
+        idle=now - begin,
+        deadline=deadline,
+        done=deadline,
     )
 
 
 def write_back_span(
-    window: Window, level: Array, level_end: Array, earliest: Array, limit: Array
+    window: Window, level: Array, level_end: Array, earliest: Array, limit: Array, work: Array
 ) -> Span:
     """The slots of a write-back at `level`, not before `earliest`, complete before slot `limit`.
 
@@ -86,7 +99,9 @@ def write_back_span(
     finish = jnp.max(jnp.where(usable, window.idle_before, -1))
     is_possible = deadline >= 0
     idle = jnp.where(is_possible, finish - begin, -1)
-    return Span(is_possible, start, begin, idle, deadline)
+    is_done = usable & (window.idle_before - begin >= work)
+    done = jnp.min(jnp.where(is_done, window.slot, INT32_MAX))
+    return Span(is_possible, start, begin, idle, deadline, done)
 
 
 def book(idle_before: Array, begin: Array, work: Array) -> Array:

@@ -11,7 +11,7 @@ sides:
    earlier slot of that level: content made before a loop is saved before the loop. A block that
    was written back on Drop ends at that deadline. Dirty ghosts which are taken together must have
    begun at one level.
-3. *Zero-length write-backs.* A sink at `t` without a slot of its level in `[busy + 1, t)` books the
+3. *Zero-length write-backs.* A sink at `t` without a slot of its level in `[written + 1, t)` books the
    copy `(t, t)`, all of it a stall. Its work is that of the region which ends (`Move.work_ticks`
    of the sink): the simulator runs such a copy once per iteration, too.
 4. *End of a block.* After every move of its group, a live block ends at `busy + 1` if the group's
@@ -46,9 +46,11 @@ COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
 
-PLACE_RULES = ("two_ended", "first_fit", "best_fit")
+PLACE_RULES = ("long_high", "two_ended", "first_fit", "best_fit")
 BIG_SHARE = 8
 """`two_ended` puts groups of at least 1/8 of the fast memory at the high end."""
+LONG_LIFE = 4
+"""`long_high` puts groups that are touched again after more than 4 slots at the high end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Rules:
     max_blocks: int = 96
     look_back: int = 192
     strict: bool = False
-    place: str = "two_ended"
+    place: str = "long_high"
 
     def __post_init__(self) -> None:
         """Refuse impossible options (a programmer's mistake, hence ValueError)."""
@@ -70,6 +72,21 @@ class Rules:
             raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
         if self.max_blocks < 1 or self.look_back < 0:
             raise ValueError("max_blocks must be positive and look_back not negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Hoist:
+    """Where a Copy may be taken out of a loop: in front of region `[start, end)`, at `level`.
+
+    `work_ticks`: of one copy of the group at that level. `reserved_ahead`: most granules of scratch
+    in the slots which a block beginning at that level may have to hold from `start` on.
+    """
+
+    start: int
+    end: int
+    level: int
+    work_ticks: int
+    reserved_ahead: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +98,11 @@ class Move:
     `saving_s`, `saving_ticks`: taken when served fast. `draw_ticks`: slow memory's time when not.
     `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
     touches (equal densities, equal ranks; compare ranks instead of quotients). `next_…`: of the
-    group's next touch; none: time `T + 1`, saving 0, rank -1. `is_first`: first touch of the group;
-    `is_last`: last move of the group, sinks included. `life_end`: last slot + 1 which a block
+    group's next touch; none: time `T + 1`, rank -1. `is_first`: first touch of the group;
+    `is_last`: last move of the group, sinks included; `last_time`: its last touch. `life_end`: last slot + 1 which a block
     beginning at `level` may have to hold from here on; `reserved_ahead`: most granules of scratch
     in slots `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program prefetch (a first
-    touch of an input that is never written).
+    touch of an input that is never written). `hoist`: where a Copy may leave the loops it is in.
     """
 
     time: int
@@ -102,13 +119,14 @@ class Move:
     size_granules: int
     rank: int
     next_time: int
-    next_saving_ticks: int
     next_rank: int
     is_first: bool
     is_last: bool
     life_end: int
     reserved_ahead: int
     may_stay_before: bool
+    last_time: int
+    hoist: Hoist | None
 
     @property
     def region(self) -> int:
@@ -153,6 +171,13 @@ class Quantised:
         over the moves at `k` that are served from slow memory. Never more than the real idle time.
         """
         return max(0, ticks - draw)
+
+
+def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
+    """Whether the place rule puts a newcomer at the high end of the highest gap."""
+    if rules.place == "two_ended":
+        return move.size_granules * BIG_SHARE >= fast_granules
+    return rules.place == "long_high" and move.last_time - move.time > LONG_LIFE
 
 
 def quantise(program: Program) -> Quantised:
@@ -257,8 +282,8 @@ class _Builder:
         touch = self.program.touches[index]
         group = self.program.groups[touch.group]
         is_first = self.program.touches_of_group[touch.group][0] == index
-        life_end = self._life_end(touch)
         level = self.program.level_at(touch.time)
+        life_end = self._life_end(touch.group, touch.time, level)
         return Move(
             time=touch.time,
             group=touch.group,
@@ -276,7 +301,36 @@ class _Builder:
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
             may_stay_before=is_first and group.is_input and not group.is_written,
             level=level,
+            hoist=self._hoist(touch),
             **self._common(touch.time, touch.group, level, index),
+        )
+
+    def _hoist(self, touch: Touch) -> Hoist | None:
+        """The outermost loop whose first touch of the group this read is."""
+        program, found = self.program, None
+        if not touch.reads:
+            return None
+        times = [program.touches[i].time for i in program.touches_of_group[touch.group]]
+        values = program.groups[touch.group].values
+        born = min(program.values[v].defined for v in values)
+        level = program.level_at(touch.time)
+        while level != TOP_LEVEL:
+            region = program.regions[level]
+            if born < region.start and not any(region.start <= t < touch.time for t in times):
+                found = level
+            level = region.parent
+        if found is None:
+            return None
+        region = program.regions[found]
+        size = program.groups[touch.group].size_bytes
+        work = self.numbers.ticks_up(size * program.multiplicity(region.parent))
+        life_end = self._life_end(touch.group, region.start, region.parent)
+        return Hoist(
+            start=region.start,
+            end=region.end,
+            level=region.parent,
+            work_ticks=min(TICKS, work),
+            reserved_ahead=max(self.numbers.reserved[region.start : life_end]),
         )
 
     def sink(self, index: int, is_last: bool) -> Move:
@@ -298,6 +352,7 @@ class _Builder:
             reserved_ahead=0,
             may_stay_before=False,
             level=sink.region,
+            hoist=None,
             **self._common(sink.time, sink.group, sink.region, None),
         )
 
@@ -309,29 +364,32 @@ class _Builder:
             if (i > index if index is not None else self.program.touches[i].time >= time)
         ]
         size = self.program.groups[group].size_bytes
+        touches = self.program.touches_of_group[group]
         next_touch = self.program.touches[later[0]] if later else None
         return {
             "size_granules": self.numbers.size_granules[group],
             "work_ticks": min(
                 TICKS, self.numbers.ticks_up(size * self.program.multiplicity(level))
             ),
+            "last_time": self.program.touches[touches[-1]].time,
             "next_time": next_touch.time if next_touch else self.program.num_slots + 1,
-            "next_saving_ticks": (
-                self.numbers.ticks_down(next_touch.saving_s) if next_touch else 0
-            ),
             "next_rank": self.ranks[later[0]] if later else -1,
         }
 
-    def _life_end(self, touch: Touch) -> int:
-        """End of the longest stay that a block beginning at this touch's level may need."""
+    def _life_end(self, group: int, time: int, level: int) -> int:
+        """End of the longest stay that a block of that level may need from slot `time` on."""
         program = self.program
-        limit = program.level_end(program.level_at(touch.time))
-        ends = [t for t in self.sinks_of[touch.group] if touch.time < t <= limit]
-        for index in program.touches_of_group[touch.group]:
-            time = program.touches[index].time
-            if touch.time <= time < limit:
-                entered = outermost_entered(program, touch.time, time)
-                ends.append(time + 1 if entered == TOP_LEVEL else program.level_end(entered))
+        limit = program.level_end(level)
+        ends = [t for t in self.sinks_of[group] if time < t <= limit]
+        for index in program.touches_of_group[group]:
+            touched = program.touches[index].time
+            if time <= touched < limit:
+                inner = program.level_at(touched)
+                end = touched + 1
+                while inner != level:
+                    end = program.level_end(inner)
+                    inner = program.regions[inner].parent
+                ends.append(end)
         return max(ends)
 
 

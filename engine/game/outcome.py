@@ -25,9 +25,11 @@ from engine.game.moves import (
     DROP,
     NO_COPY,
     TICKS,
+    Hoist,
     Move,
     Quantised,
     Rules,
+    goes_high,
     moves,
     outermost_entered,
     quantise,
@@ -109,6 +111,7 @@ def _no_copy(state: State, move: Move) -> Effect:
             block,
             busy=max(block.busy, _last_busy(state.facts.program, block.start, move.time)),
             is_dirty=block.is_dirty or move.writes,
+            written=move.time if move.writes else block.written,
             next_rank=move.next_rank,
         )
         return Effect(NO_COPY, block=kept, saving_s=move.saving_s)
@@ -149,18 +152,16 @@ def _copy(state: State, move: Move) -> Effect:
         return _refused(COPY, Reason.RESIDENT)
     if not move.reads:
         return _refused(COPY, Reason.PURE_WRITE)
+    if move.hoist is not None:
+        hoisted = _hoisted_copy(state, move, move.hoist)
+        if hoisted is not None:
+            return hoisted
     if move.work_ticks >= TICKS:
         return _refused(COPY, Reason.TOO_LONG)
-    begin = max(
-        state.horizon,
-        state.barrier,
-        move.time - state.facts.rules.look_back,
-        state.valid_from[move.group],
-        0 if move.level == TOP_LEVEL else state.facts.program.regions[move.level].start,
-    )
+    begin = _earliest_start(state, move, move.level)
     if begin > move.time:
         return Effect(COPY, Refusal(Reason.NO_START, start=begin, end=move.time))
-    start, shortfall = _latest_start(state, move, begin)
+    start, shortfall = _latest_start(state, begin, move.time, move.level, move.work_ticks)
     place = _find_place(state, move, start, move.time + 1)
     if isinstance(place, Refusal):
         return Effect(COPY, place)
@@ -168,16 +169,56 @@ def _copy(state: State, move: Move) -> Effect:
     return _arrival(state, move, start, place, prefetch=prefetch)
 
 
-def _latest_start(state: State, move: Move, begin: int) -> tuple[int, int]:
-    """Latest slot of the move's level whence the copy fits, else the earliest and the shortfall."""
+def _hoisted_copy(state: State, move: Move, hoist: Hoist) -> Effect | None:
+    """A Copy in front of the loop that holds its place through the loop, or None."""
+    if hoist.work_ticks >= TICKS:
+        return None
+    begin = _earliest_start(state, move, hoist.level)
+    if begin >= hoist.start:
+        return None
+    start, shortfall = _latest_start(state, begin, hoist.start, hoist.level, hoist.work_ticks)
+    if shortfall or start >= hoist.start:
+        return None
+    ahead = replace(move, reserved_ahead=hoist.reserved_ahead)
+    place = _find_place(state, ahead, start, hoist.end)
+    if isinstance(place, Refusal):
+        return None
+    prefetch = Booking(move.group, True, start, hoist.start, hoist.work_ticks)
+    effect = _arrival(state, move, start, place, prefetch=prefetch)
+    assert effect.block is not None
+    block = replace(
+        effect.block,
+        busy=hoist.end - 1,
+        level=hoist.level,
+        level_end=state.facts.program.level_end(hoist.level),
+        work_ticks=hoist.work_ticks,
+    )
+    return replace(effect, block=block)
+
+
+def _earliest_start(state: State, move: Move, level: int) -> int:
+    """The first slot at which a copy of the move's group may start."""
+    return max(
+        state.horizon,
+        state.barrier,
+        move.time - state.facts.rules.look_back,
+        state.valid_from[move.group],
+        0 if level == TOP_LEVEL else state.facts.program.regions[level].start,
+    )
+
+
+def _latest_start(
+    state: State, begin: int, deadline: int, level: int, work_ticks: int
+) -> tuple[int, int]:
+    """Latest slot of the level whence the copy fits, else the earliest and the shortfall."""
     left, level_of = state.left, state.facts.numbers.slot_level
-    start, missing = move.time, move.work_ticks
+    start, missing = deadline, work_ticks
     shortfall = missing
-    for slot in range(move.time - 1, begin - 1, -1):
+    for slot in range(deadline - 1, begin - 1, -1):
         if shortfall <= 0:
             break
         missing -= left[slot]
-        if level_of[slot] == move.level:
+        if level_of[slot] == level:
             start, shortfall = slot, missing
     return start, max(0, shortfall)
 
@@ -205,6 +246,7 @@ def _new_block(state: State, move: Move, start: int, offset: int) -> Block:
         busy=move.time,
         end=OPEN,
         is_dirty=move.writes,
+        written=move.time,
         level=move.level,
         level_end=state.facts.program.level_end(move.level),
         work_ticks=move.work_ticks,
@@ -226,8 +268,20 @@ def _drop(state: State, move: Move) -> Effect:
     saved = _write_back(state, move, (block,), move.time)
     if isinstance(saved, Refusal):
         return Effect(DROP, saved)
-    dropped = replace(block, end=saved[0].deadline, is_dirty=False)
-    return Effect(DROP, dropped=dropped, bookings=saved)
+    booking = replace(saved[0], deadline=_done(state, block.level, saved[0]))
+    dropped = replace(block, end=max(block.busy + 1, booking.deadline), is_dirty=False)
+    return Effect(DROP, dropped=dropped, bookings=(booking,))
+
+
+def _done(state: State, level: int, booking: Booking) -> int:
+    """The first slot of `level`, from the booking's start on, by which its work is done."""
+    missing, slot = booking.work_ticks, booking.start
+    while slot < booking.deadline and (
+        missing > 0 or state.facts.numbers.slot_level[slot] != level
+    ):
+        missing -= state.left[slot]
+        slot += 1
+    return slot
 
 
 def _sink(state: State, move: Move) -> Effect:
@@ -235,7 +289,7 @@ def _sink(state: State, move: Move) -> Effect:
     region_start = 0 if move.level == TOP_LEVEL else facts.program.regions[move.level].start
     if block is None or not block.is_dirty or block.start < region_start:
         return Effect(DROP, block=block)
-    begin = max(block.busy + 1, state.barrier, move.time - facts.rules.look_back)
+    begin = max(block.written + 1, state.barrier, move.time - facts.rules.look_back)
     start = min(move.time, facts.first_slot(block.level, begin))
     free = sum(state.left[start : move.time])
     booking = Booking(
@@ -265,7 +319,9 @@ def _write_back(
     """Book write-backs of dirty `blocks` together, to be complete by `deadline` without a stall."""
     facts = state.facts
     level = blocks[0].level
-    begin = max(max(b.busy for b in blocks) + 1, state.barrier, move.time - facts.rules.look_back)
+    begin = max(
+        max(b.written for b in blocks) + 1, state.barrier, move.time - facts.rules.look_back
+    )
     start = facts.first_slot(level, begin)
     end = facts.last_deadline(level, deadline)
     work = sum(b.work_ticks for b in blocks)
@@ -322,7 +378,9 @@ def _try_place(
 ) -> _Place | Refusal:
     capacity, size = state.facts.numbers.fast_granules, move.size_granules
     gaps = free_gaps(obstacles, floor, capacity)
-    offset = choose_offset(gaps, size, capacity, state.facts.rules.place)
+    rules = state.facts.rules
+    is_high = goes_high(rules, move, capacity)
+    offset = choose_offset(gaps, size, is_high=is_high, is_best_fit=rules.place == "best_fit")
     if offset is None:
         hole = max((high - low for low, high in gaps), default=0)
         return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), floor=floor, hole=hole)

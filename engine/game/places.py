@@ -43,7 +43,7 @@ def find_places(
     size: Array,
     floors: Array,
     fast_granules: Array,
-    is_big: Array,
+    is_high: Array,
     place: str,
 ) -> Array:
     """Offset of the place in each try, or `NO_PLACE`; `is_avoided` `[L, K]`, `floors` `[L]`.
@@ -55,13 +55,11 @@ def find_places(
         gap = top - sweep.reach
         fits = is_edge & (gap >= size)
         first = fits & (sweep.offset == NO_PLACE)
-        if place == "two_ended":
-            better, offset = jnp.where(is_big, fits, first), sweep.reach
-            offset = jnp.where(is_big, top - size, sweep.reach)
-        elif place == "best_fit":
+        if place == "best_fit":
             better, offset = fits & (gap < sweep.gap), sweep.reach
         else:
-            better, offset = first, sweep.reach
+            better = jnp.where(is_high, fits, first)
+            offset = jnp.where(is_high, top - size, sweep.reach)
         return _Sweep(
             reach=sweep.reach,
             offset=jnp.where(better, offset, sweep.offset),
@@ -89,14 +87,14 @@ def find_places(
 class Taken:
     """The ghosts that newcomers at `L` places would take.
 
-    `is_dirty`: any of them is dirty. `until`, `level`, `work`: of the dirty ones the latest `until`,
-    their level, and their summed work; `is_one_level` whether they share it.
+    `is_dirty`: any of them is dirty. `written`, `level`, `work`: of the dirty ones the latest
+    `written`, their level, and their summed work; `is_one_level` whether they share it.
     """
 
     is_any: Array  # [L]
     is_dirty: Array  # [L]
     is_one_level: Array  # [L]
-    until: Array  # [L]
+    written: Array  # [L]
     level: Array  # [L]
     work: Array  # [L]
 
@@ -121,7 +119,7 @@ def _taken(table: Table, start: Array, offset: Array, size: Array) -> Taken:
         is_any=jnp.any(which),
         is_dirty=highest >= NOBODY,
         is_one_level=lowest == highest,
-        until=jnp.max(jnp.where(dirty, table.until, 0)),
+        written=jnp.max(jnp.where(dirty, table.written, 0)),
         level=highest,
         work=_sum_of_ticks(jnp.where(dirty, table.work, 0)),
     )

@@ -37,6 +37,7 @@ class Own:
     is_resident: Array
     start: Array
     until: Array
+    written: Array
     level: Array
     level_end: Array
     work: Array
@@ -49,8 +50,9 @@ class Options:
     """What each action would do in one position; all scalars but `mask`.
 
     `mask`: legal actions. A newcomer would stand at `offset` from `start` on (as a cross-program
-    prefetch at `offset_before` from -1 on); its copy takes `copy_work` ticks from the slot with
-    prefix sum `copy_begin` on and stalls for `copy_stall`. The write-back that goes before it, or
+    prefetch at `offset_before` from -1 on), until `until` and at `level` (which differ from the
+    move's where the copy is hoisted out of a loop); its copy takes `copy_work` ticks from the slot
+    with prefix sum `copy_begin` on and stalls for `copy_stall`. The write-back that goes before it, or
     with a Drop, takes `saved_work` from `saved_begin` on, until `saved_deadline`.
     """
 
@@ -60,7 +62,10 @@ class Options:
     start: Array
     offset: Array
     offset_before: Array
+    until: Array
+    level: Array
     copy_begin: Array
+    copy_work: Array
     copy_stall: Array
     is_saved: Array
     saved_begin: Array
@@ -92,26 +97,96 @@ def analyse(encoded: EncodedProgram, state: State) -> Options:
     window = window_of(encoded, state, row)
     own = _own_block(encoded, state.table, row)
     over = is_over(encoded, state)
-    copy = latest_start(window, row, _earliest_copy(state, row))
-    start = jnp.where(row.reads > 0, copy.start, row.time)
-    newcomer, offset_before = _newcomer(encoded, state, row, window, start)
-    saved = _saved(encoded, state, row, window, own)
-    mask, sink_stall = _mask(encoded, state, row, own, copy, newcomer, offset_before, saved)
+    entry, offset_before = _entry(encoded, state, row, window)
+    saved = _saved(state, row, window, own)
+    newcomer = entry.newcomer
+    mask, sink_stall = _mask(encoded, state, row, own, entry, offset_before, saved)
+    is_sunk = row.is_sink > 0
     return Options(
         # Nothing can go wrong after the end, so searches may step on without special cases.
         mask=mask | over,
         is_over=over,
         own=own,
-        start=start,
+        start=entry.start,
         offset=newcomer.offset,
         offset_before=offset_before,
-        copy_begin=copy.begin,
-        copy_stall=jnp.maximum(0, row.work - copy.idle),
+        until=entry.until,
+        level=entry.level,
+        copy_begin=entry.copy_begin,
+        copy_work=entry.copy_work,
+        copy_stall=entry.copy_stall,
         is_saved=jnp.where(own.is_resident, _needs_saving(row, own), newcomer.is_saved),
         saved_begin=jnp.where(own.is_resident, saved.begin, newcomer.saved_begin),
         saved_work=jnp.where(own.is_resident, own.work, newcomer.saved_work),
-        saved_deadline=saved.deadline,
+        saved_deadline=jnp.where(is_sunk, saved.deadline, jnp.maximum(own.until, saved.done)),
         sink_stall=sink_stall,
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Entry:
+    """How the group would enter fast memory: its block, and the copy if the move reads."""
+
+    is_possible: Array
+    start: Array
+    until: Array
+    level: Array
+    copy_begin: Array
+    copy_work: Array
+    copy_stall: Array
+    newcomer: _Newcomer
+
+
+def _entry(
+    encoded: EncodedProgram, state: State, row: MoveRow, window: Window
+) -> tuple[_Entry, Array]:
+    """The best way in, and the offset of a cross-program prefetch."""
+    earliest = _earliest_copy(state, row)
+    copy = latest_start(window, row.time, row.level, row.work, earliest)
+    start = jnp.where(row.reads > 0, copy.start, row.time)
+    newcomer, offset_before = _newcomer(encoded, state, row, window, start)
+    plain = _Entry(
+        is_possible=(row.reads == 0) | copy.is_possible,
+        start=start,
+        until=row.time + 1,
+        level=row.level,
+        copy_begin=copy.begin,
+        copy_work=row.work,
+        copy_stall=jnp.maximum(0, row.work - copy.idle),
+        newcomer=newcomer,
+    )
+    if not encoded.has_hoists:
+        return plain, offset_before
+    hoisted = _hoisted(encoded, state, row, window, earliest)
+    is_better = hoisted.is_possible & hoisted.newcomer.is_possible
+    chosen: _Entry = jax.tree.map(lambda a, b: jnp.where(is_better, a, b), hoisted, plain)
+    return chosen, offset_before
+
+
+def _hoisted(
+    encoded: EncodedProgram, state: State, row: MoveRow, window: Window, earliest: Array
+) -> _Entry:
+    """A Copy in front of the loop, whose block stays through the loop; it must not stall."""
+    outside = replace(
+        row,
+        time=row.hoist_start,
+        level=row.hoist_level,
+        work=row.hoist_work,
+        reserved_ahead=row.hoist_reserved,
+    )
+    copy = latest_start(window, outside.time, outside.level, outside.work, earliest)
+    newcomer, _ = _newcomer(encoded, state, outside, window, copy.start)
+    is_possible = (row.hoist_start >= 0) & (row.hoist_work < TICKS) & copy.is_possible
+    return _Entry(
+        is_possible=is_possible & (copy.idle >= row.hoist_work),
+        start=copy.start,
+        until=row.hoist_end,
+        level=row.hoist_level,
+        copy_begin=copy.begin,
+        copy_work=row.hoist_work,
+        copy_stall=jnp.zeros_like(row.work),
+        newcomer=newcomer,
     )
 
 
@@ -126,6 +201,7 @@ def _own_block(encoded: EncodedProgram, table: Table, row: MoveRow) -> Own:
         is_resident=jnp.any(here),
         start=pick(table.start),
         until=pick(table.until),
+        written=pick(table.written),
         level=level,
         level_end=encoded.level_end[level + 1],
         work=pick(table.work),
@@ -141,6 +217,7 @@ def _earliest_copy(state: State, row: MoveRow) -> Array:
     return jnp.maximum(jnp.maximum(state.horizon, state.barrier), jnp.maximum(valid, 0))
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Newcomer:
     """The place of a new block and the write-back of the ghosts that it takes."""
@@ -166,7 +243,7 @@ def _newcomer(
         row.size,
         jnp.stack([floor, floor, floor, encoded.max_reserved]),
         encoded.fast_granules,
-        row.is_big > 0,
+        row.is_high > 0,
         encoded.place,
     )
     taken = taken_at(table, start, offsets[:3], row.size)
@@ -194,19 +271,17 @@ def _eviction_spans(
 ) -> Span:
     """Where the dirty ghosts of each try can be written back together, before `start`."""
 
-    def span(until: Array, level: Array) -> Span:
-        earliest = jnp.maximum(until, state.barrier)
-        return write_back_span(window, level, encoded.level_end[level + 1], earliest, start)
+    def span(written: Array, level: Array, work: Array) -> Span:
+        earliest = jnp.maximum(written, state.barrier)
+        return write_back_span(window, level, encoded.level_end[level + 1], earliest, start, work)
 
-    return jax.vmap(span)(taken.until, taken.level)
+    return jax.vmap(span)(taken.written, taken.level, taken.work)
 
 
-def _saved(
-    encoded: EncodedProgram, state: State, row: MoveRow, window: Window, own: Own
-) -> Span:
+def _saved(state: State, row: MoveRow, window: Window, own: Own) -> Span:
     """Where the group's own block can be written back before the move."""
-    earliest = jnp.maximum(own.until, state.barrier)
-    return write_back_span(window, own.level, own.level_end, earliest, row.time)
+    earliest = jnp.maximum(own.written, state.barrier)
+    return write_back_span(window, own.level, own.level_end, earliest, row.time, own.work)
 
 
 def _needs_saving(row: MoveRow, own: Own) -> Array:
@@ -220,8 +295,7 @@ def _mask(
     state: State,
     row: MoveRow,
     own: Own,
-    copy: Span,
-    newcomer: _Newcomer,
+    entry: _Entry,
     offset_before: Array,
     saved: Span,
 ) -> tuple[Array, Array]:
@@ -229,9 +303,9 @@ def _mask(
     is_touch = row.is_sink == 0
     reads = row.reads > 0
     may_enter = is_touch & ~own.is_resident
-    is_short = newcomer.is_possible & (row.work < TICKS)
-    copy_ok = may_enter & reads & is_short & copy.is_possible
-    write_ok = may_enter & ~reads & is_short & (row.time >= state.horizon)
+    enters = entry.is_possible & entry.newcomer.is_possible & (entry.copy_work < TICKS)
+    copy_ok = may_enter & reads & enters
+    write_ok = may_enter & ~reads & enters & (row.time >= state.horizon)
     before_ok = (
         may_enter
         & (row.may_stay_before > 0)
@@ -279,12 +353,13 @@ def apply(
     table, forgotten = _next_table(state, row, options, block, is_placed, is_before, is_dropped)
     saves = options.is_saved & (is_placed | is_dropped)
     saved_work = jnp.where(saves, options.saved_work, 0)
-    copy_work = jnp.where(is_copy, row.work, 0)
+    copy_work = jnp.where(is_copy, options.copy_work, 0)
     # The copy is the later of the two in time, so booking it first leaves `saved_begin` as it is.
     idle_before = book(state.idle_before, options.copy_begin, copy_work)
     idle_before = book(idle_before, options.saved_begin, saved_work)
     is_slow = is_on & (action == DROP)
-    open_ticks = state.open_ticks + jnp.where(is_slow, row.saving - row.draw, 0)
+    open_ticks = state.open_ticks + jnp.where(is_slow, row.slow_ticks, 0)
+    open_ticks = jnp.maximum(open_ticks, -TICKS)
     # The move's number depends on no action: games of one program can keep in step, unbatched.
     move = jnp.minimum(state.move + 1, encoded.num_moves)
     following = encoded.row(move)
@@ -318,16 +393,17 @@ def _new_block(
     encoded: EncodedProgram, row: MoveRow, options: Options, is_before: Array
 ) -> Table:
     """The newcomer, as one row (scalars) of the table."""
-    level = jnp.where(is_before, TOP_LEVEL, row.level)
+    level = jnp.where(is_before, TOP_LEVEL, options.level)
     stays, dirty = _stays_live(row, encoded.level_end[level + 1], row.writes > 0), row.writes > 0
     return Table(
         group=row.group,
         offset=jnp.where(is_before, options.offset_before, options.offset),
         size=row.size,
         start=jnp.where(is_before, -1, options.start),
-        until=jnp.where(is_before, encoded.num_slots, row.time + 1),
+        until=jnp.where(is_before, encoded.num_slots, options.until),
+        written=row.time + 1,
         level=level,
-        work=row.work,
+        work=jnp.where(is_before, row.work, options.copy_work),
         rank=row.next_rank,
         is_live=stays,
         is_dirty=dirty,
@@ -374,6 +450,7 @@ def _touched(table: Table, row: MoveRow, options: Options, is_dropped: Array) ->
     return replace(
         table,
         until=jnp.where(here, jnp.where(is_ended, end, until), table.until),
+        written=jnp.where(here & (row.writes > 0), row.time + 1, table.written),
         rank=jnp.where(here, row.next_rank, table.rank),
         is_live=table.is_live & (~here | stays),
         is_dirty=jnp.where(here, dirty, table.is_dirty),

@@ -27,7 +27,7 @@ class Table:
     """The blocks, sorted by offset; empty rows at the end.
 
     `until`: of an ended block its end, of a live one the first slot in which it is only a ghost
-    (`busy + 1`). `level`, `work`: level of the block's start, and ticks of one copy of its group
+    (`busy + 1`). `written`: slot after its last write. `level`, `work`: level of the block's start, and ticks of one copy of its group
     there. `rank`: of the group's next touch, as in `MoveRow.next_rank`.
     """
 
@@ -36,6 +36,7 @@ class Table:
     size: Array  # [K]
     start: Array  # [K]
     until: Array  # [K]
+    written: Array  # [K]
     level: Array  # [K]
     work: Array  # [K]
     rank: Array  # [K]
@@ -87,6 +88,7 @@ def _empty_table(num_blocks: int) -> Table:
         size=zeros,
         start=zeros,
         until=jnp.full(num_blocks, FIRST_HORIZON, jnp.int32),
+        written=zeros,
         level=zeros,
         work=zeros,
         rank=zeros,

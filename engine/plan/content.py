@@ -255,8 +255,13 @@ class _GroupReferee:
         is_carried_in_place = (
             sink.region != TOP_LEVEL
             and state.stay is not None
-            and self._stays[state.stay].start < self._program.regions[sink.region].start
+            and self._begins_before(self._stays[state.stay], sink.region)
         )
         if not (state.is_slow_valid or is_carried_in_place):
             message = "slow memory does not hold what later code needs"
             self._note("live-out-lost", message, sink.time)
+
+    def _begins_before(self, stay: Stay, region: int) -> bool:
+        """Also a stay that begins with the region, if it outlasts it."""
+        start, end = self._program.regions[region].start, self._program.regions[region].end
+        return stay.start < start or (stay.start == start and stay.end > end)

@@ -48,13 +48,15 @@ states no cycles."""
 class Imported:
     """A program and how it maps to the HLO that it came from.
 
-    `events`: slot -> event number. `value_of`: flow value -> program value.
+    `events`: slot -> event number. `value_of`: flow value -> program value. `has_cycles`: whether
+    the costs are the compiler's.
     """
 
     program: Program
     flow: Flow
     events: tuple[int, ...]
     value_of: dict[int, int]
+    has_cycles: bool
 
 
 def build_program(
@@ -62,6 +64,7 @@ def build_program(
     name: str,
     hardware: Hardware,
     where: str,
+    *,
     reserved_bytes: int | None = None,
     roofline: Roofline | None = None,
 ) -> Imported:
@@ -120,7 +123,7 @@ class _Builder:
             accesses=tuple(sorted(self.accesses, key=lambda a: (a.time, a.is_write, a.operand))),
             regions=tuple(regions),
         )
-        return Imported(program, self.flow, tuple(kept), self.value_of)
+        return Imported(program, self.flow, tuple(kept), self.value_of, self.roofline is None)
 
     def _is_kept(self, number: int) -> bool:
         """Scalar bookkeeping without a cost makes no slot."""

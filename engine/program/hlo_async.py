@@ -43,9 +43,7 @@ def is_joined_slice(record: Record, home: int, start: Any) -> bool:
     return any(joins_slices(user) for end in ends for user, _ in users.get(end.id, []))
 
 
-def asynchronous(
-    record: Record, home: int, ins: Any, operands: list[Tree], region: int
-) -> Tree:
+def asynchronous(record: Record, home: int, ins: Any, operands: list[Tree], region: int) -> Tree:
     """The tree of any start or done but an async-start of general work."""
     opcode = ins.opcode
     if opcode == "copy-start":

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from engine.program.hlo_config import backend_config
+from engine.program.hlo_inplace import in_place_results
 from engine.program.hlo_scope import Scope
 from engine.program.hlo_shape import is_array, leaves, num_elements, size_bytes
 
@@ -49,7 +50,7 @@ class Work:
     def flops(self, home: int, ins: Any) -> float:
         """Floating-point operations of one execution: products of dots, else one per element."""
         if ins.opcode == "fusion":
-            return self._flops(ins.called_computation_ids[0])
+            return float(self._flops(ins.called_computation_ids[0]))
         results = [num_elements(leaf) for _, leaf in leaves(ins.shape)]
         if ins.opcode in ("dot", "convolution", "custom-call"):
             return 2.0 * results[0] * self._contracted(home, ins) if results else 0.0
@@ -66,7 +67,7 @@ class Work:
         if ins.HasField("convolution_dimension_numbers"):
             kernel = self._scope.operand(home, ins, 1).shape
             features = ins.convolution_dimension_numbers.kernel_output_feature_dimension
-            return num_elements(kernel) / max(1, kernel.dimensions[features])
+            return num_elements(kernel) / max(1, int(kernel.dimensions[features]))
         dimensions: Sequence[Any] = ins.dot_dimension_numbers.lhs_contracting_dimensions
         if ins.opcode == "custom-call":
             dimensions = _library_dot(ins)
@@ -79,17 +80,17 @@ class Work:
         """Bytes drawn of one operand; None for all of it."""
         if ins.opcode in _SLICERS and operand == 0:
             return size_bytes(ins.shape) if is_array(ins.shape) else None
-        if ins.opcode == "dynamic-update-slice" and operand == 0:
-            return 0
-        if ins.opcode == "scatter" and operand < (len(ins.operand_ids) - 1) // 2:
-            return 0
+        is_updated = any(u.operand == operand for u in in_place_results(self._scope, home, ins))
         if ins.opcode != "fusion":
-            return None
-        drawn: int | None = self._drawn(ins.called_computation_ids[0], operand)
+            return 0 if is_updated else None
+        drawn: int | None = self._drawn(ins.called_computation_ids[0], operand, is_updated)
         return drawn
 
-    def _drawn_of_parameter(self, computation: int, number: int) -> int | None:
-        """Bytes that a fused computation draws of one parameter, through any bitcasts."""
+    def _drawn_of_parameter(self, computation: int, number: int, is_updated: bool) -> int | None:
+        """Bytes that a fused computation draws of one parameter, through any bitcasts.
+
+        `is_updated`: the fusion updates it in place. Otherwise an update inside copies it all.
+        """
         users = self._scope.users(computation)
         root = self._scope.computations[computation].root_id
         pending = [self._scope.parameters(computation)[number].id]
@@ -102,7 +103,7 @@ class Work:
                     pending.append(user.id)
                     continue
                 part = self._drawn_of_operand(computation, user, operand)
-                if part is None:
+                if part is None or (part == 0 and not is_updated):
                     return None
                 drawn += part
         return drawn

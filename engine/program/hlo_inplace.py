@@ -32,8 +32,16 @@ def in_place_results(scope: Scope, home: int, ins: Any, depth: int = 0) -> list[
     if ins.opcode != "fusion" or depth > MAX_NESTING:
         return []
     inner = ins.called_computation_ids[0]
+    if inner not in scope.in_place:
+        scope.in_place[inner] = _fused(scope, inner, depth)
+    found: list[InPlace] = scope.in_place[inner]
+    return found
+
+
+def _fused(scope: Scope, inner: int, depth: int) -> list[InPlace]:
+    """The results of a fused computation that update one of its parameters."""
     root = scope.root(inner)
-    results = [((), root)]
+    results: list[tuple[tuple[int, ...], Any]] = [((), root)]
     if root.opcode == "tuple":
         results = [((n,), scope.operand(inner, root, n)) for n in range(len(root.operand_ids))]
     found = [(index, _updated(scope, inner, result, depth)) for index, result in results]
@@ -50,9 +58,10 @@ def _scattered(scope: Scope, home: int, ins: Any) -> Iterator[InPlace]:
 
 def _updated(scope: Scope, inner: int, result: Any, depth: int) -> InPlace | None:
     """The update that a fusion's result is, if it updates one of the fusion's parameters."""
-    result, index = _unwrapped(scope, inner, result), ()
+    result = _unwrapped(scope, inner, result)
+    index: tuple[int, ...] = ()
     if result.opcode == "get-tuple-element":
-        index = (result.tuple_index,)  # type: ignore[assignment]
+        index = (int(result.tuple_index),)
         result = _unwrapped(scope, inner, scope.operand(inner, result, 0))
     for update in in_place_results(scope, inner, result, depth + 1):
         base = _unwrapped(scope, inner, scope.operand(inner, result, update.operand))

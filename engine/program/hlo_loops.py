@@ -10,7 +10,7 @@ from engine.program.hlo_scope import Scope
 DEFAULT_TRIP_COUNT = 5
 """What XLA's own cost analysis assumes for a loop of unknown length."""
 
-_FORWARDS = {"copy", "bitcast", "convert", "reshape", "copy-done", "optimization-barrier"}
+_FORWARDS = {"copy", "bitcast", "convert", "reshape", "copy-done", "opt-barrier"}
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 _Caller = tuple[int, Any] | None
@@ -35,8 +35,8 @@ def count_steps(direction: str, first: int, bound: int, step: int) -> int | None
     span = bound - first
     if direction in ("GT", "GE"):
         span, step = -span, -step
-    if direction == "NE":
-        return span // step if step and span % step == 0 and span // step >= 0 else None
+    if direction == "NE" and span:
+        return span // step if step and span % step == 0 and span // step > 0 else None
     if direction in ("LE", "GE"):
         span += 1
     if span <= 0:
@@ -140,9 +140,7 @@ def _step(scope: Scope, body: int, index: int) -> int:
         following = _forwarded(scope, home, following)
     if following.opcode not in ("add", "subtract"):
         raise ValueError("the induction value is not stepped by a constant")
-    left, right = (
-        _resolve(scope, home, scope.operand(home, following, n), caller) for n in (0, 1)
-    )
+    left, right = (_resolve(scope, home, scope.operand(home, following, n), caller) for n in (0, 1))
     if following.opcode == "subtract" and right[0] == "constant" and left == ("index", index):
         return -right[1]
     if following.opcode == "add" and ("index", index) in (left, right):

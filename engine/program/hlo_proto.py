@@ -29,11 +29,13 @@ _SCALARS = {
 # Message -> field -> (number, type); a trailing "*" means repeated.
 _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
     "Tile": {"dimensions": (1, "int64*")},
+    "SplitConfig": {"dimension": (1, "int64"), "split_indices": (2, "int64*")},
     "Layout": {
         "minor_to_major": (1, "int64*"),
         "tiles": (6, "Tile*"),
-        "memory_space": (8, "int64"),
         "element_size_in_bits": (7, "int64"),
+        "memory_space": (8, "int64"),
+        "split_configs": (17, "SplitConfig*"),
     },
     "Shape": {
         "element_type": (2, "int32"),

@@ -11,7 +11,7 @@ from engine.program.hlo_scope import Scope
 from engine.program.hlo_shape import leaves, memory_space
 from engine.program.hlo_tree import Tree, flat, nest
 
-MAX_WORK = 4_000_000
+MAX_WORK = 600_000
 """Instructions visited, values made and operands read while the calls are inlined."""
 
 MAX_TIMES = 1e15

@@ -7,11 +7,15 @@ from typing import Any
 
 
 class Scope:
-    """The instructions of the module by computation and id."""
+    """The instructions of the module by computation and id.
+
+    `in_place`: what is known of each fused computation (`engine.program.hlo_inplace`).
+    """
 
     def __init__(self, module: Any) -> None:
         self.computations = {c.id: c for c in module.computations}
         self.by_id = {c.id: {i.id: i for i in c.instructions} for c in module.computations}
+        self.in_place: dict[int, Any] = {}
         self.users = cache(self._users)
         self.parameters = cache(self._parameters)
 

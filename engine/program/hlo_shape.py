@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from engine.program.hlo_proto import ELEMENT_BITS, TUPLE_TYPE, TYPE_NAMES
@@ -59,12 +60,19 @@ def size_bytes(shape: Any) -> int:
     """Bytes in memory, padded to the tiles. ValueError if the shape or its layout is impossible.
 
     Each tile covers the minor dimensions of what the tile before it left (XLA, *Tiled layout*).
+    What a layout splits between two cores (`SC(1:2048)`) takes the larger part in each.
     """
     num_elements(shape)
-    bits = shape.layout.element_size_in_bits or _whole_bytes(ELEMENT_BITS[shape.element_type])
-    order = list(shape.layout.minor_to_major) or list(range(len(shape.dimensions)))[::-1]
-    padded = [int(shape.dimensions[d]) for d in reversed(order)]
-    for tile in shape.layout.tiles:
+    layout = shape.layout
+    bits = layout.element_size_in_bits or _whole_bytes(ELEMENT_BITS[shape.element_type])
+    if bits < 0:
+        raise ValueError("a layout has elements of an impossible size")
+    dims = [int(d) for d in shape.dimensions]
+    for split in layout.split_configs:
+        dims[split.dimension] = _largest_part(dims[split.dimension], split.split_indices)
+    order = list(layout.minor_to_major) or list(range(len(dims)))[::-1]
+    padded = [dims[d] for d in reversed(order)]
+    for tile in layout.tiles:
         padded = _tiled(padded, list(tile.dimensions))
     return -(-math.prod(padded) * bits // 8)
 
@@ -72,6 +80,11 @@ def size_bytes(shape: Any) -> int:
 def _whole_bytes(bits: int) -> int:
     """Elements of less than a byte take one each, unless the layout packs them (`E(4)`)."""
     return max(8, bits)
+
+
+def _largest_part(length: int, cuts: Sequence[int]) -> int:
+    ends = sorted(min(max(0, int(c)), length) for c in cuts)
+    return max(b - a for a, b in pairwise([0, *ends, length]))
 
 
 def _tiled(dims: list[int], tile: list[int]) -> list[int]:

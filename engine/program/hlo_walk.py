@@ -19,7 +19,7 @@ from engine.program.hlo_tree import Tree, at, flat, mapped
 
 MAX_DEPTH = 40
 
-_FORWARDS = {"bitcast", "optimization-barrier", "add-dependency", "domain"}
+_FORWARDS = {"bitcast", "opt-barrier", "add-dependency", "domain"}
 _NOTHING = {"after-all", "create-token"}
 
 

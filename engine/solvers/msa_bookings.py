@@ -65,10 +65,12 @@ class Bookings:
         self.options = options
         self.levels = Levels(program)
         self.times = ElapsedTimes(program, self.levels, options.while_execution_count)
-        self.picker = IntervalPicker(
-            self.times, self.levels, options, hardware.fast_bytes / hardware.bandwidth
-        )
         self.reserved = [i.reserved_bytes for i in program.instructions]
+        # What is scratch in every slot is not part of XLA's heap.
+        heap_bytes = hardware.fast_bytes - min(self.reserved, default=0)
+        self.picker = IntervalPicker(
+            self.times, self.levels, options, heap_bytes / hardware.bandwidth
+        )
         self.heap = Heap(hardware.fast_bytes, hardware.alignment, self.reserved)
         self.prefetches = CopyLane(self.times.once, options.max_outstanding_prefetches)
         self.evictions = CopyLane(self.times.once, options.max_outstanding_evictions)

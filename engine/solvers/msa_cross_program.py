@@ -5,6 +5,8 @@ Source: the spec of XLA's cross-program prefetch candidates and their freeing.
 
 from __future__ import annotations
 
+import re
+
 from engine.plan.model import BEFORE_START, Copy
 from engine.program.model import INPUT_TIME, TOP_LEVEL, Program
 from engine.solvers.msa_bookings import Bookings, Run
@@ -14,8 +16,7 @@ from engine.solvers.msa_heap import Block
 def candidates(program: Program) -> list[int]:
     """Read-only inputs, in XLA's order: largest first, then those with the largest users' results.
 
-    XLA also leaves out inputs that look like activations; a program does not tell, so none is
-    left out here.
+    Inputs that look like activations are left out.
     """
     written = [0] * program.num_slots
     for access in program.accesses:
@@ -35,8 +36,25 @@ def candidates(program: Program) -> list[int]:
         and not (group.is_written or group.is_live_out)
         and program.touches_of_group[g]
         and group.size_bytes
+        and not _looks_like_activation(program, g)
     ]
     return sorted(fit, key=key)
+
+
+def _looks_like_activation(program: Program, group: int) -> bool:
+    """Whether a loop or branch uses the input, or its first dimension is the batch.
+
+    XLA looks for the data side of dots and convolutions, also inside fused computations, and takes
+    every operand of a loop for one. A program does not hold the fused computations, but its
+    provenance may state the batch.
+    """
+    times = [program.touches[k].time for k in program.touches_of_group[group]]
+    if any(program.level_at(t) != TOP_LEVEL for t in times):
+        return True
+    batch = program.provenance.get("batch")
+    first = program.values[program.groups[group].values[0]]
+    found = re.search(r"\[(\d+)[],]", first.shape)
+    return found is not None and batch not in (None, 1) and int(found[1]) == batch
 
 
 def place_cross_program(bookings: Bookings) -> list[Run]:
@@ -55,9 +73,9 @@ def place_cross_program(bookings: Bookings) -> list[Run]:
 def _place(bookings: Bookings, group: int, offset: int) -> list[Run]:
     program, heap = bookings.program, bookings.heap
     size, end = program.groups[group].size_bytes, program.num_slots
-    used_until = _used_until(bookings, group)
-    start = _return_start(bookings, group, used_until)
     touches = list(program.touches_of_group[group])
+    used_until = program.touches[touches[-1]].time + 1
+    start = _return_start(bookings, group, used_until)
     if start is None:
         number = heap.add(Block(BEFORE_START, end, offset, size))
         return [Run(group, number, touches=touches)]
@@ -69,14 +87,6 @@ def _place(bookings: Bookings, group: int, offset: int) -> list[Run]:
         Run(group, number, touches=touches),
         Run(group, back, prefetch=Copy(group, True, start + 1, end)),
     ]
-
-
-def _used_until(bookings: Bookings, group: int) -> int:
-    """The end of the group's last use, or of the outermost region that holds it."""
-    program = bookings.program
-    time = program.touches[program.touches_of_group[group][-1]].time
-    path = bookings.levels.path(program.level_at(time))
-    return program.regions[path[0]].end if path else time + 1
 
 
 def _return_start(bookings: Bookings, group: int, used_until: int) -> int | None:

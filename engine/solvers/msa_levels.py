@@ -48,12 +48,3 @@ class Levels:
     def loop_depth(self, level: int) -> int:
         """How many while loops hold a level; branches do not count."""
         return sum(self._program.regions[r].kind == "while" for r in self.path(level))
-
-    def common(self, first: int, second: int) -> int:
-        """The innermost level that holds both levels."""
-        shared = TOP_LEVEL
-        for a, b in zip(self.path(first), self.path(second), strict=False):
-            if a != b:
-                break
-            shared = a
-        return shared

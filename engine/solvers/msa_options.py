@@ -14,6 +14,9 @@ class MsaOptions:
     own time; the largest counts in copies of the whole fast memory. `while_execution_count` is the
     trip count that the heuristic assumes for every loop. `priorities` moves groups in the order of
     placement (lower is earlier, 0 where absent), like XLA's sort order overrides.
+
+    The compiler's flag for repacking says 4, but its plans come out the same with 0, also where
+    repacking would change ours: none of its repackers is switched on. So the default is 0 here.
     """
 
     min_overlap_ratio: float = 1.0
@@ -22,7 +25,7 @@ class MsaOptions:
     max_outstanding_prefetches: int = 40
     max_outstanding_evictions: int = 40
     max_retries: int = 2
-    max_repacks: int = 4
+    max_repacks: int = 0
     inefficient_use_to_copy_ratio: float = 0.5
     while_execution_count: float = 5.0
     frees_cross_program_prefetch: bool = True

@@ -6,11 +6,13 @@ Source: the spec of `GetMemoryBoundedness` and `MemoryBoundednessBufferIntervalC
 from __future__ import annotations
 
 import math
-from itertools import accumulate
 
 from engine.program.model import Program
 from engine.solvers.msa_intervals import ElapsedTimes
 from engine.solvers.msa_options import MsaOptions
+
+MIN_MEMORY_SHARE = 0.02
+"""An instruction counts as bound by memory if fast memory could save this share of its time."""
 
 
 def placement_order(program: Program, times: ElapsedTimes, options: MsaOptions) -> list[int]:
@@ -44,18 +46,8 @@ def memory_boundedness(program: Program, times: ElapsedTimes) -> list[float]:
 
     The sum of the positive benefits if there are any, else the largest (least negative) one.
     """
-    drawn = [0.0] * program.num_slots
-    for access in program.accesses:
-        drawn[access.time] += access.slow_bytes
     benefits: list[list[float]] = [[] for _ in program.groups]
-    for access in program.accesses:
-        level = program.instructions[access.time].level
-        multiplicity = program.multiplicity(level)
-        if access.saving_s > 0:
-            benefit = access.saving_s / multiplicity * times.weights[level]
-        else:
-            memory_s = drawn[access.time] / multiplicity / program.hardware.bandwidth
-            benefit = min(0.0, memory_s - times.once[access.time])
+    for access, benefit in zip(program.accesses, _benefits(program, times), strict=True):
         benefits[program.values[access.value].group].append(benefit)
     return [
         _combined(items) / math.sqrt(max(1, group.size_bytes))
@@ -68,11 +60,36 @@ def _combined(benefits: list[float]) -> float:
     return sum(positive) if positive else max(benefits, default=0.0)
 
 
+def _benefits(program: Program, times: ElapsedTimes) -> list[float]:
+    """Benefit of each access: the time its bytes take, if its instruction is bound by memory.
+
+    XLA's own cost model is a roofline, so bytes count and not the compiler's fitted savings: on
+    captured programs this gives XLA's order where the savings do not. Whether an instruction is
+    bound by memory is read off the savings, since programs carry no count of operations.
+    """
+    saved = [0.0] * program.num_slots
+    drawn = [0] * program.num_slots
+    for access in program.accesses:
+        saved[access.time] += access.saving_s
+        drawn[access.time] += access.slow_bytes
+    benefits = []
+    for access in program.accesses:
+        instruction = program.instructions[access.time]
+        runs, bandwidth = program.multiplicity(instruction.level), program.hardware.bandwidth
+        total_s = instruction.fast_s + saved[access.time]
+        if saved[access.time] > MIN_MEMORY_SHARE * total_s:
+            weight = times.weights[instruction.level]
+            benefits.append(access.slow_bytes / runs / bandwidth * weight)
+        else:
+            benefits.append(min(0.0, (drawn[access.time] / bandwidth - total_s) / runs))
+    return benefits
+
+
 def _tick_spans(program: Program) -> list[tuple[int, int]]:
     """First and last tick of each group's longest value.
 
-    XLA counts a tick at every allocation and at every release. A program input that is never
-    written lives to the end of the program.
+    XLA counts a tick at every allocation and, after those of the same slot, at every release. A
+    program input that is never written lives to the end of the program.
     """
     ends = [v.defined for v in program.values]
     for access in program.accesses:
@@ -81,14 +98,12 @@ def _tick_spans(program: Program) -> list[tuple[int, int]]:
         group = program.groups[value.group]
         if value.is_live_out or (group.is_input and not group.is_written):
             ends[index] = program.num_slots
-    events = [0] * (program.num_slots + 2)
-    for value, end in zip(program.values, ends, strict=True):
-        events[value.defined + 1] += 1
-        events[end + 1] += 1
-    ticks = list(accumulate(events))
+    values = range(len(program.values))
+    events = [(program.values[v].defined, 0, v) for v in values]
+    events += [(ends[v], 1, v) for v in values]
+    ticks = {(kind, v): tick for tick, (_, kind, v) in enumerate(sorted(events))}
     spans = [(0, 0)] * len(program.groups)
-    for value, end in zip(program.values, ends, strict=True):
-        span = (ticks[value.defined + 1], ticks[end + 1])
-        longest = spans[value.group]
-        spans[value.group] = max(longest, span, key=lambda s: (s[1] - s[0], -s[0]))
+    for index, value in enumerate(program.values):
+        span = (ticks[0, index], ticks[1, index])
+        spans[value.group] = max(spans[value.group], span, key=lambda s: (s[1] - s[0], -s[0]))
     return spans

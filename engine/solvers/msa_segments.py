@@ -11,8 +11,7 @@ and taken again inside a region that it entered.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.plan.model import Copy
@@ -63,7 +62,7 @@ class GroupPlacer:
         program = bookings.program
         self._size = program.groups[group].size_bytes
         self._copy_s = self._size / program.hardware.bandwidth
-        self._uses = self._use_chain()
+        self._all_waits = list(self._waits(visit))
         self.runs: list[Run] = []
         self.is_out_of_memory = False
         self._level = TOP_LEVEL
@@ -83,20 +82,27 @@ class GroupPlacer:
     def _touch(self, number: int) -> Touch:
         return self._book.program.touches[number]
 
-    def _use_chain(self) -> list[tuple[int, bool]]:
-        """Times of the group's uses, and whether the group may stay from one to the next."""
-        book, program = self._book, self._book.program
-        times = [self._touch(k).time for k in self._visit.touches]
-        if self._visit.is_sink:
-            times.append(program.num_slots)
-        levels = [program.level_at(t) for t in times]
-        chain = []
-        for i, time in enumerate(times):
-            may_stay = i + 1 < len(times) and book.picker.may_stay(
-                time, times[i + 1], book.levels.common(levels[i], levels[i + 1])
-            )
-            chain.append((time, may_stay))
-        return chain
+    def _waits(self, visit: Visit) -> Iterator[tuple[int, bool]]:
+        """How long a stay through the visit must last to serve each next use without a copy.
+
+        With each such end, whether the wait for it is short enough. A loop is a use at its start,
+        and what follows it waits since its end.
+        """
+        book, region = self._book, visit.region
+        last = book.levels.start(region) - 1
+        end = book.program.level_end(region)
+        for item in visit.items:
+            if isinstance(item, Visit):
+                time = book.program.regions[item.region].start
+                yield time + 1, book.picker.may_stay(last, time, region)
+                yield from self._waits(item)
+                last = book.program.regions[item.region].end - 1
+            else:
+                time = self._touch(item).time
+                yield time + 1, book.picker.may_stay(last, time, region)
+                last = time
+        if region != TOP_LEVEL or visit.is_sink:
+            yield end, book.picker.may_stay(last, end, region)
 
     def _walk(self, visit: Visit) -> None:
         outer, self._level = self._level, visit.region
@@ -166,18 +172,8 @@ class GroupPlacer:
 
     def _may_cover(self, visit: Visit) -> bool:
         """Whether the region reads the group, and every wait inside is short enough."""
-        book, program = self._book, self._book.program
-        region = program.regions[visit.region]
-        times = [
-            region.start - 1,
-            *(self._touch(k).time for k in visit.touches),
-            region.end,
-        ]
-        levels = [program.level_at(t) for t in times]
-        levels[0] = levels[-1] = visit.region
         return any(self._touch(k).reads for k in visit.touches) and all(
-            book.picker.may_stay(times[i], times[i + 1], book.levels.common(*levels[i : i + 2]))
-            for i in range(len(times) - 1)
+            is_short for _, is_short in self._waits(visit)
         )
 
     def _segment(self, stop: Stop) -> bool:
@@ -241,13 +237,12 @@ class GroupPlacer:
 
     def _later_holds(self, stop: Stop) -> list[int]:
         """Ends of a stay that serves the stop, and each further use that needs no copy."""
-        num_slots = self._book.program.num_slots
         holds = [stop.hold_until]
-        first = bisect_right(self._uses, stop.hold_until - 1, key=lambda use: use[0])
-        for index in range(max(1, first), len(self._uses)):
-            if not self._uses[index - 1][1]:
-                break
-            holds.append(min(self._uses[index][0] + 1, num_slots))
+        for end, is_short in self._all_waits:
+            if end > stop.hold_until:
+                if not is_short:
+                    break
+                holds.append(end)
         return holds
 
     def _evict(self, stop: Stop) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers.registry import Budget, register
 from engine.solvers.msa_bookings import Bookings, Run
 from engine.solvers.msa_cross_program import place_cross_program
 from engine.solvers.msa_options import MsaOptions
@@ -18,6 +17,7 @@ from engine.solvers.msa_order import placement_order
 from engine.solvers.msa_repacker import repack
 from engine.solvers.msa_segments import GroupPlacer, Uncommit
 from engine.solvers.msa_visits import VisitTree
+from engine.solvers.registry import Budget, register
 
 NAME = "xla_like"
 
@@ -27,6 +27,13 @@ def solve(program: Program, options: MsaOptions | None = None) -> Plan:
     placer = _Placer(program, options or MsaOptions())
     placer.place_all()
     return placer.plan()
+
+
+@register(NAME, "XLA's own heuristic, re-implemented")
+def xla_like(program: Program, budget: Budget) -> Plan:
+    """The plan of `solve` with XLA's defaults; takes what time it needs (seconds at most)."""
+    del budget
+    return solve(program)
 
 
 class _Placer:
@@ -108,10 +115,3 @@ class _Placer:
         copies.sort(key=lambda c: (c.start, c.is_prefetch, c.deadline, c.group))
         notes = {"repacks": self._repacks}
         return Plan(content_hash(program), NAME, tuple(is_fast), tuple(stays), tuple(copies), notes)
-
-
-@register("xla_like", "XLA's heuristic, re-implemented")
-def xla_like(program: Program, budget: Budget) -> Plan:
-    """The plan of `solve` with default options."""
-    del budget
-    return solve(program)

@@ -94,6 +94,14 @@ def test_scratch_ahead_reaches_to_the_last_need_in_the_level() -> None:
     ]
 
 
+def test_slow_memory_holds_inputs_first_and_what_is_never_written_once_defined() -> None:
+    read = Buffer(4, reads={3: 1}, is_input=True)
+    program = program_of([1] * 4, [read, read, Buffer(4, writes={1: 1})])
+    defined_late = replace(program.values[1], defined=1)
+    program = replace(program, values=(program.values[0], defined_late, program.values[2]))
+    assert quantise(program).valid_from == (0, 2, 5)
+
+
 def test_outermost_entered_region() -> None:
     program = program_of([1] * 7, [Buffer(1, reads={0: 1}, is_input=True)], regions=NEST)
     assert outermost_entered(program, 0, 3) == 0

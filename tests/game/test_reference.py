@@ -286,10 +286,12 @@ def test_a_full_table_forgets_and_then_nothing_starts_before() -> None:
     a = Buffer(4, writes={0: 3}, reads={1: 3})
     b = Buffer(4, writes={2: 3}, reads={3: 3})
     c = Buffer(4, reads={4: 3}, is_input=True)
-    program = program_of([5, 5, 5, 1, 5], [a, b, c], max_inputs=1)
+    program = program_of([5, 5, 1, 1, 5], [a, b, c], max_inputs=1)
     game = play(program, "NNNN", Rules(max_blocks=1))
     assert game.horizon == 2
+    # Slots 2 and 3 have too little time, but no copy may start before.
     assert game.placement(COPY).bookings[0].start == 2
+    assert game.placement(COPY).stall_ticks > 0
     assert game.placement(NO_COPY).refusal.reason is Reason.FORGOTTEN
     game.step(COPY)
     assert game.horizon == 4
@@ -302,6 +304,33 @@ def test_a_table_full_of_live_blocks_takes_no_newcomer() -> None:
     game = play(program_of([5] * 3, [a, b]), "N", Rules(max_blocks=1))
     assert mask(game) == "D"
     assert game.placement(NO_COPY).refusal.reason is Reason.TABLE_FULL
+
+
+def test_a_ghost_gives_its_row_with_its_place() -> None:
+    a = Buffer(4, reads={1: 3, 4: 1}, is_input=True)
+    b = Buffer(4, reads={3: 3}, is_input=True)
+    game = play(program_of([5] * 5, [a, b]), "C", Rules(max_blocks=1))
+    assert [g.group for g in game.placement(COPY).evicted] == [0]
+    game.step(COPY)
+    assert game.horizon == 2
+    game.step(DROP)
+    assert_is_judged_alike(game)
+
+
+def test_dirty_ghosts_are_taken_together_only_if_they_began_at_one_level() -> None:
+    # a is made in the loop, b before it; both are ghosts when n arrives in the loop.
+    loop = Region("while", 3, 8, 4.0)
+    a = Buffer(6, writes={3: 1}, reads={7: 1})
+    b = Buffer(6, writes={0: 1}, reads={8: 1})
+    for size, expected in [(6, [(1, 1, 2)]), (14, None)]:
+        n = Buffer(size, reads={6: 99}, is_input=True)
+        game = play(program_of([1000] * 9, [a, b, n], regions=[loop]), "NN")
+        effect = game.placement(COPY)
+        if expected is None:
+            assert effect.refusal.reason is Reason.NO_TIME
+        else:
+            saved = [w for w in effect.bookings if not w.is_prefetch]
+            assert [(w.group, w.start, w.deadline) for w in saved] == expected
 
 
 def test_a_copy_does_not_reach_into_its_groups_earlier_stay() -> None:

@@ -56,8 +56,9 @@ class TestCarried:
         assert rule(self.program, "0@4 0@5", [(0, 0, 3, 7)], copies) == expected
 
     def test_stay_of_one_iteration_is_lost_at_its_end(self) -> None:
-        copies = [(0, "in", 3, 4), (0, "out", 6, 7)]
-        assert rule(self.program, "0@4 0@5", [(0, 0, 3, 8)], copies) == "region"
+        copies = [(0, "in", 4, 4), (0, "out", 6, 7)]
+        assert rule(self.program, "0@4 0@5", [(0, 0, 4, 7)], copies) is None
+        assert rule(self.program, "0@4 0@5", [(0, 0, 4, 8)], copies) == "region"
 
 
 def test_second_iteration_reads_what_the_first_left_dirty() -> None:
@@ -98,6 +99,15 @@ def test_result_of_a_loop_needs_its_slow_copy() -> None:
     assert rule(program, fast, stays, copies[1:]) == "copy-before-data"
 
 
+def test_result_of_a_loop_stays_where_it_is_made() -> None:
+    program = program_of([Buffer(256, "w4 r8")], regions=[LOOP])
+    assert rule(program, "0@4 0@8", [(0, 0, 4, 9)]) == "region"
+    inside = program_of([Buffer(256, "w3 r8")], regions=[LOOP])
+    # Begins with the loop and outlasts it: one place for all iterations and what follows.
+    assert rule(inside, "0@3 0@8", [(0, 0, 3, 9)]) is None
+    assert rule(inside, "0@3", [(0, 0, 3, 7)]) == "copy-late"
+
+
 @pytest.mark.parametrize("is_live_out", [False, True])
 def test_sink_at_the_end_of_a_loop(is_live_out: bool) -> None:
     touches = "w4" if is_live_out else "w4 w8"
@@ -122,11 +132,13 @@ class TestCopies:
             ((0, 0, 1, 7), (0, "in", 1, 2), None),  # once, before the loop
             ((0, 0, 3, 6), (0, "in", 3, 5), None),  # in every iteration
             ((0, 0, 1, 7), (0, "in", 1, 4), "region"),
-            ((0, 0, 1, 7), (0, "in", 1, 3), "region"),  # slot 3 is the first of the loop
+            ((0, 0, 1, 7), (0, "in", 1, 3), None),  # complete before the loop begins
             ((0, 0, 1, 6), (0, "in", 1, 2), "region"),
-            ((0, 0, 3, 8), (0, "in", 3, 5), "region"),
+            ((0, 0, 4, 8), (0, "in", 4, 5), "region"),
+            ((0, 0, 3, 8), (0, "in", 3, 5), None),  # begins with the loop and outlasts it
             ((1, 0, 1, 9), (1, "in", 1, 8), None),  # past the loop, through its idle time
-            ((1, 0, 6, 9), (1, "in", 6, 8), "region"),
+            ((1, 0, 3, 9), (1, "in", 3, 8), None),  # begins with the loop and outlasts it
+            ((1, 0, 4, 9), (1, "in", 4, 8), "region"),
             ((1, 0, 7, 9), (1, "in", 7, 8), None),
         ],
     )

@@ -191,6 +191,14 @@ class TestLoops:
         work = 10 * self.program.multiplicity(level)
         assert simulate(self.program, plan).stall_s == pytest.approx(work)
 
+    @pytest.mark.parametrize(
+        ("start", "deadline", "level"),
+        [(2, 6, 0), (2, 7, -1), (1, 2, -1), (2, 3, 0), (4, 6, 1), (5, 6, 1), (7, 8, -1)],
+    )
+    def test_level_of_a_copy_with_slots(self, start: int, deadline: int, level: int) -> None:
+        plan = plan_of(self.program, "", [(1, 0, 0, 8)], [(1, "in", start, deadline)])
+        assert copy_level(self.program, plan.copies[0], plan.stays) == level
+
     def test_enclosing_levels(self) -> None:
         assert enclosing_levels(self.program, 5) == [1, 0, -1]
         assert enclosing_levels(self.program, 8) == [-1]

@@ -13,12 +13,16 @@ ALL_SLOW_S = 30.0
 
 @dataclass(frozen=True)
 class Tensor:
-    """A value, its touches as (time, kind, saving in seconds); kind is "r", "w" or "rw"."""
+    """A value, its touches as (time, kind, saving in seconds); kind is "r", "w" or "rw".
+
+    Each access draws `drawn` times the size from slow memory.
+    """
 
     size_bytes: int
     touches: Sequence[tuple[int, str, float]]
     is_input: bool = False
     is_live_out: bool = False
+    drawn: float = 1.0
 
 
 def program_of(
@@ -40,7 +44,8 @@ def program_of(
         if tensor.is_input:
             values.append(Value(f"in{group}", "", tensor.size_bytes, -1, group))
         for time, kind, saving in tensor.touches:
-            size, total = round(tensor.size_bytes * times[time]), saving * times[time]
+            size = round(tensor.size_bytes * tensor.drawn * times[time])
+            total = saving * times[time]
             if "r" in kind:
                 accesses.append(Access(time, len(values) - 1, False, total, size))
             if "w" in kind:

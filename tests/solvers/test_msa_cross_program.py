@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.model import Program, Region
@@ -66,13 +68,20 @@ def test_it_is_kept_if_freeing_is_off_or_saves_little() -> None:
         assert stays_of(program, plan, 1) == []
 
 
-def test_it_covers_the_loop_of_its_last_use() -> None:
+def test_inputs_of_loops_and_of_the_batch_are_left_out() -> None:
     tensors = [
         Tensor(60, [(2, "r", 5.0)], is_input=True),
-        Tensor(70, [(6, "w", 5.0), (9, "r", 5.0)]),
+        Tensor(50, [(5, "r", 5.0)], is_input=True),
+        Tensor(40, [(5, "r", 5.0)], is_input=True),
     ]
-    program = program_of(tensors, 20, [Region("while", 1, 4, 8.0)], max_cross_program=1)
-    assert stays_of(program, solve(program), 0)[0] == Stay(0, 0, -1, 4)
+    program = program_of(tensors, 6, [Region("while", 1, 4, 8.0)])
+    assert candidates(program) == [1, 2]
+    values = list(program.values)
+    values[1] = replace(values[1], shape="bf16[8,25]")
+    values[2] = replace(values[2], shape="bf16[80,2]")
+    named = replace(program, values=tuple(values), provenance={"batch": 8})
+    assert candidates(named) == [2]
+    assert candidates(replace(named, provenance={"batch": 1})) == [1, 2]
 
 
 def test_a_freed_input_keeps_its_place_when_others_are_repacked() -> None:
@@ -84,7 +93,7 @@ def test_a_freed_input_keeps_its_place_when_others_are_repacked() -> None:
         Tensor(60, [(8, "w", 1.0), (12, "r", 2.0)]),
     ]
     program = program_of(tensors, 20, max_cross_program=1)
-    plan = solve(program)
+    plan = solve(program, MsaOptions(max_repacks=4))
     assert plan.notes["repacks"] > 0
     first, back = stays_of(program, plan, 0)
     assert first.offset == back.offset

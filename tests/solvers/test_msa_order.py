@@ -24,13 +24,13 @@ def order_of(program: Program, options: MsaOptions | None = None) -> list[int]:
 
 def test_boundedness_is_the_sum_of_benefits_over_the_root_of_the_size() -> None:
     tensors = [
-        Tensor(16, [(0, "w", 3.0), (1, "r", 5.0), (2, "r", 0.0)]),
-        Tensor(25, [(3, "w", 0.0), (4, "r", 0.0)]),
+        Tensor(16, [(0, "w", 3.0), (1, "r", 5.0), (2, "r", 0.6)]),
+        Tensor(25, [(3, "w", 0.6), (4, "r", 0.0)]),
         Tensor(30, [(5, "w", 0.0)]),
     ]
     program = program_of(tensors, 6)
     scores = memory_boundedness(program, times_of(program))
-    assert scores[0] == pytest.approx(8.0 / 4.0), "the use without a benefit does not count"
+    assert scores[0] == pytest.approx((16.0 + 16.0) / 4.0), "a saving of 2 % is none"
     assert scores[1] == pytest.approx((25.0 - 30.0) / 5.0), "25 s of memory in 30 s of compute"
     assert scores[2] == 0.0
 
@@ -39,23 +39,34 @@ def test_a_loop_counts_five_times_whatever_its_trip_count() -> None:
     regions = [Region("outer", 1, 5, 7.0), Region("inner", 2, 4, 21.0, 0)]
     tensors = [Tensor(16, [(0, "w", 1.0), (1, "r", 1.0), (3, "r", 1.0)])]
     program = program_of(tensors, 6, regions)
-    assert memory_boundedness(program, times_of(program))[0] == pytest.approx((1 + 5 + 25) / 4)
+    scores = memory_boundedness(program, times_of(program))
+    assert scores[0] == pytest.approx(16.0 * (1 + 5 + 25) / 4)
 
 
 def test_order_is_boundedness_then_size_then_length_then_first_last_use() -> None:
     tensors = [
-        Tensor(16, [(2, "w", 4.0), (3, "r", 0.0)]),
-        Tensor(16, [(0, "w", 4.0), (3, "r", 0.0)]),
-        Tensor(64, [(2, "w", 8.0), (3, "r", 0.0)]),
-        Tensor(16, [(2, "w", 5.0), (3, "r", 0.0)]),
-        Tensor(16, [(5, "r", 4.0)], is_input=True),
-        Tensor(16, [(4, "r", 4.0)], is_input=True),
+        Tensor(16, [(2, "w", 4.0), (3, "r", 4.0)]),
+        Tensor(16, [(0, "w", 4.0), (3, "r", 4.0)]),
+        Tensor(64, [(2, "w", 8.0), (3, "r", 4.0)], drawn=0.5),
+        Tensor(16, [(2, "w", 5.0), (3, "r", 4.0)], drawn=2.0),
+        Tensor(16, [(5, "r", 4.0)], is_input=True, drawn=2.0),
+        Tensor(16, [(4, "r", 4.0)], is_input=True, drawn=2.0),
     ]
     assert order_of(program_of(tensors, 6)) == [3, 2, 5, 4, 1, 0]
 
 
+def test_releases_of_a_slot_come_after_its_allocations() -> None:
+    # Both live for two slots, but slot 2 releases other values while only the second one lives.
+    tensors = [
+        Tensor(16, [(0, "w", 4.0), (2, "r", 4.0)]),
+        Tensor(16, [(2, "w", 4.0), (4, "r", 4.0)]),
+        Tensor(4, [(2, "rw", 4.0)], is_input=True),
+    ]
+    assert order_of(program_of(tensors, 5))[:2] == [1, 0]
+
+
 def test_priorities_go_before_boundedness() -> None:
-    tensors = [Tensor(16, [(0, "w", float(n)), (1, "r", 1.0)]) for n in range(4)]
+    tensors = [Tensor(16, [(0, "w", 1.0), (1, "r", 1.0)], drawn=n + 1.0) for n in range(4)]
     program = program_of(tensors, 2)
     assert order_of(program) == [3, 2, 1, 0]
     assert order_of(program, MsaOptions(priorities={0: -1, 3: 1})) == [0, 2, 1, 3]

@@ -35,5 +35,3 @@ def test_slots_of_a_level() -> None:
     assert levels.last_until(TOP_LEVEL, 10) == 10
     assert [levels.start(level) for level in (TOP_LEVEL, 0, 1, 2)] == [0, 1, 2, 7]
     assert [levels.loop_depth(level) for level in (TOP_LEVEL, 0, 1, 2)] == [0, 1, 2, 0]
-    assert levels.common(1, 0) == 0
-    assert levels.common(1, 2) == TOP_LEVEL

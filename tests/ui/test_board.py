@@ -37,6 +37,7 @@ def columns(program: Program, plan: Plan) -> Columns:
     assert header["id"] == "one"
     assert header["fast_granules"] * header["granule"] == program.hardware.fast_bytes
     assert len(header["value_names"]) == len(program.values)
+    assert header["regions"] == []
     return columns
 
 
@@ -96,7 +97,8 @@ def test_any_program_can_be_drawn(seed: int) -> None:
     program = random_program(seed, 3 + 9 * seed)
     plan = first_fit_plan(program)
     every = moves(program)
-    _, columns = unpack(board(program, plan, every, simulate(program, plan), "x"))
+    header, columns = unpack(board(program, plan, every, simulate(program, plan), "x"))
+    assert [r[:2] for r in header["regions"]] == [[r.start, r.end] for r in program.regions]
     assert len(columns["move_time"]) == len(every)
     assert np.count_nonzero(columns["move_flags"] & SINK) == sum(m.is_sink for m in every)
     assert len(columns["service_start"]) == len(columns["service_prefetch"])

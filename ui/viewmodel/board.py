@@ -37,6 +37,7 @@ def board(
         "granule": hardware.alignment,
         "fast_granules": hardware.fast_bytes // hardware.alignment,
         "fast_name": hardware.fast_name,
+        "regions": [[r.start, r.end, r.multiplicity, r.name] for r in program.regions],
         "instruction_names": [i.name for i in program.instructions],
         "op_names": [i.op_name for i in program.instructions],
         "opcodes": sorted({i.opcode for i in program.instructions}),

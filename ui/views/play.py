@@ -43,6 +43,7 @@ def render() -> None:
         shown = _shown(here, plan)
         program, identity = here.open.program, here.open.identity
         store_plan(caching.packed_board(shown.identity, program, shown.plan, identity), key="store")
+        here.stored = shown.identity
         _board()
 
 
@@ -101,6 +102,9 @@ def _board() -> None:
     if plan is None:
         return
     shown = _shown(here, plan)
+    if shown.identity != here.stored:
+        # The browser needs another plan, which only a run of the whole page sends.
+        st.rerun()
     _take_cursor(here, shown)
     left, right = st.columns([2.75, 1], gap="medium")
     with right, st.container(key="panel", gap="small"):

@@ -35,44 +35,57 @@ def watch_panel(here: Session, plan: Plan, film: Film, game: ReferenceGame) -> N
     st.html(f'<div class="turn">{story_html(told)}{cards}{note}{facts_html(told.facts)}</div>')
     for choice in found:
         _ask_button(here, choice)
-    if st.button(
+    st.button(
         "Play on from here",
         icon=":material/sports_esports:",
         type="primary",
         key="take_over",
         width="stretch",
-    ):
-        here.line, here.question = Line(game, begun=game.move_index), None
-        here.cursor.jump(game.move_index)
-        st.rerun()
+        on_click=_take_over,
+        args=(here, game),
+    )
     if not film.is_exact:
         _foreign_toggle(here)
 
 
+def _take_over(here: Session, game: ReferenceGame) -> None:
+    here.line, here.question = Line(game, begun=game.move_index), None
+    here.cursor.jump(game.move_index)
+
+
 def _foreign_toggle(here: Session) -> None:
-    wanted = st.toggle(
+    st.toggle(
         "As moves of the game",
         value=here.is_as_moves,
         key="as_moves",
         help="This plan was made outside the game, with addresses and copy times of its own. The"
         " actions above are those of the game that follows it as closely as the rules allow."
         " Switch this on to see that game on the map.",
+        on_change=_switch_moves,
+        args=(here,),
     )
-    if wanted != here.is_as_moves:
-        here.is_as_moves = wanted
-        here.cursor.jump(here.cursor.move, here.cursor.selected)
-        st.rerun()
+
+
+def _switch_moves(here: Session) -> None:
+    here.is_as_moves = not here.is_as_moves
 
 
 def _ask_button(here: Session, choice: Choice) -> None:
     """For a refused action whose obstacles can be shown on the map."""
-    if not choice.is_blocked:
-        return
-    is_shown = here.question == choice.action
-    label = f"{'Hide' if is_shown else 'Show'} what forbids {choice.name}"
-    if st.button(label, key=f"ask_{choice.action}", type="tertiary", icon=":material/search:"):
-        here.question = None if is_shown else choice.action
-        st.rerun(scope="fragment")
+    if choice.is_blocked:
+        is_shown = here.question == choice.action
+        st.button(
+            f"{'Hide' if is_shown else 'Show'} what forbids {choice.name}",
+            key=f"ask_{choice.action}",
+            type="tertiary",
+            icon=":material/search:",
+            on_click=_ask,
+            args=(here, None if is_shown else choice.action),
+        )
+
+
+def _ask(here: Session, action: int | None) -> None:
+    here.question = action
 
 
 def line_panel(here: Session, line: Line, film: Film) -> None:
@@ -103,35 +116,60 @@ def _action(here: Session, line: Line, choice: Choice, key: str) -> None:
         st.html(choice_html(choice, is_chosen=False))
         _ask_button(here, choice)
         return
-    label = f"**{choice.name}** · {gain_text(choice.gain_s)}"
-    if st.button(label, key=f"play_{choice.name}", shortcut=key, width="stretch"):
-        line.play(choice.action)
-        _after_step(here, line)
+    st.button(
+        f"**{choice.name}** · {gain_text(choice.gain_s)}",
+        key=f"play_{choice.name}",
+        shortcut=key,
+        width="stretch",
+        on_click=_play,
+        args=(here, line, choice.action),
+    )
     st.caption(choice.text)
 
 
-def _after_step(here: Session, line: Line) -> None:
+def _play(here: Session, line: Line, action: int) -> None:
+    line.play(action)
+    _show_line(here, line)
+
+
+def _undo(here: Session, line: Line) -> None:
+    line.undo()
+    _show_line(here, line)
+
+
+def _show_line(here: Session, line: Line) -> None:
     here.question = None
     here.cursor.jump(line.game.move_index)
     if line.is_draft_long():
         line.rebase()
-        st.rerun()
-    st.rerun(scope="fragment")
 
 
 def _line_buttons(here: Session, line: Line, film: Film) -> None:
     undo, finish, leave = st.columns(3, gap="small")
-    if undo.button("Undo", key="undo", disabled=not line.past, width="stretch"):
-        line.undo()
-        _after_step(here, line)
-    if finish.button(
-        "Finish", key="finish", width="stretch", help="Play the rest as the plan does, where legal"
-    ):
-        _finish(here, line, film)
-    if leave.button("Leave", key="leave", width="stretch", help="Back to the plan"):
-        here.line, here.question = None, None
-        here.cursor.jump(line.begun)
-        st.rerun()
+    undo.button(
+        "Undo",
+        key="undo",
+        disabled=not line.past,
+        width="stretch",
+        on_click=_undo,
+        args=(here, line),
+    )
+    finish.button(
+        "Finish",
+        key="finish",
+        width="stretch",
+        help="Play the rest as the plan does, where that is legal",
+        on_click=_finish,
+        args=(here, line, film),
+    )
+    leave.button(
+        "Leave",
+        key="leave",
+        width="stretch",
+        help="Back to the plan",
+        on_click=_leave,
+        args=(here, line),
+    )
 
 
 def _finish(here: Session, line: Line, film: Film) -> None:
@@ -141,4 +179,8 @@ def _finish(here: Session, line: Line, film: Film) -> None:
     here.open.add_plan(name, line.game.plan(name))
     here.show_plan(name)
     here.cursor.jump(min(move, film.num_moves - 1))
-    st.rerun()
+
+
+def _leave(here: Session, line: Line) -> None:
+    here.line, here.question = None, None
+    here.cursor.jump(line.begun)

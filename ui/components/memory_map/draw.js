@@ -15,6 +15,7 @@ function drawBase(context, axes, plan, look) {
   drawLabels(context, axes, plan, look.palette);
   drawLimit(context, axes, plan, look.palette);
   context.restore();
+  drawRegions(context, axes, plan, look.palette);
   drawTimes(context, axes, plan, look);
   drawLanes(context, axes, plan, look.palette);
   drawMini(context, axes, plan, look.palette);
@@ -131,6 +132,26 @@ function fitted(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   const kept = Math.floor(text.length * room / context.measureText(text).width) - 1;
   return kept > 3 ? `${text.slice(0, kept)}…` : "";
+}
+
+// Loops and branches as brackets under the ruler, with how often they run.
+function drawRegions(context, axes, plan, palette) {
+  context.save();
+  context.beginPath();
+  context.rect(LEFT, 0, axes.plotWidth, axes.bottom);
+  context.clip();
+  context.font = `600 10px ${palette.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  for (const [start, end, times] of plan.regions) {
+    const x = Math.max(LEFT, axes.xOf(start)), right = Math.min(axes.width - RIGHT, axes.xOf(end));
+    if (right - x < 2) continue;
+    context.fillStyle = mix(palette.violet, 0.9);
+    context.fillRect(x, axes.top - 3, right - x - 1, 3);
+    const label = `×${times >= 1 ? digits(times).replace(/\.0+$/, "") : times.toPrecision(2)}`;
+    if (right - x > context.measureText(label).width + 6) context.fillText(label, x + 3, axes.top + 9);
+  }
+  context.restore();
 }
 
 function drawLimit(context, axes, plan, palette) {

@@ -59,6 +59,7 @@ function legendOf(palette, colour, plan) {
   items.push([css(135, palette.background, palette.gray), "prefetch under way"]);
   items.push([css(45, palette.background, palette.gray), "write-back under way"]);
   items.push([`background:${palette.red}`, "stall"]);
+  if (plan.regions.length) items.push([`height:3px;background:${palette.violet}`, "loop, branch"]);
   const keys = "← → step · ↑ ↓ same tensor · space plays · wheel zooms · drag pans · f fits";
   return items.map(([style, text]) => `<span><i style="${style}"></i>${text}</span>`).join("")
     + `<span class="keys">${keys}</span>`;

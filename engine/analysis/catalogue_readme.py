@@ -1,0 +1,51 @@
+"""`sample_programs/README.md`: every captured sample, what it is, and the command that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.program.io import write_bytes
+from engine.program.library import SampleEntry
+
+_HEAD = """# Sample programs
+
+Real programs, compiled by the real XLA TPU compiler on a CPU machine: schedule, values, costs, and
+the plan that XLA's own solver chose. Each file also holds the options of every compile, the
+versions of the packages, and the serialised StableHLO, from which the program can be compiled again
+without the model's Python code. `teaching/` holds five hand-made programs whose optimum is known by
+brute force.
+
+How one is made: the model is compiled with everything in slow memory (schedule and all-slow
+costs), with the compiler's defaults (its own plan), and with at least six other placements. Savings
+per access are fitted to the compiler's cycles; *fit error* is the worst relative error of the
+predicted total on placements kept out of the fit. *Above bound* is what XLA's plan could at most
+still gain.
+
+`make samples` captures all of them again: hours on two cores, resumable. One alone:
+
+```
+make setup-compiler
+.venv/bin/python -m engine capture MODEL --hardware HARDWARE --batch B [--train] -o P
+```
+
+| sample | what | command | instructions | touches | XLA's plan, µs | above bound | fit error |
+|---|---|---|---:|---:|---:|---:|---:|
+"""
+
+
+def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
+    """Write the table of captured samples, whole or not at all."""
+    write_bytes(path, (_HEAD + "\n".join(_row(e) for e in entries) + "\n").encode())
+
+
+def _row(entry: SampleEntry) -> str:
+    train = " --train" if entry.train else ""
+    command = f"`{entry.model} --hardware {entry.hardware} --batch {entry.batch}{train}`"
+    xla, bound = entry.xla_latency_s or 0.0, entry.bound_s or 0.0
+    above = f"{xla / bound - 1:.1%}" if bound > 0 else ""
+    error = f"{entry.fit_error:.2%}" if entry.fit_error is not None else ""
+    return (
+        f"| {entry.name} | {entry.title} | {command} | {entry.instructions} | {entry.touches}"
+        f" | {xla * 1e6:.1f} | {above} | {error} |"
+    )
