@@ -142,6 +142,7 @@ def _budget_arguments(parser: argparse.ArgumentParser) -> None:
 def _capture(options: argparse.Namespace) -> int:
     from engine.analysis.catalogue import write_catalogue
     from engine.compiler.capture import capture_all, capture_one
+    from engine.compiler.samples import Sample
 
     if options.all:
         names = capture_all(options.raw, _note, options.offline)
@@ -150,9 +151,8 @@ def _capture(options: argparse.Namespace) -> int:
         return 0
     if options.model is None or options.output is None:
         raise PlanError("capture: name a MODEL and an output with -o, or use --all")
-    program = capture_one(
-        options.model, options.hardware, options.batch, options.train, options.raw
-    )
+    sample = Sample(options.model, options.hardware, options.batch, options.train)
+    program = capture_one(sample, options.raw, _note)
     save(program, options.output)
     _show_program(options, program)
     return 0
@@ -209,8 +209,7 @@ def _timing(program: Program, plan: Plan) -> dict[str, Any]:
 
 def _timing_lines(body: dict[str, Any]) -> list[str]:
     return [
-        f"{k:12} {v * 1e6:14.3f} us" if k.endswith("_s") else f"{k:12} {v}"
-        for k, v in body.items()
+        f"{k:12} {v * 1e6:14.3f} us" if k.endswith("_s") else f"{k:12} {v}" for k, v in body.items()
     ]
 
 

@@ -138,8 +138,20 @@ def _fit_pool(
     goal = np.concatenate([np.array(targets), PRIOR_WEIGHT * prior])
     rounds = 100 + 30 * len(prior)
     savings: NDArray[np.float64] = nnls(matrix / total, goal / total, maxiter=rounds)[0]
-    savings *= min(1.0, limit / max(float(savings.sum()), 1e-300))
-    return savings
+    is_open: NDArray[np.bool_] = np.all(matrix[: len(rows)] == 0.0, axis=0)
+    return _limited(savings, is_open, limit)
+
+
+def _limited(
+    savings: NDArray[np.float64], is_open: NDArray[np.bool_], limit: float
+) -> NDArray[np.float64]:
+    """At most `limit` together; what no observation shows (`is_open`) gives way first."""
+    shown = float(savings[~is_open].sum())
+    guessed = float(savings[is_open].sum())
+    scale = min(1.0, limit / shown) if shown > 0 else 1.0
+    open_scale = min(1.0, max(0.0, limit - shown) / guessed) if guessed > 0 else 1.0
+    limited: NDArray[np.float64] = savings * np.where(is_open, open_scale, scale)
+    return limited
 
 
 def _total_error(

@@ -14,6 +14,7 @@ from engine.compiler.calibrate import Fit, calibrate
 from engine.compiler.observe import Observation, observe
 from engine.compiler.raw import (
     DEFAULT,
+    MAX_PLACEMENTS,
     MIN_PLACEMENTS,
     SLOW,
     capture_raw,
@@ -33,6 +34,12 @@ from engine.program.hlo_parse import parse_hlo
 from engine.program.io import content_hash, save
 from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
+
+MAX_ERROR = 0.03
+"""Largest relative error of a predicted total of cycles with which a program is trusted."""
+
+MORE_PLACEMENTS = 4
+"""How many placements are added at a time where the fit is not good enough."""
 
 MAX_HELD_OUT = 2
 """Varied placements kept out of the fit, to measure it: at most so many, and at most a third."""
@@ -107,17 +114,37 @@ def _fit_record(fit: Fit, held_out: list[str]) -> dict[str, Any]:
     }
 
 
-def capture_one(model: str, hardware: str, batch: int, train: bool, raw: Path) -> Program:
-    """Compile `model` at all placements (minutes; what is in `raw` is used) and assemble it."""
-    sample = Sample(model, hardware, batch, train)
-    capture_raw(sample, raw)
-    return assemble(raw / sample.name)
+def capture_one(
+    sample: Sample, raw: Path, note: Callable[[str], None], is_offline: bool = False
+) -> Program:
+    """Compile a sample at all placements (minutes; what is in `raw` is used) and assemble it.
+
+    Where the fitted costs miss a placement kept out of the fit by more than `MAX_ERROR`, more
+    placements are compiled, as long as there are any. `is_offline`: compile nothing.
+    """
+    folder = raw / sample.name
+    if not is_offline:
+        capture_raw(sample, raw)
+    program = assemble(folder)
+    count = len(placement_names(folder))
+    while not (is_trusted(program) or is_offline) and count < MAX_PLACEMENTS:
+        note(f"{sample.name}: the fit is not good enough with {count} placements")
+        capture_raw(sample, raw, min(MAX_PLACEMENTS, count + MORE_PLACEMENTS))
+        program, count = assemble(folder), len(placement_names(folder))
+    return program
+
+
+def is_trusted(program: Program) -> bool:
+    """Whether placements kept out of the fit confirm the program's costs."""
+    worst = program.provenance["fit"]["worst_held_out_error"]
+    return worst is not None and worst <= MAX_ERROR
 
 
 def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
     """Every sample program, written to the library; goes on where it was interrupted.
 
-    `is_offline`: compile nothing, only assemble what `raw` holds complete.
+    `is_offline`: compile nothing, only assemble what `raw` holds complete. Programs whose costs no
+    kept-out placement confirms are left out. Returns the names of those written.
     """
     names = []
     for sample in SAMPLES:
@@ -125,7 +152,10 @@ def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False
             note(f"{sample.name}: not captured yet")
             continue
         note(sample.name)
-        program = capture_one(sample.model, sample.hardware, sample.batch, sample.train, raw)
+        program = capture_one(sample, raw, note, is_offline)
+        if not is_trusted(program):
+            note(f"{sample.name}: left out, its costs are not confirmed")
+            continue
         save(program, SAMPLES_FOLDER / f"{sample.name}.json.gz")
         names.append(sample.name)
     return names

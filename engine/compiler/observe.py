@@ -33,29 +33,47 @@ class Observation:
 def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
     """Event number in `flow` -> slot, by instruction name (and turn, where one is inlined twice).
 
-    What has other operands than in the program is another instruction of the same name.
+    What has other operands than in the program is another instruction of the same name. XLA's
+    parser renames an instruction whose name it has given to a nameless one inside `slice-start`;
+    such leftovers are matched by their operation, its origin and shapes, if these are unique.
     """
-    own = imported.flow.events
-    slot_of_event = {event: slot for slot, event in enumerate(imported.events)}
-    slots = {key: slot_of_event.get(event) for key, event in _events_by_name(own).items()}
-    matched = {}
-    for key, number in _events_by_name(flow.events).items():
-        slot = slots.get(key)
-        if slot is not None and _shapes(flow, number) == _shapes(
-            imported.flow, imported.events[slot]
-        ):
-            matched[number] = slot
+    own = {event: slot for slot, event in enumerate(imported.events)}
+    left = set(own)
+    matched: dict[int, int] = {}
+    for key in (_turn_keys, _work_keys):
+        events = {name: event for event, name in key(imported.flow, left).items()}
+        numbers = {n for n, e in enumerate(flow.events) if e.kind == COMPUTE} - set(matched)
+        for number, name in key(flow, numbers).items():
+            event = events.get(name)
+            if event is not None and _shapes(imported.flow, event) == _shapes(flow, number):
+                matched[number] = own[event]
+                left.discard(event)
     return matched
 
 
-def _events_by_name(events: list[Event]) -> dict[tuple[str, int], int]:
+def _turn_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
+    """Event -> its name and how often that name came before."""
     turns: Counter[str] = Counter()
-    named = {}
-    for number, event in enumerate(events):
-        if event.kind == COMPUTE:
-            named[event.name, turns[event.name]] = number
-            turns[event.name] += 1
-    return named
+    keys: dict[int, object] = {}
+    for number in sorted(numbers):
+        name = flow.events[number].name
+        keys[number] = (name, turns[name])
+        turns[name] += 1
+    return keys
+
+
+def _work_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
+    """Event -> what it does, for those that are alone in doing so."""
+    keys: dict[int, object] = {}
+    for number in numbers:
+        instruction = flow.events[number].instruction
+        keys[number] = (
+            instruction.opcode,
+            instruction.metadata.op_name,
+            tuple(_shapes(flow, number)),
+        )
+    often = Counter(keys.values())
+    return {number: key for number, key in keys.items() if often[key] == 1}
 
 
 def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:

@@ -56,22 +56,22 @@ def placements(count: int) -> Iterator[tuple[str, dict[str, str]]]:
         yield f"varied-{index + 1}", {"xla_tpu_msa_sort_order_overrides": override}
 
 
-def capture_raw(sample: Sample, folder: Path) -> None:
+def capture_raw(sample: Sample, folder: Path, at_least: int = MIN_PLACEMENTS) -> None:
     """Compile `sample` into `folder/<name>/` until its placements are varied enough.
 
-    At least `MIN_PLACEMENTS`, and on until `MIN_DISTINCT` of them differ, at most
-    `MAX_PLACEMENTS`. Goes on where an earlier capture stopped.
+    `at_least` placements, and on until `MIN_DISTINCT` of them differ, at most `MAX_PLACEMENTS`.
+    Goes on where an earlier capture stopped.
     """
     target = folder / sample.name
     target.mkdir(parents=True, exist_ok=True)
-    if is_complete(target):
+    if is_complete(target, at_least):
         return
     toolchain.prepare_environment()
     workload = build(sample.model, sample.batch, sample.train)
     lowered = toolchain.lower(workload.fn, workload.args, workload.donate_argnums, sample.hardware)
     _write_source(target, sample, workload)
     for name, options in placements(MAX_PLACEMENTS):
-        if is_complete(target):
+        if is_complete(target, at_least):
             break
         if _path(target, name).exists():
             continue
@@ -87,10 +87,10 @@ def capture_raw(sample: Sample, folder: Path) -> None:
         _write(_path(target, name), json.dumps(answer).encode())
 
 
-def is_complete(target: Path) -> bool:
+def is_complete(target: Path, at_least: int = MIN_PLACEMENTS) -> bool:
     """Whether a raw capture holds enough placements that differ."""
     names = placement_names(target)
-    if len(names) < MIN_PLACEMENTS or not {SLOW, DEFAULT} <= set(names):
+    if len(names) < at_least or not {SLOW, DEFAULT} <= set(names):
         return False
     if len(names) >= MAX_PLACEMENTS:
         return True

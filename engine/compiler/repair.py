@@ -7,10 +7,11 @@ to slow memory, and the share of the plan's saving that is lost stands in the pl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from engine.plan.check import check
-from engine.plan.model import Plan
+from engine.plan.model import BEFORE_START, Plan
 from engine.program.model import Program
 
 
@@ -18,9 +19,11 @@ def repaired(program: Program, plan: Plan) -> Plan:
     """The plan without the groups that break a rule; notes get `left_out_saving_share`."""
     full = _saving(program, plan)
     left_out: list[str] = []
-    while (violation := check(program, plan)) is not None and violation.group is not None:
-        left_out.append(program.values[program.groups[violation.group].values[0]].name)
-        plan = _without(program, plan, violation.group)
+    removed: set[int] = set()
+    while (group := _culprit(program, plan)) is not None and group not in removed:
+        left_out.append(program.values[program.groups[group].values[0]].name)
+        plan = _without(program, plan, group)
+        removed.add(group)
     share = 1.0 - _saving(program, plan) / full if full > 0 else 0.0
     notes = {
         **plan.notes,
@@ -30,18 +33,36 @@ def repaired(program: Program, plan: Plan) -> Plan:
     return replace(plan, notes=notes)
 
 
+def _culprit(program: Program, plan: Plan) -> int | None:
+    """The group that breaks a rule; of too many cross-program prefetches the least useful one."""
+    violation = check(program, plan)
+    if violation is None or violation.group is not None:
+        return None if violation is None else violation.group
+    early = {stay.group for stay in plan.stays if stay.start == BEFORE_START}
+    savings = {g: _saving(program, _only(program, plan, g)) for g in sorted(early)}
+    return min(savings, key=lambda g: savings[g], default=None)
+
+
 def _saving(program: Program, plan: Plan) -> float:
     return sum(a.saving_s for a, fast in zip(program.accesses, plan.is_fast, strict=True) if fast)
 
 
+def _only(program: Program, plan: Plan, group: int) -> Plan:
+    """The flags of one group."""
+    return replace(plan, is_fast=_flags(program, plan, lambda g: g == group))
+
+
 def _without(program: Program, plan: Plan, group: int) -> Plan:
-    flags = tuple(
-        fast and program.values[access.value].group != group
-        for access, fast in zip(program.accesses, plan.is_fast, strict=True)
-    )
     return replace(
         plan,
-        is_fast=flags,
+        is_fast=_flags(program, plan, lambda g: g != group),
         stays=tuple(s for s in plan.stays if s.group != group),
         copies=tuple(c for c in plan.copies if c.group != group),
+    )
+
+
+def _flags(program: Program, plan: Plan, keeps: Callable[[int], bool]) -> tuple[bool, ...]:
+    return tuple(
+        fast and keeps(program.values[access.value].group)
+        for access, fast in zip(program.accesses, plan.is_fast, strict=True)
     )

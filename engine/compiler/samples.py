@@ -1,7 +1,8 @@
 """The sample programs: which model is compiled for which hardware, at which batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
-while single tensors fit. Too small a batch and everything fits; too large and nothing does.
+while single tensors fit. Too small a batch and everything fits; too large and nothing does. There is
+no v5p program yet: there XLA keeps most results out of the fast memory, by a rule not yet known.
 """
 
 from __future__ import annotations
@@ -36,11 +37,9 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("lstm", "tpu-v5e", 128),
     Sample("llamadecode", "tpu-v5e", 8),
     Sample("gptdecode", "tpu-v5e", 8),
-    Sample("gptdecode", "tpu-v5p", 4),
     Sample("gpt", "tpu-v6e", 4),
     Sample("bert", "tpu-v4", 32),
     Sample("alphatensor", "tpu-v5e", 16),
-    Sample("vit", "tpu-v5p", 8),
     Sample("dlrm", "tpu-v5e", 12288),
     Sample("vgg16", "tpu-v5e", 16),
     Sample("mixer", "tpu-v5e", 96),
@@ -52,7 +51,6 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("alphatensor", "tpu-v5e", 4, train=True),
     Sample("alphatensor", "tpu-v4", 16),
     Sample("bert", "tpu-v5e", 32, train=True),
-    Sample("resnet50", "tpu-v5p", 16),
     Sample("mixer", "tpu-v6e", 96),
     Sample("resnet50", "tpu-v4", 48),
     Sample("densenet121", "tpu-v5e", 32),

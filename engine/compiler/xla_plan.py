@@ -64,6 +64,7 @@ class _Reader:
         self.value_by_label = labels
         self.group_by_use = self._groups_by_use()
         self.carried = {value for pair in flow.aliases for value in pair}
+        self.stands_for = self._copies_of_the_program()
 
     def plan(self) -> Plan:
         held = self._held()
@@ -105,10 +106,33 @@ class _Reader:
                 groups.setdefault(theirs, self.program.values[value].group)
         return groups
 
+    def _copies_of_the_program(self) -> dict[int, int]:
+        """Copy-start -> slot of the program's copy instruction whose work it does.
+
+        There the plan lets the instruction itself write to fast memory.
+        """
+        missing = set(range(self.program.num_slots)) - set(self.slot_of.values())
+        missing = {s for s in missing if self.program.instructions[s].opcode == "copy"}
+        groups: dict[int, list[int]] = defaultdict(list)
+        for access in self.program.accesses:
+            if access.time in missing:
+                groups[access.time].append(self.program.values[access.value].group)
+        slots: dict[tuple[int | None, ...], int] = {tuple(g): s for s, g in groups.items()}
+        found = {}
+        for number, event in enumerate(self.flow.events):
+            if event.kind == COPY_START:
+                pair = (self._group_by_label(event.writes[0]), self._group(event.writes[0]))
+                if pair in slots:
+                    found[number] = slots.pop(pair)
+        return found
+
     def _group(self, value: int) -> int | None:
         """The program's group that a value of the compile holds."""
         if value in self.group_by_use:
             return self.group_by_use[value]
+        return self._group_by_label(value)
+
+    def _group_by_label(self, value: int) -> int | None:
         number = self.value_by_label.get(self.flow.values[self.flow.origin(value)].label)
         return None if number is None else self.program.values[number].group
 
@@ -127,17 +151,28 @@ class _Reader:
                 ends[value] = max(ends[value], end)
         held = []
         for value, known in enumerate(self.flow.values):
-            offset = self.offsets.get(known.label)
+            offset = self.offsets.get(self._label(value))
             group = self._group(value)
             if offset is None or group is None or known.event < 0:
                 continue
             if self.flow.events[known.event].kind == SLICE_START:
                 continue
             starts = self._starts(value)
+            if starts[0] >= self.program.num_slots:
+                continue
             end = max(ends[value], starts[0] + 1, self._carried_end(value))
             place = self.heap_base + offset
             held.append(_Held(value, group, place, starts[0], end, tuple(starts[1:])))
         return held
+
+    def _label(self, value: int) -> str:
+        """XLA's name of a value: the program's, since the parser may rename the compile's."""
+        known = self.flow.values[value]
+        if known.event not in self.slot_of:
+            return known.label
+        own = self.imported.flow.events[self.imported.events[self.slot_of[known.event]]]
+        position = self.flow.events[known.event].writes.index(value)
+        return self.imported.flow.values[own.writes[position]].label
 
     def _delay_slices(self, held: list[_Held]) -> None:
         """Let a sliced prefetch begin with the first slice from which its place is free whole."""
@@ -150,8 +185,8 @@ class _Reader:
     def _starts(self, value: int) -> list[int]:
         """When the value's place begins to be held; a sliced prefetch has one time per slice."""
         event = self.flow.values[value].event
-        if event in self.slot_of:
-            return [self.slot_of[event]]
+        if event in self.slot_of or event in self.stands_for:
+            return [self.slot_of[event] if event in self.slot_of else self.stands_for[event]]
         if self.flow.events[event].kind == JOIN:
             slices = [v for _, v, _ in self.flow.events[event].reads]
             return sorted(self.next_slot[self.flow.values[v].event] for v in slices)
@@ -207,13 +242,13 @@ class _Reader:
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START and not self._is_cross_program(number):
                 target, source = event.writes[0], event.reads[0][1]
-                fast = [self.flow.values[v].label in self.offsets for v in (target, source)]
+                fast = [self._label(v) in self.offsets for v in (target, source)]
                 group = self._group(target)
-                if group is None or fast[0] == fast[1]:
+                if group is None or fast[0] == fast[1] or number in self.stands_for:
                     continue
                 start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
                 found.append((number, Copy(group, fast[0], start, deadline)))
-            elif event.kind == JOIN and self.flow.values[event.writes[0]].label in self.offsets:
+            elif event.kind == JOIN and self._label(event.writes[0]) in self.offsets:
                 group = self._group(event.writes[0])
                 first = min(self.flow.values[v].event for _, v, _ in event.reads)
                 if group is not None:

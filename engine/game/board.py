@@ -18,8 +18,9 @@ class Block:
     """A stay of a group, in the making or ended.
 
     `busy`: last slot in which it certainly must stand. `written`: slot of its last write; of a
-    clean block, of its arrival. `level`: of its start; `level_end`: end of that level. `work_ticks`:
-    of one copy of the group at that level. `next_rank`: `Move.rank` of the group's next touch.
+    clean block, of its arrival. `level`: of its start; `level_end`: end of that level.
+    `work_ticks`: of one copy of the group at that level. `next_rank`: `Move.rank` of the group's
+    next touch.
     """
 
     group: int

@@ -1,8 +1,8 @@
 """A program as arrays of int32, the form in which the JAX game reads it.
 
 Letters: `M` moves, `T` slots, `C` columns of a move (the fields of `MoveRow`), `W` slots of
-look-back, `K` rows of the block table, `D` nested regions. Bytes are granules and seconds are ticks, see
-`engine.game.moves`. Arrays are padded to common sizes, so that programs of like size share one
+look-back, `K` rows of the block table, `D` nested regions. Bytes are granules and seconds are
+ticks, see `engine.game.moves`. Arrays are padded to common sizes, so that programs of like size share one
 compiled game.
 """
 
@@ -18,7 +18,7 @@ from jax import Array
 
 from engine.errors import SolverError
 from engine.game.moves import TICKS, Move, Quantised, Rules, goes_high, moves, quantise
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import TOP_LEVEL, Program, Region
 
 INT32_MAX = int(np.iinfo(np.int32).max)
 NO_LEVEL = -2
@@ -116,11 +116,10 @@ class EncodedProgram:
         """The move of that number."""
         columns = jax.lax.dynamic_index_in_dim(self.moves, move, keepdims=False)
         ends = len(SCALARS) + MAX_DEPTH
-        return MoveRow(
-            *(columns[index] for index in range(len(SCALARS))),
-            entered_start=columns[len(SCALARS) : ends],
-            entered_end=columns[ends:],
-        )
+        cells: dict[str, Array] = {name: columns[index] for name, index in COLUMN.items()}
+        cells["entered_start"] = columns[len(SCALARS) : ends]
+        cells["entered_end"] = columns[ends:]
+        return MoveRow(**cells)
 
     def window(self, per_slot: Array, time: Array) -> Array:
         """The entries of slots `[time - W, time]` of a per-slot array, shape `[W + 1]`."""
@@ -184,9 +183,7 @@ def _int32(program: Program, values: object) -> Array:
     return jnp.asarray(exact.astype(np.int32))
 
 
-def _table(
-    program: Program, numbers: Quantised, rows: Sequence[Move], rules: Rules
-) -> np.ndarray:
+def _table(program: Program, numbers: Quantised, rows: Sequence[Move], rules: Rules) -> np.ndarray:
     valid = list(numbers.valid_from)
     table = np.zeros((_padded(len(rows) + 1), len(SCALARS) + 2 * MAX_DEPTH), dtype=np.int64)
     for index, move in enumerate(rows):
@@ -247,7 +244,7 @@ def _open_ticks(numbers: Quantised, time: int) -> int:
 
 def _entered(program: Program, level: int) -> list[int]:
     """Starts, then ends of the regions around a level, outermost first."""
-    chain = []
+    chain: list[Region] = []
     while level != TOP_LEVEL:
         chain.insert(0, program.regions[level])
         level = program.regions[level].parent

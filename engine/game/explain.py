@@ -231,9 +231,10 @@ def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str
     place = _range(game, effect.block)
     prefetch = next((b for b in effect.bookings if b.is_prefetch), None)
     if prefetch is not None:
-        return (
-            f"Copies {name} into {place}, {_when(prefetch)}; saves {gain}{_stall(game, prefetch)}."
-        )
+        busy = effect.block.busy
+        held = f"; it stays through the loop, to slot {busy}" if busy > move.time else ""
+        stall = _stall(game, prefetch)
+        return f"Copies {name} into {place}, {_when(prefetch)}{held}; saves {gain}{stall}."
     if not effect.is_new:
         return f"{name} is in fast memory at {place} and stays there; saves {gain}."
     if effect.block.start == BEFORE_START:

@@ -34,8 +34,8 @@ class Window:
 class Span:
     """Where a copy would begin, and the idle ticks up to its deadline.
 
-    `begin`: `idle_before` of the start. `deadline`: the last slot by which a write-back may be done,
-    `done`: the first by which it is.
+    `begin`: `idle_before` of the start. `deadline`: the last slot by which a write-back may be
+    done, `done`: the first by which it is.
     """
 
     is_possible: Array

@@ -8,12 +8,11 @@ sides:
    `Move.reserved_ahead` and the scratch in `[s, t)`. So NoCopy of a resident is always possible.
 2. *Levels of write-backs.* A write-back has the level of its block's start. Its latest deadline
    for a time `t` is `t` where `t` has that level (or ends that level's region), else the last
-   earlier slot of that level: content made before a loop is saved before the loop. A block that
-   was written back on Drop ends at that deadline. Dirty ghosts which are taken together must have
-   begun at one level.
-3. *Zero-length write-backs.* A sink at `t` without a slot of its level in `[written + 1, t)` books the
-   copy `(t, t)`, all of it a stall. Its work is that of the region which ends (`Move.work_ticks`
-   of the sink): the simulator runs such a copy once per iteration, too.
+   earlier slot of that level: content made before a loop is saved before the loop. Dirty ghosts
+   which are taken together must have begun at one level.
+3. *Zero-length write-backs.* A sink at `t` without a slot of its level in `[written + 1, t)` books
+   the copy `(t, t)`, all of it a stall. Its work is that of the region which ends: the simulator
+   runs such a copy once per iteration, too.
 4. *End of a block.* After every move of its group, a live block ends at `busy + 1` if the group's
    next touch (`Move.next_time`, sinks apart) is not before `level_end`, and the block is clean or
    the move was the group's last (`Move.is_last`). Hence no live block outlasts its `level_end`.
@@ -99,10 +98,10 @@ class Move:
     `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
     touches (equal densities, equal ranks; compare ranks instead of quotients). `next_…`: of the
     group's next touch; none: time `T + 1`, rank -1. `is_first`: first touch of the group;
-    `is_last`: last move of the group, sinks included; `last_time`: its last touch. `life_end`: last slot + 1 which a block
-    beginning at `level` may have to hold from here on; `reserved_ahead`: most granules of scratch
-    in slots `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program prefetch (a first
-    touch of an input that is never written). `hoist`: where a Copy may leave the loops it is in.
+    `is_last`: last move of the group, sinks included; `last_time`: its last touch. `life_end`: last
+    slot + 1 which a block beginning at `level` may have to hold from here on; `reserved_ahead`:
+    most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
+    prefetch (a first touch of an input that is never written). `hoist`: see `Hoist`.
     """
 
     time: int

@@ -10,7 +10,6 @@ from engine.game.reference import ReferenceGame
 from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.program.model import Program
 
-
 ENOUGH = 0.995
 """Share of the plan's saving at which no further place rule is tried."""
 

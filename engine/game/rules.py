@@ -14,17 +14,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.game.encode import EncodedProgram, MoveRow
-from engine.game.ledger import (
-    Span,
-    Window,
-    advance,
-    book,
-    latest_start,
-    window_of,
-    write_back_span,
-)
+from engine.game.entry import Entry, find_entry
+from engine.game.ledger import Span, Window, advance, book, window_of, write_back_span
 from engine.game.moves import COPY, DROP, NO_COPY, TICKS
-from engine.game.places import NO_PLACE, Taken, avoided, find_places, taken_at, taken_ghosts
+from engine.game.places import NO_PLACE, taken_ghosts
 from engine.game.state import FIRST_HORIZON, State, Table, end_blocks, insert, is_over
 from engine.program.model import TOP_LEVEL
 
@@ -52,8 +45,8 @@ class Options:
     `mask`: legal actions. A newcomer would stand at `offset` from `start` on (as a cross-program
     prefetch at `offset_before` from -1 on), until `until` and at `level` (which differ from the
     move's where the copy is hoisted out of a loop); its copy takes `copy_work` ticks from the slot
-    with prefix sum `copy_begin` on and stalls for `copy_stall`. The write-back that goes before it, or
-    with a Drop, takes `saved_work` from `saved_begin` on, until `saved_deadline`.
+    with prefix sum `copy_begin` on and stalls for `copy_stall`. The write-back that goes before it,
+    or with a Drop, takes `saved_work` from `saved_begin` on, until `saved_deadline`.
     """
 
     mask: Array  # [3]
@@ -97,7 +90,7 @@ def analyse(encoded: EncodedProgram, state: State) -> Options:
     window = window_of(encoded, state, row)
     own = _own_block(encoded, state.table, row)
     over = is_over(encoded, state)
-    entry, offset_before = _entry(encoded, state, row, window)
+    entry, offset_before = find_entry(encoded, state, row, window)
     saved = _saved(state, row, window, own)
     newcomer = entry.newcomer
     mask, sink_stall = _mask(encoded, state, row, own, entry, offset_before, saved)
@@ -123,73 +116,6 @@ def analyse(encoded: EncodedProgram, state: State) -> Options:
     )
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Entry:
-    """How the group would enter fast memory: its block, and the copy if the move reads."""
-
-    is_possible: Array
-    start: Array
-    until: Array
-    level: Array
-    copy_begin: Array
-    copy_work: Array
-    copy_stall: Array
-    newcomer: _Newcomer
-
-
-def _entry(
-    encoded: EncodedProgram, state: State, row: MoveRow, window: Window
-) -> tuple[_Entry, Array]:
-    """The best way in, and the offset of a cross-program prefetch."""
-    earliest = _earliest_copy(state, row)
-    copy = latest_start(window, row.time, row.level, row.work, earliest)
-    start = jnp.where(row.reads > 0, copy.start, row.time)
-    newcomer, offset_before = _newcomer(encoded, state, row, window, start)
-    plain = _Entry(
-        is_possible=(row.reads == 0) | copy.is_possible,
-        start=start,
-        until=row.time + 1,
-        level=row.level,
-        copy_begin=copy.begin,
-        copy_work=row.work,
-        copy_stall=jnp.maximum(0, row.work - copy.idle),
-        newcomer=newcomer,
-    )
-    if not encoded.has_hoists:
-        return plain, offset_before
-    hoisted = _hoisted(encoded, state, row, window, earliest)
-    is_better = hoisted.is_possible & hoisted.newcomer.is_possible
-    chosen: _Entry = jax.tree.map(lambda a, b: jnp.where(is_better, a, b), hoisted, plain)
-    return chosen, offset_before
-
-
-def _hoisted(
-    encoded: EncodedProgram, state: State, row: MoveRow, window: Window, earliest: Array
-) -> _Entry:
-    """A Copy in front of the loop, whose block stays through the loop; it must not stall."""
-    outside = replace(
-        row,
-        time=row.hoist_start,
-        level=row.hoist_level,
-        work=row.hoist_work,
-        reserved_ahead=row.hoist_reserved,
-    )
-    copy = latest_start(window, outside.time, outside.level, outside.work, earliest)
-    newcomer, _ = _newcomer(encoded, state, outside, window, copy.start)
-    is_possible = (row.hoist_start >= 0) & (row.hoist_work < TICKS) & copy.is_possible
-    return _Entry(
-        is_possible=is_possible & (copy.idle >= row.hoist_work),
-        start=copy.start,
-        until=row.hoist_end,
-        level=row.hoist_level,
-        copy_begin=copy.begin,
-        copy_work=row.hoist_work,
-        copy_stall=jnp.zeros_like(row.work),
-        newcomer=newcomer,
-    )
-
-
 def _own_block(encoded: EncodedProgram, table: Table, row: MoveRow) -> Own:
     here = table.is_live & (table.group == row.group)
 
@@ -209,75 +135,6 @@ def _own_block(encoded: EncodedProgram, table: Table, row: MoveRow) -> Own:
     )
 
 
-def _earliest_copy(state: State, row: MoveRow) -> Array:
-    """First slot in which a prefetch for `row` may start, look-back and levels apart."""
-    table = state.table
-    stood_until = jnp.where((table.group == row.group) & ~table.is_live, table.until, 0)
-    valid = jnp.maximum(row.slow_valid, jnp.max(stood_until))
-    return jnp.maximum(jnp.maximum(state.horizon, state.barrier), jnp.maximum(valid, 0))
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Newcomer:
-    """The place of a new block and the write-back of the ghosts that it takes."""
-
-    is_possible: Array
-    offset: Array
-    is_saved: Array
-    saved_begin: Array
-    saved_work: Array
-
-
-def _newcomer(
-    encoded: EncodedProgram, state: State, row: MoveRow, window: Window, start: Array
-) -> tuple[_Newcomer, Array]:
-    """Where a block from `start` on can stand, and where one from -1 on."""
-    table = state.table
-    scratch = jnp.max(jnp.where(window.slot >= start, window.reserved, 0))
-    floor = jnp.maximum(row.reserved_ahead, scratch)
-    is_avoided = jnp.concatenate([avoided(table, start, row.rank), table.group[None] >= 0])
-    offsets = find_places(
-        table,
-        is_avoided,
-        row.size,
-        jnp.stack([floor, floor, floor, encoded.max_reserved]),
-        encoded.fast_granules,
-        row.is_high > 0,
-        encoded.place,
-    )
-    taken = taken_at(table, start, offsets[:3], row.size)
-    spans = _eviction_spans(encoded, state, window, start, taken)
-    saves = spans.is_possible & taken.is_one_level & (spans.idle >= taken.work)
-    has_row = (table.group[-1] < 0) | jnp.any((table.group >= 0) & ~table.is_live)
-    fits = (offsets[:3] != NO_PLACE) & (~taken.is_dirty | saves) & (has_row | taken.is_any)
-    best = jnp.where(fits[0], 0, jnp.where(fits[1], 1, 2))
-    newcomer = _Newcomer(
-        is_possible=jnp.any(fits),
-        offset=_pick(offsets, best),
-        is_saved=_pick(taken.is_dirty, best),
-        saved_begin=_pick(spans.begin, best),
-        saved_work=_pick(taken.work, best),
-    )
-    return newcomer, jnp.where(has_row, offsets[3], NO_PLACE)
-
-
-def _pick(of_tries: Array, best: Array) -> Array:
-    return jnp.where(best == 0, of_tries[0], jnp.where(best == 1, of_tries[1], of_tries[2]))
-
-
-def _eviction_spans(
-    encoded: EncodedProgram, state: State, window: Window, start: Array, taken: Taken
-) -> Span:
-    """Where the dirty ghosts of each try can be written back together, before `start`."""
-
-    def span(written: Array, level: Array, work: Array) -> Span:
-        earliest = jnp.maximum(written, state.barrier)
-        return write_back_span(window, level, encoded.level_end[level + 1], earliest, start, work)
-
-    return jax.vmap(span)(taken.written, taken.level, taken.work)
-
-
 def _saved(state: State, row: MoveRow, window: Window, own: Own) -> Span:
     """Where the group's own block can be written back before the move."""
     earliest = jnp.maximum(own.written, state.barrier)
@@ -295,7 +152,7 @@ def _mask(
     state: State,
     row: MoveRow,
     own: Own,
-    entry: _Entry,
+    entry: Entry,
     offset_before: Array,
     saved: Span,
 ) -> tuple[Array, Array]:
@@ -389,9 +246,7 @@ def step(encoded: EncodedProgram, state: State, action: Array) -> tuple[State, S
     return apply(encoded, state, analyse(encoded, state), action)
 
 
-def _new_block(
-    encoded: EncodedProgram, row: MoveRow, options: Options, is_before: Array
-) -> Table:
+def _new_block(encoded: EncodedProgram, row: MoveRow, options: Options, is_before: Array) -> Table:
     """The newcomer, as one row (scalars) of the table."""
     level = jnp.where(is_before, TOP_LEVEL, options.level)
     stays, dirty = _stays_live(row, encoded.level_end[level + 1], row.writes > 0), row.writes > 0

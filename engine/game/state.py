@@ -27,8 +27,8 @@ class Table:
     """The blocks, sorted by offset; empty rows at the end.
 
     `until`: of an ended block its end, of a live one the first slot in which it is only a ghost
-    (`busy + 1`). `written`: slot after its last write. `level`, `work`: level of the block's start, and ticks of one copy of its group
-    there. `rank`: of the group's next touch, as in `MoveRow.next_rank`.
+    (`busy + 1`). `written`: slot after its last write. `level`, `work`: level of the block's start,
+    and ticks of one copy of its group there. `rank`: of the group's next touch, as in `MoveRow.next_rank`.
     """
 
     group: Array  # [K]
@@ -51,7 +51,8 @@ class State:
 
     `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the idle
     ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it by one
-    comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there, may be negative.
+    comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may be below
+    zero).
     """
 
     move: Array  # []
@@ -116,7 +117,8 @@ def insert(table: Table, block: Table, victim: Array, is_wanted: Array) -> Table
         moved = jnp.where(from_above, above, jnp.where(from_below, below, column))
         return jnp.where(is_new, cell, moved)
 
-    return jax.tree.map(put, table, block)
+    inserted: Table = jax.tree.map(put, table, block)
+    return inserted
 
 
 def end_blocks(table: Table, which: Array, until: Array) -> Table:

@@ -66,10 +66,11 @@ def _tpu(
 DEVICES: Mapping[str, Device] = {
     device.hardware.name: device
     for device in (
-        # v4: CMEM is shared by both cores. 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz.
+        # v4: CMEM has 128 MiB, but XLA gives a program half: over nine compiles of AlexNet no 72 MB
+        # weight is ever placed, and the highest end is 63.8 MiB. 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz.
         _tpu(
             "tpu-v4",
-            128,
+            64,
             1.2e12,
             clock_hz=1.05e9,
             scoped_mib=0,

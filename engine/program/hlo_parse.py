@@ -37,7 +37,8 @@ def parse_hlo(text: bytes, where: str) -> Any:
         raise ProgramFormatError(f"{where}: XLA's parser took over {TIMEOUT_S:.0f} s") from error
     if child.returncode == 3:
         reason = child.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["?"]
-        raise ProgramFormatError(f"{where}: XLA's parser refused it: {reason[0]}")
+        shown = "".join(c if c.isprintable() else "?" for c in reason[0])
+        raise ProgramFormatError(f"{where}: XLA's parser refused it: {shown}")
     if child.returncode != 0:
         raise ProgramFormatError(
             f"{where}: XLA's parser crashed on it (code {child.returncode}); not valid HLO text"

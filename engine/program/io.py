@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import json
 import math
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -122,7 +121,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     part = path.with_name(path.name + ".part")
     try:
         part.write_bytes(data)
-        os.replace(part, path)
+        part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
         raise ProgramFormatError(f"{path}: cannot be written ({error.strerror})") from error

@@ -174,8 +174,7 @@ class Program:
             members[value.group].append(index)
         written = {self.values[a.value].group for a in self.accesses if a.is_write}
         return tuple(
-            self._group(tuple(indices), number in written)
-            for number, indices in enumerate(members)
+            self._group(tuple(indices), number in written) for number, indices in enumerate(members)
         )
 
     def _group(self, indices: tuple[int, ...], is_written: bool) -> Group:
@@ -184,8 +183,7 @@ class Program:
         return Group(
             values=indices,
             size_bytes=size,
-            may_be_fast=all(v.may_be_fast for v in values)
-            and size <= self.hardware.fast_bytes,
+            may_be_fast=all(v.may_be_fast for v in values) and size <= self.hardware.fast_bytes,
             is_input=any(v.is_input for v in values),
             is_live_out=any(v.is_live_out for v in values),
             is_written=is_written,
@@ -229,7 +227,7 @@ class Program:
             for index, region in enumerate(self.regions)
             for group in self._carried(region)
         ]
-        sinks.sort(key=lambda s: (s.time, -self.regions[s.region].start, s.group))
+        sinks.sort(key=lambda s: (s.time, -s.region, s.group))
         ends = [
             Sink(self.num_slots, g, TOP_LEVEL)
             for g, group in enumerate(self.groups)
@@ -273,4 +271,3 @@ class Program:
     def level_end(self, level: int) -> int:
         """End of a level's region; `T` for the top level."""
         return self.num_slots if level == TOP_LEVEL else self.regions[level].end
-

@@ -102,7 +102,7 @@ def _return_start(bookings: Bookings, group: int, used_until: int) -> int | None
         return None
     start = starts[bookings.picker.preferred(starts, end, TOP_LEVEL, copy_s)]
     total = times.between(INPUT_TIME, end, TOP_LEVEL)
-    occupied = times.between(INPUT_TIME, used_until - 1, TOP_LEVEL)
+    occupied = times.between(INPUT_TIME, used_until, TOP_LEVEL)
     occupied += times.between(start, end, TOP_LEVEL)
     is_worth = total > 0 and occupied / total < options.max_occupied_ratio
     return start if is_worth and start >= used_until else None

@@ -19,19 +19,21 @@ MIN_STEP_SHARE = 100
 
 
 class ElapsedTimes:
-    """All-slow seconds between slots, as XLA counts them.
+    """Seconds between slots with everything in slow memory, as XLA's roofline counts them.
 
-    `once[t]`: seconds of one execution of slot `t`. Between two slots, a loop counts
-    `while_execution_count` times, but the loops that hold both count once.
+    `once[t]`: seconds of one execution of slot `t`, the larger of its compute and memory times.
+    Between two slots, a loop counts `while_execution_count` times, but the loops that hold both
+    count once.
     """
 
     def __init__(self, program: Program, levels: Levels, while_execution_count: float) -> None:
-        total = [i.fast_s for i in program.instructions]
+        drawn = [0] * program.num_slots
         for access in program.accesses:
-            total[access.time] += access.saving_s
+            drawn[access.time] += access.slow_bytes
         self.once = [
-            seconds / program.multiplicity(instruction.level)
-            for seconds, instruction in zip(total, program.instructions, strict=True)
+            max(instruction.fast_s, slow_bytes / program.hardware.bandwidth)
+            / program.multiplicity(instruction.level)
+            for instruction, slow_bytes in zip(program.instructions, drawn, strict=True)
         ]
         self.weights = {
             level: while_execution_count ** levels.loop_depth(level) for level in levels.slots

@@ -11,9 +11,6 @@ from engine.program.model import Program
 from engine.solvers.msa_intervals import ElapsedTimes
 from engine.solvers.msa_options import MsaOptions
 
-MIN_MEMORY_SHARE = 0.02
-"""An instruction counts as bound by memory if fast memory could save this share of its time."""
-
 
 def placement_order(program: Program, times: ElapsedTimes, options: MsaOptions) -> list[int]:
     """The groups that may be fast, in the order of placement."""
@@ -44,49 +41,24 @@ def placement_order(program: Program, times: ElapsedTimes, options: MsaOptions) 
 def memory_boundedness(program: Program, times: ElapsedTimes) -> list[float]:
     """Per group: the benefits of its accesses over the square root of its size.
 
-    The sum of the positive benefits if there are any, else the largest (least negative) one.
+    The benefit of an access is the time that its bytes take, with the weight of its loops. XLA's
+    own cost model is a roofline, so bytes count and not the compiler's fitted savings; on captured
+    programs this gives its order where the savings do not. XLA ranks instructions that are bound
+    by compute lower; programs carry no count of operations, so that is left out.
     """
-    benefits: list[list[float]] = [[] for _ in program.groups]
-    for access, benefit in zip(program.accesses, _benefits(program, times), strict=True):
-        benefits[program.values[access.value].group].append(benefit)
+    benefits = [0.0] * len(program.groups)
+    for access in program.accesses:
+        level = program.instructions[access.time].level
+        once_s = access.slow_bytes / program.multiplicity(level) / program.hardware.bandwidth
+        benefits[program.values[access.value].group] += once_s * times.weights[level]
     return [
-        _combined(items) / math.sqrt(max(1, group.size_bytes))
-        for items, group in zip(benefits, program.groups, strict=True)
+        benefit / math.sqrt(max(1, group.size_bytes))
+        for benefit, group in zip(benefits, program.groups, strict=True)
     ]
 
 
-def _combined(benefits: list[float]) -> float:
-    positive = [b for b in benefits if b > 0]
-    return sum(positive) if positive else max(benefits, default=0.0)
-
-
-def _benefits(program: Program, times: ElapsedTimes) -> list[float]:
-    """Benefit of each access: the time its bytes take, if its instruction is bound by memory.
-
-    XLA's own cost model is a roofline, so bytes count and not the compiler's fitted savings: on
-    captured programs this gives XLA's order where the savings do not. Whether an instruction is
-    bound by memory is read off the savings, since programs carry no count of operations.
-    """
-    saved = [0.0] * program.num_slots
-    drawn = [0] * program.num_slots
-    for access in program.accesses:
-        saved[access.time] += access.saving_s
-        drawn[access.time] += access.slow_bytes
-    benefits = []
-    for access in program.accesses:
-        instruction = program.instructions[access.time]
-        runs, bandwidth = program.multiplicity(instruction.level), program.hardware.bandwidth
-        total_s = instruction.fast_s + saved[access.time]
-        if saved[access.time] > MIN_MEMORY_SHARE * total_s:
-            weight = times.weights[instruction.level]
-            benefits.append(access.slow_bytes / runs / bandwidth * weight)
-        else:
-            benefits.append(min(0.0, (drawn[access.time] / bandwidth - total_s) / runs))
-    return benefits
-
-
 def _tick_spans(program: Program) -> list[tuple[int, int]]:
-    """First and last tick of each group's longest value.
+    """First and last tick of each group.
 
     XLA counts a tick at every allocation and, after those of the same slot, at every release. A
     program input that is never written lives to the end of the program.
@@ -102,8 +74,7 @@ def _tick_spans(program: Program) -> list[tuple[int, int]]:
     events = [(program.values[v].defined, 0, v) for v in values]
     events += [(ends[v], 1, v) for v in values]
     ticks = {(kind, v): tick for tick, (_, kind, v) in enumerate(sorted(events))}
-    spans = [(0, 0)] * len(program.groups)
-    for index, value in enumerate(program.values):
-        span = (ticks[0, index], ticks[1, index])
-        spans[value.group] = max(spans[value.group], span, key=lambda s: (s[1] - s[0], -s[0]))
-    return spans
+    return [
+        (min(ticks[0, v] for v in group.values), max(ticks[1, v] for v in group.values))
+        for group in program.groups
+    ]

@@ -13,7 +13,7 @@ from engine.solvers import SOLVERS, Budget, find, has_compiled_plan, solve
 from tests.strategies import random_program
 
 SEEDS = (1, 2, 3)
-SAMPLES = [n for n in library.sample_names() if library.load_sample(n).num_slots <= 40]
+SAMPLES = [e.name for e in library.index() if e.instructions <= 40]
 
 
 def programs() -> list[Program]:

@@ -92,6 +92,15 @@ def test_a_covered_loop_is_the_reason_to_stand() -> None:
     assert [(b.start, b.end) for b in found.blockers] == [(0, 3)]
 
 
+def test_a_copy_out_of_a_loop_says_how_long_it_stays() -> None:
+    a = Buffer(4, reads={1: 8, 2: 8}, is_input=True)
+    program = program_of([5, 20, 20, 5], [a], regions=[Region("while", 1, 3, 4.0)])
+    assert explain(play(program, ""), COPY).reason == (
+        "Copies a into [12 B, 16 B), during slot 0; it stays through the loop, to slot 2;"
+        " saves 8 s, no stall."
+    )
+
+
 def test_names_and_units() -> None:
     game = play(program_of([5, 5], [Buffer(4, writes={0: 3, 1: 3})]), "")
     assert group_name(game, 0) == "a0 (and 1 in the same place)"

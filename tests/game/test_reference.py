@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.game.board import Reason
-from engine.game.moves import COPY, DROP, NO_COPY, Rules
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.plan.model import Copy, Stay
 from engine.program.model import Region
-from tests.game.tiny_programs import Buffer, assert_is_judged_alike, mask, play, program_of
+from tests.game.tiny_programs import (
+    TWO_ENDED,
+    Buffer,
+    assert_is_judged_alike,
+    mask,
+    play,
+    program_of,
+)
 
 LOOP = Region("while", 1, 3, 4.0)
 
@@ -87,7 +96,7 @@ def test_a_late_prefetch_stalls_and_bars_the_past() -> None:
 
 def test_copies_look_back_only_so_far() -> None:
     program = program_of([9, 1, 5], [Buffer(4, reads={2: 4}, is_input=True)])
-    game = play(program, "", Rules(look_back=1))
+    game = play(program, "", replace(TWO_ENDED, look_back=1))
     effect = game.placement(COPY)
     assert effect.bookings[0].start == 1
     assert effect.stall_ticks * 19 / 2**30 == pytest.approx(3)
@@ -170,18 +179,46 @@ def test_a_stay_from_before_a_loop_covers_it() -> None:
 
 
 def test_a_stay_from_inside_a_loop_is_saved_at_its_end_every_time() -> None:
+    # Slot 0 has too little time to copy before the loop.
     a = Buffer(4, reads={0: 1, 1: 8, 3: 1}, writes={2: 8}, is_input=True)
-    program = program_of([5, 20, 20, 5], [a], regions=[LOOP])
-    assert program.all_slow_s == 68
+    program = program_of([1, 20, 20, 5], [a], regions=[LOOP])
+    assert program.all_slow_s == 64
     game = play(program, "D")
     # Four iterations copy four bytes each; nothing in the loop is before slot 1.
-    assert game.step(COPY) == pytest.approx((8 - 16) / 68)
-    assert game.step(NO_COPY) == pytest.approx(8 / 68)
-    assert game.step(DROP) == pytest.approx(-16 / 68)
+    assert game.step(COPY) == pytest.approx((8 - 16) / 64)
+    assert game.step(NO_COPY) == pytest.approx(8 / 64)
+    assert game.step(DROP) == pytest.approx(-16 / 64)
     assert mask(game) == "CD"
     game.step(DROP)
     assert game.plan("x").stays == (Stay(0, 12, 1, 3),)
     assert game.plan("x").copies == (Copy(0, True, 1, 1), Copy(0, False, 3, 3))
+    assert_is_judged_alike(game)
+
+
+def test_a_copy_is_taken_out_of_a_loop_if_it_fits_before() -> None:
+    a = Buffer(4, reads={0: 1, 1: 8, 3: 1}, writes={2: 8}, is_input=True)
+    game = play(
+        program_of([5, 20, 20, 5], [a], fast_bytes=64, regions=[LOOP], reserved={3: 8}), "D"
+    )
+    # Once, in slot 0, and clear of the scratch that comes after the loop.
+    assert game.step(COPY) == pytest.approx(8 / 68)
+    assert (game.live[0].busy, game.live[0].level, game.live[0].offset) == (2, -1, 8)
+    assert mask(game) == "N"
+    assert game.step(NO_COPY) == pytest.approx(8 / 68)
+    assert game.step(DROP) == 0
+    game.step(NO_COPY)
+    assert game.plan("x").stays == (Stay(0, 8, 0, 4),)
+    assert game.plan("x").copies == (Copy(0, True, 0, 1),)
+    assert_is_judged_alike(game)
+
+
+def test_a_copy_is_taken_out_of_the_outermost_loop_in_which_its_group_is_new() -> None:
+    nest = [Region("outer", 1, 6, 2.0), Region("inner", 2, 5, 6.0, 0)]
+    fresh = Buffer(2, reads={3: 8}, is_input=True)
+    known = Buffer(2, reads={1: 1, 3: 8}, is_input=True)
+    game = play(program_of([9] * 7, [fresh, known], regions=nest), "DC")
+    game.step(COPY)
+    assert [(b.group, b.deadline) for b in game.records.copies] == [(0, 1), (1, 2)]
     assert_is_judged_alike(game)
 
 
@@ -247,7 +284,7 @@ def test_live_outs_that_stall_one_after_another() -> None:
 
 def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
     out = Buffer(4, writes={0: 6}, reads={1: 6}, is_live_out=True)
-    game = play(program_of([5, 1], [out]), "NN", Rules(strict=True))
+    game = play(program_of([5, 1], [out]), "NN", replace(TWO_ENDED, strict=True))
     assert game.is_dead_end
     assert mask(game) == ""
     assert game.placement(DROP).refusal.reason is Reason.STALL
@@ -266,7 +303,7 @@ def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
 def test_drop_backup_leaves_other_groups_alone() -> None:
     out = Buffer(4, writes={1: 6}, is_live_out=True)
     other = Buffer(2, writes={0: 1}, reads={1: 1})
-    game = play(program_of([5, 1], [out, other]), "NNN", Rules(strict=True))
+    game = play(program_of([5, 1], [out, other]), "NNN", replace(TWO_ENDED, strict=True))
     assert game.is_dead_end
     game.drop_backup()
     assert game.actions == [NO_COPY, NO_COPY, DROP]
@@ -287,7 +324,7 @@ def test_a_full_table_forgets_and_then_nothing_starts_before() -> None:
     b = Buffer(4, writes={2: 3}, reads={3: 3})
     c = Buffer(4, reads={4: 3}, is_input=True)
     program = program_of([5, 5, 1, 1, 5], [a, b, c], max_inputs=1)
-    game = play(program, "NNNN", Rules(max_blocks=1))
+    game = play(program, "NNNN", replace(TWO_ENDED, max_blocks=1))
     assert game.horizon == 2
     # Slots 2 and 3 have too little time, but no copy may start before.
     assert game.placement(COPY).bookings[0].start == 2
@@ -301,7 +338,7 @@ def test_a_full_table_forgets_and_then_nothing_starts_before() -> None:
 def test_a_table_full_of_live_blocks_takes_no_newcomer() -> None:
     a = Buffer(4, writes={0: 3}, reads={2: 3})
     b = Buffer(4, writes={0: 3}, reads={2: 3})
-    game = play(program_of([5] * 3, [a, b]), "N", Rules(max_blocks=1))
+    game = play(program_of([5] * 3, [a, b]), "N", replace(TWO_ENDED, max_blocks=1))
     assert mask(game) == "D"
     assert game.placement(NO_COPY).refusal.reason is Reason.TABLE_FULL
 
@@ -309,7 +346,7 @@ def test_a_table_full_of_live_blocks_takes_no_newcomer() -> None:
 def test_a_ghost_gives_its_row_with_its_place() -> None:
     a = Buffer(4, reads={1: 3, 4: 1}, is_input=True)
     b = Buffer(4, reads={3: 3}, is_input=True)
-    game = play(program_of([5] * 5, [a, b]), "C", Rules(max_blocks=1))
+    game = play(program_of([5] * 5, [a, b]), "C", replace(TWO_ENDED, max_blocks=1))
     assert [g.group for g in game.placement(COPY).evicted] == [0]
     game.step(COPY)
     assert game.horizon == 2

@@ -14,7 +14,7 @@ from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.wrapper import MallocEnv
 from engine.plan.check import check
 from engine.plan.simulate import simulate
-from tests.game.tiny_programs import Buffer, program_of
+from tests.game.tiny_programs import TWO_ENDED, Buffer, program_of
 from tests.strategies import random_program
 
 
@@ -76,7 +76,8 @@ def test_rewards_before_the_first_decision_come_with_the_first_step() -> None:
 def test_observed_addresses_show_scratch_stays_and_ghosts() -> None:
     a = Buffer(8, reads={1: 9, 4: 9}, is_input=True)
     b = Buffer(4, reads={3: 1}, is_input=True)
-    env = MallocEnv(program_of([9] * 5, [a, b], fast_bytes=64, reserved={3: 16}))
+    program = program_of([9] * 5, [a, b], fast_bytes=64, reserved={3: 16})
+    env = MallocEnv(program, TWO_ENDED)
     env.reset()
     observation, *_ = env.step(np.int64(COPY))
     assert np.flatnonzero(observation["occupied"]).tolist() == list(range(16))

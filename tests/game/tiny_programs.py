@@ -24,6 +24,8 @@ from engine.program.model import (
     Value,
 )
 
+TWO_ENDED = Rules(place="two_ended")
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -82,9 +84,9 @@ def program_of(
     return program
 
 
-def play(program: Program, actions: str, rules: Rules | None = None) -> ReferenceGame:
+def play(program: Program, actions: str, rules: Rules = TWO_ENDED) -> ReferenceGame:
     """The game after `actions`, one letter each: Copy, NoCopy, Drop."""
-    game = ReferenceGame(program, rules or Rules())
+    game = ReferenceGame(program, rules)
     for letter in actions:
         game.step("CND".index(letter))
     return game

@@ -1,0 +1,205 @@
+"""Playing whole games under jit: positions that know their options, rollouts, and Drop-backup.
+
+A `Position` is what a search keeps per node: the state and what each action would do in it, so that
+one step costs one analysis. Letters as in `engine.game.state`; `M` moves (padded), `A` actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from engine.game.encode import COLUMN, EncodedProgram
+from engine.game.moves import DROP, NUM_ACTIONS, Rules
+from engine.game.reference import ReferenceGame
+from engine.game.rules import Options, analyse, apply
+from engine.game.state import State, initial_state
+from engine.plan.model import Plan
+from engine.program.model import Program
+
+NO_ACTION = -1
+"""In `Script.actions`: the policy decides this move."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Position:
+    """A state and what can be done in it."""
+
+    state: State
+    options: Options
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Record:
+    """What happened at each move of a game; entries past the last move mean nothing.
+
+    `was_dead`: the game had already ended, or ended here, in a dead end (strict sinks only).
+    `offset`, `start`: of the block that the move created, else -1 and the move's slot.
+    """
+
+    action: Array  # [M]
+    mask: Array  # [M, A]
+    offset: Array  # [M]
+    start: Array  # [M]
+    reward_ticks: Array  # [M]
+    stall_ticks: Array  # [M]
+    was_dead: Array  # [M]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Script:
+    """What is settled before a game: actions to play (or `NO_ACTION`), and moves bound to Drop."""
+
+    actions: Array  # [M]
+    must_drop: Array  # [M]
+
+
+PolicyFn = Callable[[EncodedProgram, Position, Array], Array]
+"""Chooses an action from a position and three uniform random numbers in [0, 1), shape `[A]`."""
+
+
+def random_policy(encoded: EncodedProgram, position: Position, noise: Array) -> Array:
+    """Any legal action with equal chance."""
+    return jnp.argmax(jnp.where(position.options.mask, noise, -1.0)).astype(jnp.int32)
+
+
+def reset(encoded: EncodedProgram) -> Position:
+    """The position before the first move."""
+    state = initial_state(encoded)
+    return Position(state, analyse(encoded, state))
+
+
+def step(
+    encoded: EncodedProgram, position: Position, action: Array, skip_forced: bool = False
+) -> tuple[Position, Array]:
+    """Play `action` (or the nearest legal one); returns the next position and the reward.
+
+    With `skip_forced`, moves that leave no choice are played on, and their rewards added.
+    """
+    state, outcome = apply(encoded, position.state, position.options, action)
+    following = Position(state, analyse(encoded, state))
+    if not skip_forced:
+        return following, outcome.reward
+    following, extra = play_forced(encoded, following)
+    return following, outcome.reward + extra
+
+
+def play_forced(encoded: EncodedProgram, position: Position) -> tuple[Position, Array]:
+    """Play on while exactly one action is legal; returns the position and the rewards' sum."""
+
+    def is_forced(carry: tuple[Position, Array]) -> Array:
+        options = carry[0].options
+        return ~options.is_over & (jnp.sum(options.mask) == 1)
+
+    def play(carry: tuple[Position, Array]) -> tuple[Position, Array]:
+        position, total = carry
+        only = jnp.argmax(position.options.mask).astype(jnp.int32)
+        following, reward = step(encoded, position, only)
+        return following, total + reward
+
+    first = (position, jnp.zeros_like(position.state.open_ticks, jnp.float32))
+    played: tuple[Position, Array] = jax.lax.while_loop(is_forced, play, first)
+    return played
+
+
+def free_script(encoded: EncodedProgram) -> Script:
+    """A script that leaves every move to the policy."""
+    num_moves = encoded.moves.shape[0]
+    return Script(
+        actions=jnp.full(num_moves, NO_ACTION, jnp.int32),
+        must_drop=jnp.zeros(num_moves, bool),
+    )
+
+
+def scripted(encoded: EncodedProgram, actions: Sequence[int]) -> Script:
+    """A script of the first moves' actions; the rest is left to the policy."""
+    script = free_script(encoded)
+    fixed = np.asarray(script.actions).copy()
+    fixed[: len(actions)] = actions
+    return replace(script, actions=jnp.asarray(fixed))
+
+
+@partial(jax.jit, static_argnames="policy_fn")
+def rollout(
+    encoded: EncodedProgram,
+    key: Array,
+    script: Script | None = None,
+    policy_fn: PolicyFn = random_policy,
+) -> tuple[State, Record]:
+    """One whole game; `key` is consumed. Games that are vmapped over `key` keep in step.
+
+    A scripted action that is illegal is replaced by NoCopy if that is legal, else by Drop.
+    """
+    script = script or free_script(encoded)
+    num_moves = encoded.moves.shape[0]
+    noise = jax.random.uniform(key, (num_moves, NUM_ACTIONS))
+    only_drop = jnp.arange(NUM_ACTIONS) == DROP
+
+    def play(state: State, now: tuple[Array, Script]) -> tuple[State, Record]:
+        noise, line = now
+        options = analyse(encoded, state)
+        options = replace(options, mask=options.mask & (only_drop | ~line.must_drop))
+        free = policy_fn(encoded, Position(state, options), noise)
+        action = jnp.where(line.actions == NO_ACTION, free, line.actions)
+        following, outcome = apply(encoded, state, options, action)
+        record = Record(
+            action=outcome.action,
+            mask=options.mask,
+            offset=outcome.offset,
+            start=outcome.start,
+            reward_ticks=outcome.reward_ticks,
+            stall_ticks=outcome.stall_ticks,
+            was_dead=following.is_dead,
+        )
+        return following, record
+
+    played: tuple[State, Record] = jax.lax.scan(play, initial_state(encoded), (noise, script))
+    return played
+
+
+def play_with_backup(
+    encoded: EncodedProgram, key: Array, policy_fn: PolicyFn = random_policy
+) -> Record:
+    """One whole game in which dead ends are undone by Drop-backup (`docs/model.md`).
+
+    Runs on the host, one compiled rollout per dead end; `key` is consumed. The policy sees the same
+    random numbers at the same moves in every attempt.
+    """
+    groups = np.asarray(encoded.moves[:, COLUMN["group"]])
+    script = free_script(encoded)
+    must_drop = np.asarray(script.must_drop).copy()
+    recorded: list[int] = []
+    while True:
+        script = replace(scripted(encoded, recorded), must_drop=jnp.asarray(must_drop))
+        _, record = rollout(encoded, key, script, policy_fn)
+        was_dead = np.asarray(record.was_dead)
+        if not was_dead.any():
+            return record
+        dead_end = int(was_dead.argmax())
+        actions = np.asarray(record.action)
+        before = (np.arange(len(groups)) < dead_end) & (groups == groups[dead_end])
+        must_drop[int((before & (actions != DROP)).argmax())] = True
+        if dead_end >= len(recorded):
+            recorded = actions[:dead_end].tolist()
+
+
+def plan_from_actions(
+    program: Program, actions: Sequence[int], solver: str, rules: Rules | None = None
+) -> Plan:
+    """The plan of a game that was played by these actions, one per move.
+
+    Replays them in the plain-Python game, hence raises ValueError if one is illegal.
+    """
+    game = ReferenceGame(program, rules or Rules())
+    for action in actions:
+        game.step(int(action))
+    return game.plan(solver)

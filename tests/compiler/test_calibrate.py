@@ -1,0 +1,177 @@
+"""Fitted savings: what is observed is recovered, what is not follows the prior."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.compiler.calibrate import MAX_SAVED_SHARE, calibrate
+from engine.compiler.observe import Observation, observe
+from engine.program.hlo import Imported, build_program
+from tests.hlo.modules import HARDWARE, decoded, module
+
+FIRST, SECOND, LARGE = "f32[64,128]", "f32[32,128]", "f32[128,128]"
+
+
+def instruction(name: str, operands: str, cycles: int) -> str:
+    return (
+        f'  {name} = {LARGE} custom-call({operands}), custom_call_target="x",'
+        f' backend_config={{"window_config":{{"estimated_cycles":"{cycles}"}}}}\n'
+    )
+
+
+def three_calls() -> Imported:
+    """`y` and `z` are equal but for their names; `w` has another cost."""
+    return build_program(
+        decoded(
+            module(
+                f"  a = {FIRST} parameter(0)\n  b = {SECOND} parameter(1)\n"
+                + instruction("y", "a, b", 100_000)
+                + instruction("z", "a, b", 100_000)
+                + instruction("w", "a, b", 200_000)
+                + f"  ROOT r = ({LARGE}, {LARGE}, {LARGE}) tuple(y, z, w)"
+            )
+        ),
+        "x",
+        HARDWARE,
+        "x",
+    )
+
+
+TRUE_SAVINGS = np.array([30_000.0, 0.0, 20_000.0] * 2 + [10_000.0, 50_000.0, 0.0])
+
+
+def observation(imported: Imported, fast: list[int]) -> Observation:
+    """What the compiler says if exactly these accesses are fast and savings are additive."""
+    program = imported.program
+    is_fast = np.isin(np.arange(len(program.accesses)), fast)
+    times = [a.time for a in program.accesses]
+    saved = np.bincount(times, TRUE_SAVINGS * is_fast, minlength=program.num_slots)
+    return Observation(observe(imported, imported.flow).cycles - saved, is_fast)
+
+
+def fitted(imported: Imported, *placements: list[int]) -> NDArray[np.float64]:
+    slow = observe(imported, imported.flow)
+    seen = [observation(imported, fast) for fast in placements]
+    return calibrate(imported, slow, seen, [])[1].savings
+
+
+def test_additive_costs_are_recovered() -> None:
+    imported = three_calls()
+    found = fitted(imported, [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 1, 2, 6, 7])
+    assert found == pytest.approx(TRUE_SAVINGS, rel=1e-4, abs=1.0)
+
+
+def test_equal_instructions_share_what_they_show() -> None:
+    """Operand 0 was fast in `y` only and the result in `z` only: both are known of both."""
+    found = fitted(three_calls(), [0, 5, 6], [1, 7], [8])
+    assert found[:6] == pytest.approx(TRUE_SAVINGS[:6], rel=1e-4, abs=1.0)
+
+
+def test_what_was_never_fast_follows_the_prior() -> None:
+    """Prior: as many cycles per byte as the observed accesses saved, here 30000 for 32 KiB."""
+    found = fitted(three_calls(), [0, 3])
+    assert found[6:] == pytest.approx([30_000.0, 15_000.0, 60_000.0], rel=1e-3)
+
+
+def test_what_was_observed_does_not_give_way_to_guesses() -> None:
+    """In the cheaper calls the prior asks for more than there is: the guesses share the rest."""
+    found = fitted(three_calls(), [0, 3])
+    rest = MAX_SAVED_SHARE * 100_000 - 30_000
+    assert found[:3] == pytest.approx([30_000, rest / 5, rest * 4 / 5], rel=1e-3)
+
+
+def test_without_observations_the_bandwidth_decides() -> None:
+    found = fitted(three_calls())
+    by_bandwidth = np.array([32768.0, 16384.0, 65536.0])
+    assert found[6:] == pytest.approx(by_bandwidth, rel=1e-3)
+    # In the cheaper calls all three together would save more than there is.
+    assert found[:3] == pytest.approx(
+        by_bandwidth * MAX_SAVED_SHARE * 100_000 / by_bandwidth.sum(), rel=1e-3
+    )
+
+
+def test_savings_are_never_negative_and_never_all() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    worse = replace(observation(imported, [0]), cycles=slow.cycles * 1.2)
+    free = replace(observation(imported, [2, 5, 8]), cycles=slow.cycles * 0.0)
+    program, fit = calibrate(imported, slow, [worse, free], [])
+    assert (fit.savings >= 0).all()
+    for time, instruction_ in enumerate(program.instructions):
+        saved = sum(a.saving_s for a in program.accesses if a.time == time)
+        total = instruction_.fast_s + saved
+        assert saved <= MAX_SAVED_SHARE * total * (1 + 1e-9)
+
+
+def test_costs_become_seconds_over_one_run() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    program, fit = calibrate(imported, slow, [observation(imported, [0, 3, 6])], [])
+    assert program.all_slow_s == pytest.approx(400_000 / HARDWARE.clock_hz)
+    assert [a.saving_s for a in program.accesses] == pytest.approx(
+        list(fit.savings / HARDWARE.clock_hz)
+    )
+    assert replace(program, accesses=(), instructions=()) == replace(
+        imported.program, accesses=(), instructions=()
+    )
+
+
+def test_held_out_errors_are_those_of_the_total() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    seen = [observation(imported, [n, n + 3, n + 6]) for n in range(3)]
+    exact = observation(imported, [0, 7])
+    off = replace(exact, cycles=exact.cycles * np.array([1.0, 1.0, 0.5]))
+    partly = replace(exact, cycles=np.array([exact.cycles[0], np.nan, np.nan]))
+    fit = calibrate(imported, slow, seen, [exact, off, partly])[1]
+    # 70000 + 100000 + 150000 predicted, against 70000 + 100000 + 75000.
+    assert fit.errors == pytest.approx((0.0, 320 / 245 - 1, 0.0), abs=1e-4)
+
+
+def test_instructions_without_cycles_cost_and_save_nothing() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    unknown = replace(slow, cycles=np.array([np.nan, 100_000.0, 200_000.0]))
+    program, _ = calibrate(imported, unknown, [], [])
+    assert program.instructions[0].fast_s == 0.0
+    assert all(a.saving_s == 0.0 for a in program.accesses if a.time == 0)
+
+
+def test_loops_are_multiplied_out_once() -> None:
+    body = f"""%b
+  q = (s32[], {FIRST}) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  x = {FIRST} get-tuple-element(q), index=1
+  y = {FIRST} tanh(x), backend_config={{"window_config":{{"estimated_cycles":"100000"}}}}
+  ROOT r = (s32[], {FIRST}) tuple(j, y)"""
+    imported = build_program(
+        decoded(
+            module(
+                f"""  a = {FIRST} parameter(0)
+  z = s32[] constant(0)
+  c = {FIRST} copy(a)
+  t = (s32[], {FIRST}) tuple(z, c)
+  w = (s32[], {FIRST}) while(t), condition=%c, body=%b,
+    backend_config={{"known_trip_count":{{"n":"10"}}}}
+  ROOT d = {FIRST} get-tuple-element(w), index=1""",
+                f"%c\n  p = (s32[], {FIRST}) parameter(0)\n  ROOT k = pred[] constant(true)",
+                body,
+            )
+        ),
+        "x",
+        HARDWARE,
+        "x",
+    )
+    slow = observe(imported, imported.flow)
+    loop = [n for n, a in enumerate(imported.program.accesses) if a.time == 1]
+    is_fast = np.isin(np.arange(len(imported.program.accesses)), loop[:1])
+    seen = Observation(slow.cycles - np.array([0.0, 40_000.0]), is_fast)
+    program, fit = calibrate(imported, slow, [seen], [seen])
+    assert fit.savings[loop[0]] == pytest.approx(40_000, rel=1e-3)
+    assert program.accesses[loop[0]].saving_s == pytest.approx(10 * 40_000e-9, rel=1e-3)
+    assert program.all_slow_s == pytest.approx(10 * 100_000e-9)
+    assert fit.errors == pytest.approx((0.0,), abs=1e-4)

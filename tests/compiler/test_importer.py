@@ -1,0 +1,135 @@
+"""HLO files to programs: pairs of TPU compiles, and single dumps of any compiler."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from engine.compiler.importer import HEAP_BASES, import_hlo, roofline
+from engine.errors import ProgramFormatError, UnknownNameError
+from engine.hardware.presets import DEVICES, find_device
+from engine.plan.check import check
+from engine.plan.io import plan_from_json
+from engine.plan.simulate import simulate
+from engine.program.io import from_json, to_json
+from tests.hlo.modules import FIXTURES, module
+
+SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"
+BUFFERS = FIXTURES / "mlp_on.buffers.txt"
+
+
+@pytest.fixture(scope="module")
+def cpu_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What jax compiles for this machine's CPU: a loop of products, a branch, an update."""
+
+    def work(weights: jax.Array, start: jax.Array) -> tuple[jax.Array, jax.Array]:
+        looped = lax.fori_loop(0, 6, lambda i, a: jnp.tanh(a @ weights[i]), start)
+        chosen = lax.cond(looped.sum() > 0, lambda a: a * 2, jnp.sin, looped)
+        return chosen.at[3].set(1.0), jnp.argsort(chosen[:, 0])
+
+    shapes = [jax.ShapeDtypeStruct(s, jnp.float32) for s in ((6, 128, 128), (64, 128))]
+    path = tmp_path_factory.mktemp("cpu") / "work.hlo"
+    path.write_text(jax.jit(work).lower(*shapes).compile().as_text())
+    return path
+
+
+@pytest.mark.parametrize("hardware", sorted(DEVICES))
+def test_a_dump_of_the_cpu_compiler(cpu_dump: Path, hardware: str) -> None:
+    program = import_hlo(cpu_dump, None, hardware)
+    assert program.name == "work"
+    assert program.provenance == {"kind": "imported", "slow": "work.hlo"}
+    (loop,) = [r for r in program.regions if r.kind == "while"]
+    assert (loop.multiplicity, loop.is_trip_count_known) == (6.0, True)
+    assert [r.multiplicity for r in program.regions if r.kind == "branch"] == [0.5, 0.5]
+    assert all(i.fast_s > 0 for i in program.instructions)
+    assert all(a.saving_s >= 0 for a in program.accesses)
+    assert 0 < program.all_fast_s < program.all_slow_s
+    assert from_json(to_json(program), "again") == program
+    reads = {program.values[a.value].name: a.slow_bytes for a in program.accesses if a.time >= 0}
+    weight = next(v for v in program.values if v.shape == "f32[6,128,128]")
+    assert reads[weight.name] == weight.size_bytes
+
+
+def test_what_computes_saves_nothing() -> None:
+    costs = roofline(find_device("tpu-v5e"))
+    fast_s, savings = costs(197e12, [819, 819])
+    assert fast_s == pytest.approx(1.0)
+    assert list(savings) == [0.0, 0.0]
+    fast_s, savings = costs(0.0, [819_000_000, 1_638_000_000])
+    assert fast_s + sum(savings) == pytest.approx(3e-3)
+    assert savings[1] == pytest.approx(2 * savings[0])
+
+
+def test_a_pair_fits_the_savings() -> None:
+    program = import_hlo(SLOW, FAST, "tpu-v5e")
+    assert program.provenance == {"kind": "imported", "slow": "mlp_off.hlo", "fast": "mlp_on.hlo"}
+    single = import_hlo(SLOW, None, "tpu-v5e")
+    assert program.all_slow_s == pytest.approx(single.all_slow_s)
+    assert program.accesses != single.accesses
+    assert all(i.reserved_bytes == HEAP_BASES["tpu-v5e"] for i in program.instructions)
+
+
+def test_with_the_buffer_assignment_the_compilers_plan_comes_along(tmp_path: Path) -> None:
+    packed = tmp_path / "buffers.txt.gz"
+    packed.write_bytes(gzip.compress(BUFFERS.read_bytes()))
+    program = import_hlo(SLOW, FAST, "tpu-v5e", packed)
+    plan = plan_from_json(program.provenance["xla_plan"], "provenance")
+    assert check(program, plan) is None
+    # The compiler says 74382 + 71516 + 72582 cycles at 1.5 GHz; nothing waits for its copies.
+    latency = simulate(program, plan).latency_s
+    assert latency == pytest.approx((74382 + 71516 + 72582) / 1.5e9, rel=0.02)
+
+
+def test_a_pair_of_different_programs_is_refused() -> None:
+    with pytest.raises(
+        ProgramFormatError, match="not a compile of the same program: it has 0 of 3"
+    ):
+        import_hlo(SLOW, FIXTURES / "scan_on.hlo", "tpu-v5e")
+
+
+def test_a_pair_without_cycles_is_refused(cpu_dump: Path) -> None:
+    with pytest.raises(ProgramFormatError, match="states no cycles"):
+        import_hlo(cpu_dump, cpu_dump, "tpu-v5e")
+
+
+def test_unknown_hardware_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="tpu-v5x"):
+        import_hlo(tmp_path / "missing.hlo", None, "tpu-v5x")
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProgramFormatError, match=r"missing\.hlo: cannot be read"):
+        import_hlo(tmp_path / "missing.hlo", None, "tpu-v5e")
+
+
+def test_a_dump_of_the_gpu_compiler(tmp_path: Path) -> None:
+    """Library calls, asynchronous collectives and host copies as the GPU compiler writes them."""
+    path = tmp_path / "gpu.hlo"
+    path.write_text(
+        module(
+            """  a = f32[256,256]{1,0} parameter(0)
+  b = f32[256,256]{1,0} parameter(1)
+  g = (f32[256,256]{1,0}, s8[4194304]{0}) custom-call(a, b), custom_call_target="__cublas$gemm",
+    backend_config={"gemm_backend_config":{"dot_dimension_numbers":
+    {"lhs_contracting_dimensions":["1"],"rhs_contracting_dimensions":["0"]}}}
+  x = f32[256,256]{1,0} get-tuple-element(g), index=0
+  s = f32[256,256]{1,0} all-reduce-start(x), replica_groups={}, to_apply=%sum
+  y = f32[256,256]{1,0} fusion(a), kind=kLoop, calls=%exponential
+  d = f32[256,256]{1,0} all-reduce-done(s)
+  ROOT z = f32[256,256]{1,0} add(d, y)""",
+            "%sum\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT r = f32[] add(p, q)",
+            "%exponential\n  p = f32[256,256]{1,0} parameter(0)\n"
+            "  ROOT e = f32[256,256]{1,0} exponential(p)",
+        )
+    )
+    program = import_hlo(path, None, "generic")
+    assert [i.name for i in program.instructions] == ["g", "s", "y", "z"]
+    # 2 * 256**3 operations at 1e12 per second, and 4.8 MB that take less than that in fast memory.
+    product = program.instructions[0]
+    assert product.fast_s >= 2 * 256**3 / 1e12
+    assert all(a.saving_s >= 0 for a in program.accesses)

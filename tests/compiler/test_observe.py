@@ -1,0 +1,100 @@
+"""Instructions of one compile found in another."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.compiler.observe import fast_space, match_events, observe
+from tests.hlo.modules import A, flow, imported, module
+
+FAST = "f32[64,128]{1,0:S(1)}"
+
+SLOW = """  a = A parameter(0)
+  b = A negate(a), backend_config={"window_config":{"estimated_cycles":"900"}}
+  slice = f32[8,128] slice(b), slice={[0:8], [0:128]}
+  ROOT c = f32[8,128] tanh(slice)"""
+
+
+def names(fast_text: str) -> dict[str, str]:
+    """Program instruction -> instruction of the other compile."""
+    own, other = imported(module(SLOW)), flow(fast_text)
+    matched = match_events(own, other)
+    return {
+        own.program.instructions[slot].name: other.events[event].name
+        for event, slot in matched.items()
+    }
+
+
+def test_the_same_text_matches_itself() -> None:
+    assert names(module(SLOW)) == {"b": "b", "slice": "slice", "c": "c"}
+
+
+def test_what_the_parser_renames_is_still_found() -> None:
+    """The nameless slice inside `slice-start` takes the name of the one that follows."""
+    found = names(
+        module(
+            f"""  a = A parameter(0)
+  part0 = ((A), f32[32,128]{{1,0:S(1)}}, s32[]) slice-start(a), slice={{[0:32], [0:128]}}
+  part1 = ((A), f32[32,128]{{1,0:S(1)}}, s32[]) slice-start(a), slice={{[32:64], [0:128]}}
+  done0 = f32[32,128]{{1,0:S(1)}} slice-done(part0)
+  done1 = f32[32,128]{{1,0:S(1)}} slice-done(part1)
+  whole = {FAST} custom-call(done0, done1), custom_call_target="ConcatBitcast"
+  b = A negate(whole)
+  slice = f32[8,128] slice(b), slice={{[0:8], [0:128]}}
+  ROOT c = f32[8,128] tanh(slice)"""
+        )
+    )
+    assert set(found) == {"b", "slice", "c"}
+    assert found["slice"] != "slice"
+
+
+def test_another_shape_is_another_instruction() -> None:
+    text = module(SLOW.replace("A", "f32[128,128]"))
+    assert names(text) == {"c": "c"}
+
+
+def test_equal_work_that_is_not_alone_is_not_guessed() -> None:
+    two = """  a = A parameter(0)
+  x = A negate(a)
+  ROOT y = A negate(a)"""
+    own = imported(module(two))
+    assert match_events(own, flow(module(two.replace("x =", "u =").replace("y =", "v =")))) == {}
+
+
+def test_a_function_called_twice_matches_turn_by_turn() -> None:
+    text = module(
+        "  a = A parameter(0)\n  b = A call(a), to_apply=%f\n  ROOT d = A call(b), to_apply=%f",
+        "%f\n  p = A parameter(0)\n  ROOT n = A negate(p)",
+    )
+    own = imported(text)
+    assert match_events(own, flow(text)) == {0: 0, 1: 1}
+
+
+@pytest.mark.parametrize(
+    ("operand", "result", "fast"),
+    [(FAST, A, [True, False]), (A, FAST, [False, True]), (FAST, FAST, [True, True])],
+)
+def test_placement_is_read_off_the_shapes(operand: str, result: str, fast: list[bool]) -> None:
+    own = imported(module("  a = A parameter(0)\n  ROOT b = A negate(a)"))
+    other = flow(module(f"  a = {operand} parameter(0)\n  ROOT b = {result} negate(a)"))
+    seen = observe(own, other)
+    assert list(seen.is_fast) == fast
+    assert list(seen.cycles) == [0.0]
+
+
+def test_what_is_read_from_both_memories_counts_as_slow() -> None:
+    own = imported(module("  a = A parameter(0)\n  ROOT b = A add(a, a)"))
+    other = flow(
+        module(
+            f"""  a = A parameter(0)
+  s = ({FAST}, A, u32[]) copy-start(a)
+  d = {FAST} copy-done(s)
+  ROOT b = A add(a, d)"""
+        )
+    )
+    assert list(observe(own, other).is_fast) == [False, False]
+
+
+def test_the_space_of_each_fast_memory() -> None:
+    program = imported(module(SLOW)).program
+    assert fast_space(program) == 1

@@ -1,0 +1,178 @@
+"""The compiler's own plan, read off real compiles of three small programs for TPU v5e.
+
+`mlp`: a cross-program prefetch, an ordinary and a sliced one. `big`: tensors that do not all fit.
+`scan`: a loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from engine.compiler.importer import HEAP_BASES
+from engine.compiler.observe import match_events, observe
+from engine.compiler.xla_plan import fast_offsets, read_plan
+from engine.hardware.presets import PRESETS
+from engine.plan.check import check
+from engine.plan.model import Copy, Plan, Stay
+from engine.plan.simulate import simulate
+from engine.program.hlo import Imported, build_program
+from engine.program.hlo_flow import Flow
+from engine.program.io import content_hash
+from tests.hlo.modules import FIXTURES, decoded, flow
+
+HARDWARE = PRESETS["tpu-v5e"]
+HEAP = HEAP_BASES["tpu-v5e"]
+MIB = 1 << 20
+
+
+@cache
+def slow(name: str) -> Imported:
+    """The program of the compile with everything in slow memory."""
+    text = (FIXTURES / f"{name}_off.hlo").read_text()
+    return build_program(decoded(text), name, HARDWARE, name, reserved_bytes=HEAP)
+
+
+@cache
+def default(name: str) -> Flow:
+    """The default compile."""
+    return flow((FIXTURES / f"{name}_on.hlo").read_text())
+
+
+def dump(name: str) -> str:
+    return (FIXTURES / f"{name}_on.buffers.txt").read_text()
+
+
+def plan_of(name: str) -> Plan:
+    return read_plan(slow(name), default(name), dump(name), HEAP)
+
+
+def named(plan: Plan, imported: Imported) -> tuple[dict[str, list[Stay]], dict[str, list[Copy]]]:
+    """Stays and copies by the name of the group's first value."""
+    stays: dict[str, list[Stay]] = {}
+    copies: dict[str, list[Copy]] = {}
+    program = imported.program
+    for stay in plan.stays:
+        stays.setdefault(program.values[program.groups[stay.group].values[0]].name, []).append(stay)
+    for copy in plan.copies:
+        copies.setdefault(program.values[program.groups[copy.group].values[0]].name, []).append(
+            copy
+        )
+    return stays, copies
+
+
+@pytest.mark.parametrize("name", ["mlp", "big", "scan"])
+def test_the_plan_is_valid_and_faster_than_none(name: str) -> None:
+    program, plan = slow(name).program, plan_of(name)
+    assert check(program, plan) is None
+    assert plan.notes == {"left_out_accesses": 0}
+    assert simulate(program, plan).latency_s < program.all_slow_s
+    assert plan.stays
+
+
+def test_stays_have_the_dumped_offsets_above_the_scoped_region() -> None:
+    stays, _ = named(plan_of("mlp"), slow("mlp"))
+    offsets = {name: [(s.offset - HEAP) // MIB for s in found] for name, found in stays.items()}
+    assert offsets == {
+        "ws_0_.1": [0],
+        "ws_1_.1": [8],
+        "ws_2_.1": [16],
+        "convolution_tanh_fusion.2": [28],
+        "convolution_tanh_fusion.1": [24],
+    }
+
+
+def test_intervals_and_copies_of_the_chain() -> None:
+    """Three products: the weight of the first one is there from the start."""
+    stays, copies = named(plan_of("mlp"), slow("mlp"))
+    intervals = {name: [(s.start, s.end) for s in found] for name, found in stays.items()}
+    assert intervals == {
+        "ws_0_.1": [(-1, 3)],
+        "ws_1_.1": [(0, 2)],
+        "ws_2_.1": [(0, 3)],
+        "convolution_tanh_fusion.2": [(0, 2)],
+        "convolution_tanh_fusion.1": [(1, 3)],
+    }
+    spans = {n: [(c.is_prefetch, c.start, c.deadline) for c in f] for n, f in copies.items()}
+    assert spans == {"ws_1_.1": [(True, 0, 1)], "ws_2_.1": [(True, 0, 2)]}
+
+
+def test_fast_accesses_are_those_in_the_fast_space() -> None:
+    program, plan = slow("mlp").program, plan_of("mlp")
+    slow_names = {
+        program.values[a.value].name
+        for a, is_fast in zip(program.accesses, plan.is_fast, strict=True)
+        if not is_fast
+    }
+    assert slow_names == {"x.1", "convolution_tanh_fusion"}
+
+
+def test_what_a_loop_carries_stays_to_its_end() -> None:
+    program = slow("scan").program
+    (region,) = program.regions
+    assert (region.multiplicity, region.is_trip_count_known) == (6.0, True)
+    crossing = [s for s in plan_of("scan").stays if s.start < region.start < s.end]
+    assert all(s.end >= region.end for s in crossing)
+
+
+def test_offsets_are_read_per_memory_space() -> None:
+    assert fast_offsets(dump("mlp"), 1)["copy-start.1{0}"] == 8 * MIB
+    assert set(fast_offsets(dump("mlp"), 2)) >= {"copy-start{2}", "slice-start{2}"}
+    assert fast_offsets("", 1) == {}
+    assert fast_offsets("value: <1 a @1> (size=2,offset=x)", 1) == {}
+
+
+def test_without_a_dump_nothing_is_in_fast_memory() -> None:
+    plan = read_plan(slow("mlp"), default("mlp"), "", HEAP)
+    assert not any(plan.is_fast)
+    assert plan.stays == ()
+    assert plan.copies == ()
+    assert plan.notes == {"left_out_accesses": sum(plan_of("mlp").is_fast)}
+
+
+def test_every_instruction_is_found_in_the_other_compile() -> None:
+    for name in ("mlp", "big"):
+        found = match_events(slow(name), default(name))
+        assert sorted(found.values()) == list(range(slow(name).program.num_slots))
+    assert match_events(slow("mlp"), default("scan")) == {}
+
+
+def test_a_copy_that_the_compiler_turned_into_a_prefetch() -> None:
+    """In the slow compile the loop is entered by a copy, in the default one by a copy in flight.
+
+    The plan lets the copy write to fast memory; the loop's result is written back.
+    """
+    imported, plan = slow("scan"), plan_of("scan")
+    program = imported.program
+    assert program.instructions[0].opcode == "copy"
+    assert sorted(match_events(imported, default("scan")).values()) == [1, 2]
+    assert plan.is_fast[:2] == (False, True)
+    carried = program.values[program.accesses[1].value].group
+    assert [(s.start, s.end) for s in plan.stays if s.group == carried] == [(0, 3)]
+    assert [(c.group, c.is_prefetch, c.start, c.deadline) for c in plan.copies] == [
+        (carried, False, 3, 3)
+    ]
+
+
+def test_observations_tell_cycles_and_places() -> None:
+    imported = slow("mlp")
+    all_slow = observe(imported, imported.flow)
+    assert not all_slow.is_fast.any()
+    seen = observe(imported, default("mlp"))
+    assert (seen.cycles <= all_slow.cycles).all()
+    assert list(seen.cycles) == [74382.0, 71516.0, 72582.0]
+    assert tuple(seen.is_fast) == plan_of("mlp").is_fast
+
+
+def test_a_compile_reads_its_own_placement() -> None:
+    """The program of the default compile is that of the slow one: copies are resolved away."""
+    text = (FIXTURES / "mlp_on.hlo").read_text()
+    own = build_program(decoded(text), "mlp", HARDWARE, "mlp", reserved_bytes=HEAP).program
+    program = slow("mlp").program
+    assert [v.name for v in own.values] == [v.name for v in program.values]
+    assert [(a.time, a.value, a.is_write, a.slow_bytes) for a in own.accesses] == [
+        (a.time, a.value, a.is_write, a.slow_bytes) for a in program.accesses
+    ]
+    assert content_hash(replace(own, name="x")) != content_hash(program)

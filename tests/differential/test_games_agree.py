@@ -1,0 +1,115 @@
+"""The two implementations of the mallocGame, move by move: mask, offset, start, reward."""
+
+from __future__ import annotations
+
+import random
+
+import jax
+import numpy as np
+import pytest
+
+from engine.game.encode import encode
+from engine.game.env import Record, plan_from_actions, play_with_backup, rollout, scripted
+from engine.game.moves import DROP, PLACE_RULES, TICKS, Rules
+from engine.game.reference import ReferenceGame
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from tests.strategies import random_program
+
+NUM_SLOTS = 40
+SEEDS = range(16)
+
+
+def rules_of(seed: int) -> Rules:
+    """Every place rule, with tables and look-backs that are sometimes too small."""
+    return Rules(
+        max_blocks=12 if seed % 8 < 4 else 96,
+        look_back=9 if seed % 8 < 4 else 192,
+        place=PLACE_RULES[seed % len(PLACE_RULES)],
+    )
+
+
+def assert_same_game(program: Program, rules: Rules, record: Record) -> ReferenceGame:
+    """Play the recorded actions in the reference, comparing every move."""
+    game = ReferenceGame(program, rules)
+    columns = {name: np.asarray(getattr(record, name)) for name in record.__dataclass_fields__}
+    while not game.is_over:
+        number, move = game.move_index, game.move
+        where = f"{program.name}, move {number}"
+        assert tuple(columns["mask"][number]) == game.legal(), where
+        action = int(columns["action"][number])
+        effect = game.placement(action)
+        game.step(action)
+        saving = move.saving_ticks if action != DROP else 0
+        assert columns["reward_ticks"][number] == saving - effect.stall_ticks, where
+        assert columns["stall_ticks"][number] == effect.stall_ticks, where
+        if effect.is_new:
+            assert effect.block is not None
+            assert columns["offset"][number] == effect.block.offset, where
+            assert columns["start"][number] == effect.block.start, where
+    return game
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_games_agree(seed: int) -> None:
+    program = random_program(seed, NUM_SLOTS, loops=seed % 3 != 0)
+    rules = rules_of(seed)
+    _, record = rollout(encode(program, rules), jax.random.key(seed))
+    game = assert_same_game(program, rules, record)
+    actions = np.asarray(record.action)[: game.num_moves]
+    plan = plan_from_actions(program, actions.tolist(), "random", rules)
+    assert check(program, plan) is None
+    result = simulate(program, plan)
+    saved = (result.all_slow_s - result.latency_s) / result.all_slow_s
+    ticks = int(np.asarray(record.reward_ticks)[: game.num_moves].astype(np.int64).sum())
+    assert ticks / TICKS == pytest.approx(saved, abs=1e-6)
+    assert game.total_reward == pytest.approx(saved, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["lstm-v5e-b128", "gptdecode-v5e-b8"])
+def test_real_programs_with_loops_agree(name: str) -> None:
+    program = library.load_sample(name)
+    _, record = rollout(encode(program), jax.random.key(0))
+    assert_same_game(program, Rules(), record)
+
+
+def test_drop_backup_undoes_dead_ends() -> None:
+    rules = Rules(strict=True)
+    undone = 0
+    for seed in range(8):
+        program = random_program(seed, 16)
+        encoded = encode(program, rules)
+        _, first = rollout(encoded, jax.random.key(seed))
+        if not np.asarray(first.was_dead).any():
+            continue
+        record = play_with_backup(encoded, jax.random.key(seed))
+        assert not np.asarray(record.was_dead).any()
+        undone += 1
+    assert undone >= 1
+
+
+def test_games_of_one_shape_share_one_compilation() -> None:
+    before = rollout._cache_size()
+    shapes = set()
+    for seed in (1, 2, 4, 5):
+        encoded = encode(random_program(seed, NUM_SLOTS, loops=True))
+        rollout(encoded, jax.random.key(seed))
+        leaves, tree = jax.tree.flatten(encoded)
+        shapes.add((tuple(leaf.shape for leaf in leaves), tree))
+    assert rollout._cache_size() - before <= len(shapes)
+
+
+def test_illegal_actions_become_the_nearest_legal_one() -> None:
+    program = random_program(7, NUM_SLOTS)
+    encoded = encode(program)
+    rng = random.Random(7)
+    wanted = [rng.randrange(3) for _ in range(ReferenceGame(program).num_moves)]
+    _, record = rollout(encoded, jax.random.key(0), scripted(encoded, wanted))
+    game = assert_same_game(program, Rules(), record)
+    played, masks = np.asarray(record.action), np.asarray(record.mask)
+    for number in range(game.num_moves):
+        mask = masks[number]
+        nearest = wanted[number] if mask[wanted[number]] else (1 if mask[1] else 2)
+        assert played[number] == nearest

@@ -1,0 +1,122 @@
+"""The command line as a user meets it: keys, exit codes, one line of error, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.cli import main
+from engine.program import library
+
+NAME = next(e.name for e in library.index() if e.xla_latency_s is not None)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    assert len(out.splitlines()) == 1
+    body: dict[str, Any] = json.loads(out)
+    return body
+
+
+def test_solve_check_simulate_round(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    solved = run_json(capsys, "solve", NAME, "--solver", "greedy", "-o", str(plan))
+    keys = {"latency_s", "compute_s", "stall_s", "all_slow_s", "all_fast_s"}
+    assert set(solved) == keys | {"solver", "seconds", "plan"}
+    assert run_json(capsys, "check", NAME, str(plan)) == {"valid": True, "violation": None}
+    simulated = run_json(capsys, "simulate", NAME, str(plan))
+    assert simulated == {key: solved[key] for key in keys}
+
+
+def test_bound_and_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    bound = run_json(capsys, "bound", NAME)
+    assert set(bound) == {"bound_s", "method", "seconds"}
+    body = run_json(capsys, "compare", NAME, "--solvers", "all_slow,greedy,xla_compiled")
+    assert body["bound_s"] == pytest.approx(bound["bound_s"])
+    rows = body["results"]
+    assert {"solver", "latency_s", "seconds", "valid", "violation"} == set(rows[0])
+    assert [r["latency_s"] for r in rows] == sorted(r["latency_s"] for r in rows)
+    assert rows[-1]["solver"] == "all_slow"
+    assert all(r["latency_s"] >= body["bound_s"] * (1 - 1e-9) for r in rows)
+
+
+def test_bench_is_a_list_of_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
+    body = run_json(capsys, "bench", "--programs", NAME, "--solvers", "all_slow")
+    assert [p["program"] for p in body["programs"]] == [NAME]
+
+
+def test_a_broken_plan_exits_with_1_and_its_rule(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.json"
+    run(capsys, "solve", NAME, "--solver", "xla_compiled", "-o", str(path))
+    body = json.loads(path.read_text())
+    body["is_fast"] = [True] * len(body["is_fast"])
+    path.write_text(json.dumps(body))
+    code, out, _ = run(capsys, "check", NAME, str(path), "--json")
+    assert code == 1
+    assert json.loads(out)["violation"] in {"alias", "liveness", "capacity"}
+
+
+def test_a_plan_of_another_program_is_named_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.json"
+    run(capsys, "solve", NAME, "--solver", "all_slow", "-o", str(path))
+    other = next(n for n in library.sample_names() if n != NAME)
+    code, out, _ = run(capsys, "check", other, str(path), "--json")
+    assert (code, json.loads(out)["violation"]) == (1, "wrong-program")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bound", "no-such-sample"],
+        ["bound", "missing/file.json"],
+        ["solve", NAME, "--solver", "no-such-solver"],
+        ["compare", NAME, "--solvers", "greedy,nonsense"],
+        ["check", NAME, "missing.json"],
+        ["capture"],
+        ["import", "-o", "out.json"],
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert len(err.strip().splitlines()) == 1
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\x1f\x8b\x08garbage", b"[1,2,3]", b'{"format": "mallocmuzero-program"}']
+)
+def test_bad_files_leave_nothing_behind(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes
+) -> None:
+    bad, out = tmp_path / "bad.json", tmp_path / "plan.json"
+    bad.write_bytes(content)
+    code, _, err = run(capsys, "solve", str(bad), "-o", str(out))
+    assert code == 2
+    assert str(bad) in err
+    assert not out.exists()
+
+
+def test_bad_hlo_leaves_nothing_behind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    bad, out = tmp_path / "bad.hlo", tmp_path / "program.json"
+    bad.write_text("HloModule m\n" + "(" * 200_000)
+    code, _, err = run(capsys, "import", "--slow", str(bad), "-o", str(out))
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == [bad]
