@@ -7,6 +7,7 @@ side. `python -m tests.bench SECTION …` runs only some of them.
 from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
 import sys
@@ -25,7 +26,7 @@ from engine.solvers import Budget, has_compiled_plan, solve
 from engine.solvers.random_play import play_randomly
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
-GAMES = 10_000
+GAMES = int(os.environ.get("GAMES", "10000"))
 Rows = list[dict[str, Any]]
 
 

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: keys, exit codes, one line of error, nothing half-written."""
+"""The command line as a user meets it: keys, exit codes, errors of one line, whole files."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def test_bad_input_is_one_line_and_exit_2(
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"\x1f\x8b\x08garbage", b"[1,2,3]", b'{"format": "mallocmuzero-program"}']
+    "content",
+    [b"", b"{", b"\x1f\x8b\x08garbage", b"[1,2,3]", b'{"format": "mallocmuzero-program"}'],
 )
 def test_bad_files_leave_nothing_behind(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes

@@ -1,8 +1,8 @@
 """The sample programs: which model is compiled for which hardware, at which batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
-while single tensors fit. Too small a batch and everything fits; too large and nothing does. There is
-no v5p program yet: there XLA keeps most results out of the fast memory, by a rule not yet known.
+while single tensors fit. Too small a batch and everything fits; too large and nothing does. There
+is no v5p program yet: there XLA keeps most results out of the fast memory, by a rule not yet known.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Letters: `M` moves, `T` slots, `C` columns of a move (the fields of `MoveRow`), `W` slots of
 look-back, `K` rows of the block table, `D` nested regions. Bytes are granules and seconds are
-ticks, see `engine.game.moves`. Arrays are padded to common sizes, so that programs of like size share one
-compiled game.
+ticks, see `engine.game.moves`. Arrays are padded to common sizes, so that programs of like size
+share one compiled game.
 """
 
 from __future__ import annotations

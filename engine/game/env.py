@@ -183,7 +183,8 @@ def play_with_backup(
         _, record = rollout(encoded, key, script, policy_fn)
         was_dead = np.asarray(record.was_dead)
         if not was_dead.any():
-            return record
+            found: Record = record
+            return found
         dead_end = int(was_dead.argmax())
         actions = np.asarray(record.action)
         before = (np.arange(len(groups)) < dead_end) & (groups == groups[dead_end])

@@ -28,7 +28,8 @@ class Table:
 
     `until`: of an ended block its end, of a live one the first slot in which it is only a ghost
     (`busy + 1`). `written`: slot after its last write. `level`, `work`: level of the block's start,
-    and ticks of one copy of its group there. `rank`: of the group's next touch, as in `MoveRow.next_rank`.
+    and ticks of one copy of its group there. `rank`: of the group's next touch, as in
+    `MoveRow.next_rank`.
     """
 
     group: Array  # [K]

@@ -67,7 +67,8 @@ DEVICES: Mapping[str, Device] = {
     device.hardware.name: device
     for device in (
         # v4: CMEM has 128 MiB, but XLA gives a program half: over nine compiles of AlexNet no 72 MB
-        # weight is ever placed, and the highest end is 63.8 MiB. 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz.
+        # weight is ever placed, and the highest end is 63.8 MiB.
+        # 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz.
         _tpu(
             "tpu-v4",
             64,

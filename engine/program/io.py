@@ -67,7 +67,7 @@ def from_json(body: Any, where: str) -> Program:
             **tables,  # type: ignore[arg-type]
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ProgramFormatError(f"{where}: not a valid program file ({error!r})") from error
+        raise ProgramFormatError(f"{where}: not a valid program file ({error!r:.200})") from error
     validate(program, where)
     return program
 
@@ -96,6 +96,8 @@ def require_header(body: Any, kind: str, version: int, where: str) -> None:
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The bytes of a file, unpacked if gzipped. Raises ProgramFormatError, also past `limit`."""
     try:
+        if path.stat().st_size > limit:
+            raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB")
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":
             data = _unpack(data, limit)

@@ -25,7 +25,7 @@ def test_a_program_file(name: str, data: bytes) -> None:
 def test_a_minimalloc_table_takes_its_capacity_from_its_name() -> None:
     assert uploads.read([("A.16384.csv", TABLE)], "tpu-v5e").hardware.fast_bytes == 16384
     whole = uploads.read([("A.csv", TABLE)], "tpu-v4").hardware.fast_bytes
-    assert whole == 128 * 2**20
+    assert whole == 64 * 2**20
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ LAYER_NORM_EPSILON = 1e-6
 
 def tensor(shape: tuple[int, ...], dtype: Any) -> Shape:
     """Shape of any tensor."""
-    return Shape(shape, dtype)  # type: ignore[no-untyped-call]  # jax leaves it untyped
+    return Shape(shape, dtype)
 
 
 def weight(*shape: int) -> Shape:
