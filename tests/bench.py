@@ -10,6 +10,7 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -143,7 +144,14 @@ def speed() -> Rows:
         f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
         f" {seconds * 1e3:.2f} ms ({per_thousand * 1e3:.2f} ms per 1,000 instructions)"
     )
-    return [{"simulate_ms_per_1000": per_thousand * 1e3}]
+    command = [sys.executable, "-m", "tests.bench_game"]
+    games = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    for row in games:
+        print(
+            f"game on one core, {row['program']}: plain {row['reference_moves_per_s']:,.0f} moves/s,"
+            f" {row['vmapped_moves_per_s']:,.0f} with 128 in step ({row['ratio']:.1f} times)"
+        )
+    return [{"simulate_ms_per_1000": per_thousand * 1e3}, *games]
 
 
 def _median_seconds(run: Callable[[], object], times: int) -> float:
