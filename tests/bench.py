@@ -148,7 +148,7 @@ def speed() -> Rows:
     games = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     for row in games:
         print(
-            f"game on one core, {row['program']}: plain {row['reference_moves_per_s']:,.0f} moves/s,"
+            f"one core, {row['program']}: plain {row['reference_moves_per_s']:,.0f} moves/s,"
             f" {row['vmapped_moves_per_s']:,.0f} with 128 in step ({row['ratio']:.1f} times)"
         )
     return [{"simulate_ms_per_1000": per_thousand * 1e3}, *games]

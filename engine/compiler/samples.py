@@ -27,8 +27,8 @@ class Sample:
 
 
 SAMPLES: tuple[Sample, ...] = (
-    Sample("alexnet", "tpu-v4", 24),
     Sample("resnet50", "tpu-v5e", 64),
+    Sample("alexnet", "tpu-v4", 24),
     Sample("bert", "tpu-v5e", 32),
     Sample("t5", "tpu-v5e", 24),
     Sample("mobilenetv2", "tpu-v5e", 64),
