@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, PlanError
+from engine.errors import EngineError, PlanError, SolverError
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_import(commands)
     _add_plan_commands(commands)
     _add_comparisons(commands)
+    _add_train(commands)
     return parser
 
 
@@ -104,6 +105,13 @@ def _add_plan_commands(commands: Any) -> None:
     parser.add_argument("--solver", default="greedy", help=", ".join(SOLVERS))
     _budget_arguments(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="plan.json")
+    agent = parser.add_argument_group("only for the solver muzero")
+    agent.add_argument("--checkpoint", metavar="FOLDER", help="weights to begin from, or 'scratch'")
+    agent.add_argument(
+        "--model", help="what the search grows its tree with: learned, simulator, policy"
+    )
+    agent.add_argument("--simulations", type=int, help="per move")
+    agent.add_argument("--trace", type=Path, metavar="trace.npz", help="what the search saw")
     for name, run, about in (
         ("check", _check, "apply the referee to a plan"),
         ("simulate", _simulate, "time a plan"),
@@ -124,6 +132,20 @@ def _add_comparisons(commands: Any) -> None:
     parser.add_argument("--programs", help="comma-separated; default: all samples")
     _solvers_argument(parser)
     _budget_arguments(parser)
+
+
+def _add_train(commands: Any) -> None:
+    parser = _command(commands, "train", _train, "train the agent on many programs, resumable")
+    parser.add_argument("--programs", help="comma-separated; default: all that are not held out")
+    parser.add_argument("--variants", type=int, default=1, help="per program, other hardware")
+    parser.add_argument("--rounds", type=int, default=10_000, help="of games, in all")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="of this call")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default="learned", help="learned, simulator or policy")
+    parser.add_argument("--simulations", type=int, default=8, help="per move")
+    parser.add_argument("--games", type=int, default=64, help="played in step")
+    parser.add_argument("--run", dest="folder", type=Path, default=Path(".training/generalist"))
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="CHECKPOINT")
 
 
 def _program_argument(parser: argparse.ArgumentParser) -> None:
@@ -188,7 +210,11 @@ def _show_program(options: argparse.Namespace, program: Program) -> None:
 
 def _solve(options: argparse.Namespace) -> int:
     program = library.resolve(options.program)
-    plan = solve(options.solver, program, Budget(options.seconds, options.seed))
+    names = ("checkpoint", "model", "simulations", "trace")
+    given = {n: getattr(options, n) for n in names if getattr(options, n) is not None}
+    if given and options.solver != "muzero":
+        raise SolverError(f"solve: --{min(given)} needs --solver muzero")
+    plan = solve(options.solver, program, Budget(options.seconds, options.seed, options=given))
     if options.output is not None:
         save_plan(plan, options.output)
     body = {
@@ -198,6 +224,28 @@ def _solve(options: argparse.Namespace) -> int:
         "plan": None if options.output is None else str(options.output),
     }
     _show(options, body, _timing_lines(body))
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    from engine.agent.config import AgentConfig, PracticeConfig
+    from engine.agent.search import SearchConfig
+    from engine.solvers.generalist import Course, train
+
+    course = Course(
+        programs=tuple(options.programs.split(",")) if options.programs else (),
+        variants=options.variants,
+        rounds=options.rounds,
+        seconds=options.seconds,
+        seed=options.seed,
+    )
+    config = AgentConfig(
+        search=SearchConfig(model=options.model, num_simulations=options.simulations),
+        practice=PracticeConfig(games=options.games),
+    )
+    trainer = train(course, config, options.folder, options.output, _note)
+    body = {"rounds": trainer.rounds, "checkpoint": str(options.output)}
+    _show(options, body, [f"{trainer.rounds} rounds, checkpoint in {options.output}"])
     return 0
 
 

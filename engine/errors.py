@@ -23,5 +23,9 @@ class MissingDependencyError(EngineError):
     """An optional package is needed for this; the message holds the install line."""
 
 
+class CheckpointError(EngineError):
+    """A checkpoint of the agent cannot be read, or is of another version or shape."""
+
+
 class SolverError(EngineError):
     """A solver cannot run on this program, or found nothing within its limits."""

@@ -6,17 +6,21 @@ side. `python -m tests.bench SECTION …` runs only some of them.
 
 from __future__ import annotations
 
+import gzip
 import json
+import multiprocessing
 import os
 import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.compiler.importer import import_hlo
 from engine.game.replay import replay
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
@@ -26,8 +30,11 @@ from engine.program.model import Program
 from engine.solvers import Budget, has_compiled_plan, solve
 from engine.solvers.random_play import play_randomly
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+RAW_CAPTURES = ROOT / ".capture"
 GAMES = int(os.environ.get("GAMES", "10000"))
+PROCESSES = 2
 Rows = list[dict[str, Any]]
 
 
@@ -62,7 +69,8 @@ def plans() -> Rows:
         plan = solve("xla_compiled", program)
         real = simulate(program, plan)
         saving = real.all_slow_s - real.latency_s
-        played = replay(program, plan).plan("replay")
+        game = replay(program, plan)
+        played = game.plan("replay")
         assert check(program, played) is None
         again = simulate(program, played)
         like = simulate(program, solve("xla_like", program))
@@ -77,6 +85,7 @@ def plans() -> Rows:
             "bound_seconds": bound.seconds,
             "above_bound": real.latency_s / bound.bound_s - 1,
             "replayed_share": (again.all_slow_s - again.latency_s) / saving if saving else 1.0,
+            "place_rule": game.rules.place,
             "xla_like_ratio": like.latency_s / real.latency_s,
             "left_out_saving_share": plan.notes.get("left_out_saving_share", 0.0),
         }
@@ -110,28 +119,77 @@ def baselines() -> Rows:
 
 def identity() -> Rows:
     """Return of random games against the simulator, over all programs."""
-    programs = [library.load_sample(name) for name in library.sample_names()]
-    worst, rng, rows = 0.0, random.Random(0), []
-    each = -(-GAMES // len(programs))
-    for program in programs:
-        largest, violations = 0.0, 0
-        for _ in range(each):
-            game = play_randomly(program, rng)
-            plan = game.plan("random")
-            violations += check(program, plan) is not None
-            result = simulate(program, plan)
-            saved = (result.all_slow_s - result.latency_s) / result.all_slow_s
-            largest = max(largest, abs(game.total_reward - saved))
-        rows.append(
-            {"program": program.name, "games": each, "worst": largest, "invalid": violations}
-        )
-        worst = max(worst, largest)
-        print(
-            f"{program.name:28} {each} games, worst difference {largest:.2e}, {violations} invalid",
-            flush=True,
-        )
-    print(f"{each * len(programs)} random games: worst |return - relative saving| = {worst:.2e}")
+    names = library.sample_names()
+    each = -(-GAMES // len(names))
+    rows = []
+    # Fresh processes; every program has random numbers of its own, so that order means nothing.
+    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+        for row in pool.imap(_judge_random_games, [(name, each) for name in names]):
+            rows.append(row)
+            print(
+                f"{row['program']:28} {each} games, worst difference {row['worst']:.2e},"
+                f" {row['invalid']} invalid",
+                flush=True,
+            )
+    worst = max(row["worst"] for row in rows)
+    print(f"{each * len(names)} random games: worst |return - relative saving| = {worst:.2e}")
     return rows
+
+
+def _judge_random_games(job: tuple[str, int]) -> dict[str, Any]:
+    name, count = job
+    program, rng = library.load_sample(name), random.Random(name)
+    largest, violations = 0.0, 0
+    for _ in range(count):
+        game = play_randomly(program, rng)
+        plan = game.plan("random")
+        violations += check(program, plan) is not None
+        result = simulate(program, plan)
+        saved = (result.all_slow_s - result.latency_s) / result.all_slow_s
+        largest = max(largest, abs(game.total_reward - saved))
+    return {"program": name, "games": count, "worst": largest, "invalid": violations}
+
+
+def agreement() -> Rows:
+    """Random games of the JAX rules, replayed in the plain-Python game move by move."""
+    command = [sys.executable, "-m", "tests.bench_agreement"]
+    rows: Rows = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            rows.append(json.loads(line))
+            print("{program:28} {games} games, {moves} moves".format(**rows[-1]), end="")
+            print(f", {rows[-1]['difference'] or 'all equal'}", flush=True)
+    assert process.returncode == 0
+    different = sum(bool(row["difference"]) for row in rows)
+    games, moves = (sum(row[key] for row in rows) for key in ("games", "moves"))
+    print(f"{games} random games, {moves} moves: the rules differ on {different} programs")
+    return rows
+
+
+def importer() -> Rows:
+    """Import of the largest HLO text at hand: of the raw captures, else of the tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        dumps = [_raw_hlo(raw, Path(folder)) for raw in RAW_CAPTURES.glob("*/slow.json.gz")]
+        dumps = dumps or list((ROOT / "tests" / "data" / "hlo").glob("*.hlo*"))
+        largest = max(dumps, key=lambda path: path.stat().st_size)
+        program = import_hlo(largest, None, "tpu-v5e")
+        seconds = _median_seconds(lambda: import_hlo(largest, None, "tpu-v5e"), 5)
+        row = {
+            "dump": largest.name,
+            "bytes": largest.stat().st_size,
+            "instructions": program.num_slots,
+            "seconds": seconds,
+        }
+    print("{dump}: {bytes:,} bytes, {instructions} instructions: {seconds:.2f} s".format(**row))
+    return [row]
+
+
+def _raw_hlo(raw: Path, folder: Path) -> Path:
+    """The HLO text of one raw capture with everything in slow memory, as a file of its own."""
+    path = folder / f"{raw.parent.name}.hlo"
+    path.write_text(json.loads(gzip.decompress(raw.read_bytes()))["hlo"])
+    return path
 
 
 def speed() -> Rows:
@@ -168,7 +226,12 @@ SECTIONS: dict[str, Callable[[], Rows]] = {
     "plans": plans,
     "baselines": baselines,
     "identity": identity,
+    "agreement": agreement,
+    "importer": importer,
     "speed": speed,
+    "steps": lambda: json.loads(
+        subprocess.check_output([sys.executable, "-m", "tests.bench_steps"])
+    ),
 }
 
 

@@ -13,7 +13,7 @@ if _ROOT not in sys.path:
     sys.path.insert(0, _ROOT)
 
 from ui.session import session  # noqa: E402
-from ui.views import compare, play, programs  # noqa: E402
+from ui.views import compare, play, programs, search  # noqa: E402
 
 st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"))
@@ -24,6 +24,9 @@ pages = {
     ),
     "play": st.Page(
         play.render, title="Play", icon=":material/memory:", url_path="play", default=True
+    ),
+    "search": st.Page(
+        search.render, title="Search", icon=":material/account_tree:", url_path="search"
     ),
     "compare": st.Page(
         compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"

@@ -10,17 +10,25 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from engine.agent.trace_io import SearchTrace
+from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
+from engine.analysis.plan_diff import TouchDifference, touch_differences
+from engine.analysis.surprise import Surprises, surprises
 from engine.errors import EngineError
 from engine.game.moves import Move, moves
+from engine.plan.io import plan_from_json
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from ui.jobs import Workshop
-from ui.viewmodel.board import board
+from ui.viewmodel.board import NO_COMPANY, Company, board
 from ui.viewmodel.film import Film
+from ui.viewmodel.map_svg import thumbnail
 from ui.viewmodel.ranking import Row, row
+from ui.viewmodel.search_board import game_message
+from ui.viewmodel.side_by_side import Panel, sheet
 
 
 @st.cache_resource(show_spinner=False)
@@ -32,7 +40,7 @@ def sample_index() -> tuple[SampleEntry, ...]:
         return ()
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the program …")
+@st.cache_resource(max_entries=64, show_spinner="Reading the program …")
 def sample(name: str) -> Program:
     """A sample program by name."""
     return library.load_sample(name)
@@ -57,14 +65,21 @@ def row_of(identity: str, _program: Program, _plan: Plan, name: str) -> Row:
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing the memory map …")
-def packed_board(identity: str, _program: Program, _plan: Plan, program_identity: str) -> bytes:
-    """The message that draws a plan; `identity` names it in the browser too."""
+def packed_board(
+    identity: str,
+    _program: Program,
+    _plan: Plan,
+    program_identity: str,
+    _company: Company = NO_COMPANY,
+) -> bytes:
+    """The message that draws a plan; `identity` names it, company included, in the browser too."""
     return board(
         _program,
         _plan,
         moves_of(program_identity, _program),
         simulation_of(identity, _program, _plan),
         identity,
+        _company,
     )
 
 
@@ -87,3 +102,64 @@ def solver_names(identity: str, _program: Program) -> dict[str, str]:
 def workshop() -> Workshop:
     """The solver runs of this server."""
     return Workshop()
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def thumbnail_of(name: str, content_hash: str) -> str:
+    """The small memory map of a sample: of the compiler's own plan, or else of the greedy one."""
+    program = sample(name)
+    found = program.provenance.get("xla_plan")
+    if found is not None:
+        return thumbnail(program, plan_from_json(found, f"{name}: provenance.xla_plan"))
+    from engine.solvers import solve
+
+    return thumbnail(program, solve("greedy", program))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def breakdown_of(identity: str, _program: Program, _plan: Plan) -> Breakdown:
+    """Where the time of a plan goes."""
+    return breakdown(_program, simulation_of(identity, _program, _plan))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Comparing the plans …")
+def differences_of(
+    identities: tuple[str, str], _program: Program, _first: Plan, _second: Plan
+) -> tuple[list[TouchDifference], list[Cost]]:
+    """What two plans do differently, and what it costs."""
+    first = (_first, simulation_of(identities[0], _program, _first))
+    second = (_second, simulation_of(identities[1], _program, _second))
+    found = touch_differences(_program, _first, _second)
+    return found, attribute(_program, first, second)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing the plans …")
+def packed_sheet(identity: str, _program: Program, _panels: Sequence[Panel]) -> bytes:
+    """The message that draws plans side by side."""
+    return sheet(_program, _panels, f"{_program.name} plans")
+
+
+@st.cache_resource(max_entries=8, show_spinner="Replaying the agent's game …")
+def thought_film_of(identity: str, _program: Program, _plan: Plan) -> Film:
+    """The agent's game; another entry than `film_of`, whose plans may have been made otherwise."""
+    return Film(_program, _plan)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def surprises_of(identity: str, _trace: SearchTrace) -> Surprises:
+    """How surprising each move of an agent's game was."""
+    return surprises(_trace)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Drawing the search …")
+def search_game(
+    identity: str,
+    program_identity: str,
+    _program: Program,
+    _trace: SearchTrace,
+    bound_s: float | None,
+) -> bytes:
+    """The message that draws an agent's game; `identity` names it in the browser too."""
+    found = moves_of(program_identity, _program)
+    surprise = surprises_of(identity, _trace).index
+    return game_message(_program, found, _trace, surprise, bound_s, identity)

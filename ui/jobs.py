@@ -1,132 +1,329 @@
-"""Solver runs in processes of their own, so that the page stays alive and a run can be stopped."""
+"""Long work in processes of its own, so that no page waits for it and it can be stopped.
+
+A *run* is one piece of work; who orders the same work again shares the run, or its kept result. A
+*job* is one visitor's hold on a run: stopping it ends the run once nobody else holds it. Runs are
+bounded: a few at once, a few dozen waiting, and among those who wait the visitor with the fewest
+runs under way comes first.
+"""
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from types import MappingProxyType
+from typing import IO, Any
 
 from engine.errors import EngineError
-from engine.plan.io import load_plan
+from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
-from engine.program.io import save
+from engine.program.io import content_hash, save
 from engine.program.model import Program
-from ui.worker import BOUND
+from ui.worker import BASIS, BOUND, FILES, ORDER, PLAN, PROGRAM, RELIEF, RESULT, SOLVE
 
 WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
 _ROOT = Path(__file__).resolve().parent.parent
 _AT_ONCE = 2
+_MOST_WAITING = 32
+_MOST_KEPT = 128
+_NOTHING: Mapping[str, bytes] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done; equal orders for one program have one result.
+
+    `kind`: `SOLVE`, `BOUND` or `RELIEF` (see `ui.worker`). `name`: the solver, or what the list
+    shows. `basis`: identity of the plan to start from; `details`: more of what the kind needs.
+    """
+
+    kind: str
+    name: str
+    seconds: float
+    seed: int = 0
+    basis: str = ""
+    details: tuple[tuple[str, int | str], ...] = ()
 
 
 @dataclass(eq=False)
-class Job:
-    """One run. Its thread writes `state`, `share` (0 … 1), `message` and at last the result."""
+class Run:
+    """One piece of work; its thread writes the state, `share` (0 … 1), `message`, the result."""
 
-    solver: str
-    seconds: float
-    seed: int
+    order: Order
+    owner: str
     state: str = WAITING
     share: float = 0.0
     message: str = ""
     error: str = ""
     plan: Plan | None = None
-    bound_s: float | None = None
-    started: float = 0.0
+    result: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    began: float = 0.0
     took_s: float = 0.0
+    holders: int = 0
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen."""
         return self.state in (DONE, FAILED, STOPPED)
 
+    def end(self) -> None:
+        """Stop it; its result is lost."""
+        with self._lock:
+            if not self.is_over:
+                self.state = STOPPED
+                if self._process is not None and self._process.poll() is None:
+                    os.killpg(self._process.pid, signal.SIGKILL)
+
+    def work(self, program: Program, basis: Plan | None) -> None:
+        """Do the work in a child process and wait for it; called on a thread."""
+        with self._lock:
+            if self.is_over:
+                return
+            self.began, self.state = time.monotonic(), RUNNING
+        try:
+            with tempfile.TemporaryDirectory(prefix="explorer-") as folder:
+                self._work_in(Path(folder), program, basis)
+        except (OSError, EngineError, ValueError) as error:
+            self._fail(str(error))
+        self.took_s = time.monotonic() - self.began
+
+    def _work_in(self, folder: Path, program: Program, basis: Plan | None) -> None:
+        save(program, folder / PROGRAM)
+        (folder / ORDER).write_text(json.dumps(asdict(self.order)))
+        if basis is not None:
+            save_plan(basis, folder / BASIS)
+        for name, content in self.given.items():
+            (folder / name).write_bytes(content)
+        command = [sys.executable, "-m", "ui.worker", str(folder)]
+        with (folder / "log").open("w+") as log:
+            with self._lock:
+                if self.is_over:
+                    return
+                process = self._process = subprocess.Popen(
+                    command,
+                    cwd=_ROOT,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    text=True,
+                    start_new_session=True,
+                )
+            self._listen(process)
+            if process.wait() and not self.is_over:
+                log.seek(0)
+                self._fail(_last_line(log) or f"ended with status {process.returncode}")
+        if not self.is_over:
+            self._take(folder)
+
+    def _take(self, folder: Path) -> None:
+        if (folder / PLAN).exists():
+            self.plan = load_plan(folder / PLAN)
+        if (folder / RESULT).exists():
+            self.result = json.loads((folder / RESULT).read_text())
+        made = [n for n in FILES if n not in self.given and (folder / n).exists()]
+        self.files = {name: (folder / name).read_bytes() for name in made}
+        with self._lock:
+            self.state = self.state if self.is_over else DONE
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for text in lines:
+                line = json.loads(text)
+                self.share = float(line.get("share", self.share))
+                self.message = str(line.get("message", self.message))
+                if "error" in line:
+                    self._fail(str(line["error"]))
+
+    def _fail(self, error: str) -> None:
+        # A stopped run fails as well, but that is not news.
+        if self.state != STOPPED:
+            self.error, self.state = error, FAILED
+
+
+@dataclass(eq=False)
+class Job:
+    """One visitor's hold on a run."""
+
+    run: Run
+    _is_stopped: bool = False
+    _is_taken: bool = False
+
+    @property
+    def order(self) -> Order:
+        """What is being done."""
+        return self.run.order
+
+    @property
+    def solver(self) -> str:
+        """The solver's name, or what stands for it."""
+        return self.run.order.name
+
+    @property
+    def state(self) -> str:
+        """One of `WAITING`, `RUNNING`, `DONE`, `FAILED`, `STOPPED`."""
+        return STOPPED if self._is_stopped else self.run.state
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self._is_stopped or self.run.is_over
+
+    @property
+    def message(self) -> str:
+        """What the work says of itself."""
+        return self.run.message
+
+    @property
+    def error(self) -> str:
+        """Why it failed; empty otherwise."""
+        return "" if self._is_stopped else self.run.error
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan, once it is done."""
+        return None if self._is_stopped else self.run.plan
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Other results, once it is done."""
+        return {} if self._is_stopped else self.run.result
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """Files that came of it (`ui.worker.FILES`), once it is done."""
+        return {} if self._is_stopped else self.run.files
+
+    @property
+    def bound_s(self) -> float | None:
+        """Of a `BOUND` order: the lower bound, once it is known."""
+        found = self.result.get("bound_s")
+        return None if found is None else float(found)
+
     @property
     def progress(self) -> float:
-        """Share done: what the solver says, else the share of its time that has gone by."""
-        if self.state != RUNNING:
+        """Share done: what the work says, else the share of its time that has gone by."""
+        if self.is_over or self.run.state != RUNNING:
             return 1.0 if self.is_over else 0.0
-        elapsed = (time.monotonic() - self.started) / max(self.seconds, 1e-3)
-        return min(0.99, max(self.share, elapsed))
+        elapsed = (time.monotonic() - self.run.began) / max(self.order.seconds, 1e-3)
+        return min(0.99, max(self.run.share, elapsed))
+
+    def take(self) -> bool:
+        """Whether the job is done and this is the first call that says so."""
+        is_news = self.state == DONE and not self._is_taken
+        self._is_taken = self._is_taken or is_news
+        return is_news
 
     def stop(self) -> None:
-        """End the run; its result is lost."""
+        """Let go of the run, which ends if nobody else holds it."""
         if not self.is_over:
-            self.state = STOPPED
-            if self._process is not None:
-                self._process.kill()
+            self._is_stopped = True
+            self.run.holders -= 1
+            if self.run.holders <= 0:
+                self.run.end()
 
 
 class Workshop:
-    """Runs jobs, two at a time; shared by all sessions of the server."""
+    """Runs jobs, a few at a time; shared by all sessions of the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = _AT_ONCE, most_waiting: int = _MOST_WAITING) -> None:
         """Start with idle hands."""
-        self._hands = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="solver")
+        self._at_once, self._most_waiting = at_once, most_waiting
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[tuple[str, Order], Run] = OrderedDict()
+        self._waiting: list[tuple[Run, Program, Plan | None]] = []
+        self._under_way: list[Run] = []
+        atexit.register(self.close)
 
-    def start(self, program: Program, solver: str, seconds: float, seed: int = 0) -> Job:
-        """Put a run in the queue; the job tells how it goes."""
-        job = Job(solver, seconds, seed)
-        self._hands.submit(_run, job, program)
-        return job
+    def start(
+        self, program: Program, solver: str, seconds: float, seed: int = 0, owner: str = ""
+    ) -> Job:
+        """Order a solver's run, or the lower bound under the name `BOUND`."""
+        kind = BOUND if solver == BOUND else SOLVE
+        return self.order(program, Order(kind, solver, seconds, seed), owner)
 
+    def relieve(
+        self, program: Program, plan: Plan, identity: str, slot: int, wanted: int, owner: str = ""
+    ) -> Job:
+        """Order the peak advisor: free `wanted` bytes at `slot` of the plan called `identity`."""
+        details = (("slot", slot), ("wanted", wanted))
+        order = Order(RELIEF, "peak advisor", 10.0, basis=identity, details=details)
+        return self.order(program, order, owner, plan)
 
-def _run(job: Job, program: Program) -> None:
-    if job.is_over:
-        return
-    job.started, job.state = time.monotonic(), RUNNING
-    try:
-        with tempfile.TemporaryDirectory(prefix="explorer-") as folder:
-            _work(job, program, Path(folder))
-    except (OSError, EngineError, ValueError) as error:
-        _fail(job, str(error))
-    job.took_s = time.monotonic() - job.started
+    def order(
+        self,
+        program: Program,
+        order: Order,
+        owner: str = "",
+        basis: Plan | None = None,
+        given: Mapping[str, bytes] = _NOTHING,
+    ) -> Job:
+        """Hold the run of this order: one under way, a finished one, or a new one in the queue.
 
+        `given`: files that the work reads; `order.basis` has to tell them apart.
+        """
+        key = (content_hash(program), order)
+        with self._lock:
+            self._waiting = [entry for entry in self._waiting if not entry[0].is_over]
+            run = self._runs.get(key)
+            if run is None or run.state in (FAILED, STOPPED):
+                run = Run(order, owner, given=given)
+                if len(self._waiting) >= self._most_waiting:
+                    run.error = f"{len(self._waiting)} runs are waiting; try again in a minute"
+                    run.state = FAILED
+                    return Job(run)
+                self._runs[key] = run
+                self._waiting.append((run, program, basis))
+            run.holders += 1
+            self._runs.move_to_end(key)
+            self._forget()
+        self._next()
+        return Job(run)
 
-def _work(job: Job, program: Program, folder: Path) -> None:
-    source, result = folder / "program.json", folder / "result.json"
-    save(program, source)
-    command = [sys.executable, "-m", "ui.worker", str(source), job.solver]
-    command += [str(job.seconds), str(job.seed), str(result)]
-    with (folder / "log").open("w+") as log:
-        process = subprocess.Popen(
-            command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=log, text=True
-        )
-        job._process = process
-        _listen(job, process)
-        if process.wait() and not job.is_over:
-            log.seek(0)
-            _fail(job, _last_line(log) or f"ended with status {process.returncode}")
-    if job.is_over:
-        return
-    if job.solver == BOUND:
-        job.bound_s = float(json.loads(result.read_text())["bound_s"])
-    else:
-        job.plan = load_plan(result)
-    job.state = DONE
+    def close(self) -> None:
+        """End everything, at the end of the server."""
+        for run in list(self._runs.values()):
+            run.end()
 
+    def _forget(self) -> None:
+        finished = [key for key, run in self._runs.items() if run.is_over]
+        for key in finished[: max(0, len(finished) - _MOST_KEPT)]:
+            del self._runs[key]
 
-def _listen(job: Job, process: subprocess.Popen[str]) -> None:
-    assert process.stdout is not None
-    with process.stdout as lines:
-        for text in lines:
-            line = json.loads(text)
-            job.share = float(line.get("share", job.share))
-            job.message = str(line.get("message", job.message))
-            if "error" in line:
-                _fail(job, str(line["error"]))
+    def _next(self) -> None:
+        """Start what waits, as far as hands are free."""
+        with self._lock:
+            while self._waiting and len(self._under_way) < self._at_once:
+                busy = Counter(run.owner for run in self._under_way)
+                place = min(
+                    range(len(self._waiting)), key=lambda i: busy[self._waiting[i][0].owner]
+                )
+                entry = self._waiting.pop(place)
+                if entry[0].is_over:
+                    continue
+                self._under_way.append(entry[0])
+                threading.Thread(target=self._work, args=entry, daemon=True).start()
 
-
-def _fail(job: Job, error: str) -> None:
-    # A stopped run fails as well, but that is not news.
-    if job.state != STOPPED:
-        job.error, job.state = error, FAILED
+    def _work(self, run: Run, program: Program, basis: Plan | None) -> None:
+        try:
+            run.work(program, basis)
+        finally:
+            with self._lock:
+                self._under_way.remove(run)
+            self._next()
 
 
 def _last_line(log: IO[str]) -> str:

@@ -1,73 +1,188 @@
-"""Getting a program and a first plan onto the table: samples, uploads, links."""
+"""Getting a program and a first plan onto the table: samples, uploads, what-ifs, links."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from engine.errors import EngineError
+from engine.hardware.what_if import WhatIf, derive, name_of, wish_of
 from engine.plan.io import plan_from_json
 from engine.program import library
+from engine.program.io import content_hash
 from engine.program.model import Program
 from ui import caching
-from ui.jobs import wait_for
-from ui.session import Session
+from ui.jobs import DONE, Job
+from ui.session import OpenProgram, Session
 from ui.viewmodel.turns import telling_move
 
 COMPILED = "xla_compiled"
-_FIRST_SOLVER = "greedy"
+FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
+_LINK_SECONDS = 10.0
+_QUICK_TOUCHES = 2500
+"""A first plan for so many touches takes less than a second: no need to show how it goes."""
+_POLL_SECONDS = 0.5
 
 
 def program_names(here: Session) -> list[str]:
-    """Samples first, in the order of their index, then what the visitor brought."""
+    """Samples first, in the order of their index, then what the visitor brought or derived."""
     names = [entry.name for entry in caching.sample_index()]
     return names + [name for name in here.programs if name not in names]
 
 
 def ensure_open(here: Session) -> None:
-    """Open what the link asks for, else the first sample; without samples the page ends here."""
-    if here.program_name:
-        return
+    """Open what the link asks for, else the first sample; without samples the page ends here.
+
+    It also ends here, and runs again, while a plan that the link names is being made.
+    """
+    if not here.program_name:
+        _open_first(here)
+    _await_linked_plan(here)
+
+
+def _open_first(here: Session) -> None:
     names = program_names(here)
     if not names:
         st.error("No sample program can be read: `sample_programs/` is missing or damaged.")
         st.stop()
-    wanted, plan = st.query_params.get("program", ""), st.query_params.get("plan", "")
-    move = st.query_params.get("move", "")
-    open_named(here, wanted if wanted in names else names[0])
-    if wanted in names:
-        here.plan_name = plan
+    query = st.query_params.to_dict()
+    wanted = query.get("program", "")
+    if wanted and _try_link(here, wanted):
+        here.plan_name = query.get("plan", "")
+        here.open.comparison.take_query(query)
+        move = query.get("move", "")
         if move.isdecimal():
             here.cursor.jump(max(0, int(move) - 1))
+    else:
+        open_named(here, names[0])
+        if wanted:
+            st.toast(f"The link's program “{wanted}” is not here.", icon=":material/link_off:")
+
+
+def _await_linked_plan(here: Session) -> None:
+    """A link names a plan by its solver: make it if it is not here yet."""
+    opened, name = here.open, here.plan_name
+    opened.collect()
+    if not name or name in opened.plans:
+        return
+    if name not in caching.solver_names(opened.identity, opened.program):
+        here.plan_name = ""
+        return
+    if name == FIRST_SOLVER and len(opened.program.touches) <= _QUICK_TOUCHES:
+        _solve_here(opened)
+        return
+    job = next((j for j in opened.jobs if j.solver == name), None)
+    job = job or order(here, name, _LINK_SECONDS)
+    if job.is_over:
+        here.plan_name = ""
+        return
+    _show_waiting(job)
+    st.stop()
+
+
+def _try_link(here: Session, name: str) -> bool:
+    try:
+        open_named(here, name)
+    except EngineError:
+        return False
+    return True
 
 
 def open_named(here: Session, name: str) -> None:
-    """Open a program of the list."""
+    """Open a program by name: of the list, a sample, or a what-if. Raises EngineError."""
     if name in here.programs:
         here.open_program(name, here.programs[name].program)
+        return
+    wish = wish_of(name)
+    if wish is not None:
+        original, changes = wish
+        known = here.programs.get(original)
+        open_what_if(here, known.program if known else caching.sample(original), changes)
         return
     add_program(here, name, caching.sample(name))
     here.open.bound_s = library.find_sample(name).bound_s
 
 
+def open_what_if(here: Session, original: Program, wish: WhatIf) -> None:
+    """Open a captured or brought program as it would be on other hardware. Raises EngineError."""
+    name = name_of(original.name, wish)
+    if name not in here.programs:
+        add_program(here, name, derive(original, wish, name))
+    here.open_program(name, here.programs[name].program)
+
+
 def add_program(here: Session, name: str, program: Program) -> None:
-    """Open a new program, with the compiler's own plan if it came with one."""
+    """Open a new program, with the compiler's own plan if it came with one.
+
+    A program of the same name but other content is kept; the newcomer gets a number.
+    """
+    identity = content_hash(program)
+    stem, number = name, 1
+    while name in here.programs and here.programs[name].identity != identity:
+        number += 1
+        name = f"{stem} {number}"
     here.open_program(name, program)
     here.cursor.jump(telling_move(caching.moves_of(here.open.identity, program)))
     compiled = program.provenance.get("xla_plan")
-    if compiled is not None:
+    if compiled is not None and COMPILED not in here.open.plans:
         here.open.add_plan(COMPILED, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
 
 
+def order(here: Session, solver: str, seconds: float, seed: int = 0) -> Job:
+    """Start a solver, or the bound, for the program in use; its older runs leave the list."""
+    opened = here.open
+    opened.jobs = [j for j in opened.jobs if j.solver != solver or not j.is_over]
+    job = caching.workshop().start(opened.program, solver, seconds, seed, here.identity)
+    opened.jobs.append(job)
+    return job
+
+
 def first_plan(here: Session) -> None:
-    """Give a program without any plan one to look at; says so on the page if that fails."""
+    """Give a program without any plan one to look at; shows how it goes where that takes long.
+
+    Where there is none yet the page ends here, and runs again once there is one.
+    """
+    opened = here.open
+    opened.collect()
+    if opened.plans:
+        return
+    if len(opened.program.touches) <= _QUICK_TOUCHES:
+        _solve_here(opened)
+        return
+    job = next((j for j in opened.jobs if j.solver == FIRST_SOLVER), None)
+    if job is None:
+        job = order(here, FIRST_SOLVER, _FIRST_SECONDS)
+    if job.is_over and job.state != DONE:
+        st.error(f"There is no plan yet: {job.error or 'the run was stopped'}")
+        if st.button("Try again", key="again"):
+            order(here, FIRST_SOLVER, _FIRST_SECONDS)
+            st.rerun()
+        st.stop()
+    _show_waiting(job)
+    st.stop()
+
+
+def _solve_here(opened: OpenProgram) -> None:
+    from engine.solvers import Budget, solve
+
     with st.spinner("Making a first plan …"):
-        job = caching.workshop().start(here.open.program, _FIRST_SOLVER, _FIRST_SECONDS)
-        here.open.jobs.append(job)
-        is_over = wait_for([job], 2 * _FIRST_SECONDS)
-        here.open.collect()
-    if not here.open.plans:
-        st.error(f"No plan could be made: {job.error if is_over else 'the solver took too long'}")
+        try:
+            plan = solve(FIRST_SOLVER, opened.program, Budget(_FIRST_SECONDS))
+        except EngineError as error:
+            st.error(f"No plan could be made: {error}")
+            return
+    opened.add_plan(FIRST_SOLVER, plan)
+
+
+@st.fragment(run_every=_POLL_SECONDS)
+def _show_waiting(job: Job) -> None:
+    if job.is_over:
+        st.rerun()
+    bar, button = st.columns([9, 1], vertical_alignment="center")
+    bar.progress(job.progress, text=f"Making a plan with **{job.solver}** · {job.state}")
+    if button.button("Stop", key="stop_first", width="stretch"):
+        job.stop()
+        st.rerun()
 
 
 def try_open(here: Session, name: str) -> bool:

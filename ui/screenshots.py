@@ -10,8 +10,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +26,7 @@ CHROMIUM_ARGUMENTS = [
     "--disable-background-networking",
 ]
 ROOT = Path(__file__).resolve().parent.parent
+APP = ROOT / "ui" / "app.py"
 IMAGES = ROOT / "docs" / "images"
 QUERY = "program=resnet50-v5e-b64"
 """What the pictures show; a program whose tensors contest the fast memory."""
@@ -42,8 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     with serve() as address, chromium() as browser:
         for name, picture in PICTURES.items():
-            page = open_page(browser, address, name, options.theme, QUERY)
-            picture(page)
+            query = QUERY + picture.query
+            page = open_page(browser, address, picture.view, options.theme, query)
+            page.set_viewport_size({"width": SIZE["width"], "height": picture.height})
+            picture.prepare(page)
             path = options.folder / f"{name}.png"
             page.screenshot(path=path)
             print(f"{path} ({path.stat().st_size / 1000:.0f} kB)")
@@ -52,12 +56,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def serve(log: Path | None = None) -> Iterator[str]:
+def serve(log: Path | None = None, app: Path = APP) -> Iterator[str]:
     """An explorer on a free port; its address. Raises TimeoutError if it does not start."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "ui" / "app.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(app)]
     command += ["--server.headless", "true", "--server.port", str(port)]
     command += ["--server.fileWatcherType", "none", "--server.address", "127.0.0.1"]
     out = log.open("wb") if log else subprocess.DEVNULL
@@ -108,11 +112,17 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(600)
 
 
-def _compare(page: Page) -> None:
-    page.get_by_role("button", name="Run").click()
-    running = '[class*="st-key-stop_"]'
-    page.wait_for_selector(running, timeout=60_000)
-    page.wait_for_selector(running, state="detached", timeout=300_000)
+def _once_all_is_run(page: Page) -> None:
+    """Plans that the link names are made, and the bound is found."""
+    page.wait_for_timeout(3000)
+    page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=300_000)
+    settle(page)
+
+
+def _with_advice(page: Page) -> None:
+    _once_all_is_run(page)
+    page.get_by_role("button", name="Find").click()
+    page.wait_for_selector("text=Played again with this change", timeout=300_000)
     settle(page)
 
 
@@ -120,14 +130,34 @@ def _as_it_opens(page: Page) -> None:
     page.mouse.move(0, 0)
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A view with more of a link than the program, and what is done before the picture is taken."""
+
+    view: str
+    query: str = ""
+    prepare: Callable[[Page], None] = _as_it_opens
+    height: int = SIZE["height"]
+
+
 PATHS = {"play": ""}
 """Streamlit serves the default view at the root only."""
 READY = {
-    "programs": '[data-testid="stDataFrame"]',
+    "programs": ".card img",
     "play": ".map canvas",
-    "compare": '[data-testid="stPlotlyChart"]',
+    "compare": '[data-testid="stMetric"]',
 }
-PICTURES = {"programs": _as_it_opens, "play": _as_it_opens, "compare": _compare}
+_PLANS = "&plans=xla_compiled,greedy,xla_like"
+PICTURES = {
+    "programs": Picture("programs"),
+    "play": Picture("play"),
+    "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
+    "layouts": Picture(
+        "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", _once_all_is_run, 1150
+    ),
+    "times": Picture("compare", "&plans=xla_compiled,greedy&mode=time", _once_all_is_run, 1080),
+    "peak": Picture("compare", "&plans=greedy&mode=peak&peak=greedy", _with_advice, 1000),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

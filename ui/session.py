@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -12,7 +13,12 @@ from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 from ui.jobs import Job
+from ui.viewmodel.catalogue import Filter
+from ui.viewmodel.comparison import Comparison
+from ui.viewmodel.eviction import Eviction
 from ui.viewmodel.line import Line
+from ui.viewmodel.search_state import Searches, practised
+from ui.worker import SOLVE, TRACE
 
 _KEY = "explorer"
 
@@ -36,6 +42,10 @@ class OpenProgram:
     plans: dict[str, OpenPlan] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     bound_s: float | None = None
+    lines: dict[str, Line] = field(default_factory=dict)
+    """What the visitor has played, by the identity of the plan that it leaves."""
+    comparison: Comparison = field(default_factory=Comparison)
+    searches: Searches = field(default_factory=Searches)
 
     def add_plan(self, name: str, plan: Plan) -> None:
         """List a plan; one of the same name is replaced."""
@@ -52,12 +62,13 @@ class OpenProgram:
 
     def collect(self) -> bool:
         """Take in the results of finished runs; whether there were any."""
-        finished = [job for job in self.jobs if job.plan or job.bound_s is not None]
+        finished = [job for job in self.jobs if job.take()]
         for job in finished:
-            if job.plan is not None:
+            if job.order.kind == SOLVE and job.plan is not None:
                 self.add_plan(job.solver, job.plan)
-                job.plan = None
-            self.bound_s, job.bound_s = job.bound_s or self.bound_s, None
+                if TRACE in job.files:
+                    self.searches.add(practised(job.plan, job.files, job.result))
+            self.bound_s = job.bound_s or self.bound_s
         return bool(finished)
 
     @property
@@ -83,19 +94,29 @@ class Cursor:
 class Session:
     """Everything that one visitor has open."""
 
+    identity: str = field(default_factory=lambda: uuid4().hex)
+    """Tells this visitor's runs from those of others."""
     pages: dict[str, StreamlitPage] = field(default_factory=dict)
     """The views by name, to switch to."""
     programs: dict[str, OpenProgram] = field(default_factory=dict)
+    gallery: Filter = field(default_factory=Filter)
     program_name: str = ""
     plan_name: str = ""
     cursor: Cursor = field(default_factory=Cursor)
-    line: Line | None = None
     is_as_moves: bool = False
     """Whether a plan is shown as the game would play it instead of as it is."""
     stored: str = ""
     """Identity of the plan that the browser was sent last."""
     question: int | None = None
     """The refused action whose blockers are shown, if any."""
+    obeyed: int = 0
+    """Serial number of the last command of the map that was carried out."""
+    eviction: Eviction | None = None
+    """The answer to the last what-if, while its move is shown."""
+    look: dict[str, str] = field(default_factory=dict)
+    """Window, axis and colours that a link asked for."""
+    is_restored: bool = False
+    """Whether the link with which the visitor came has been followed."""
 
     @property
     def open(self) -> OpenProgram:
@@ -112,12 +133,14 @@ class Session:
         if name not in self.programs:
             self.programs[name] = OpenProgram(name, program, content_hash(program))
         if name != self.program_name:
-            self.program_name, self.plan_name, self.line = name, "", None
+            self.program_name, self.plan_name = name, ""
+            self.question = self.eviction = None
             self.cursor.jump(0)
 
     def show_plan(self, name: str) -> None:
         """Switch to another plan of the same program; the cursor stays on its move."""
-        self.plan_name, self.line, self.question, self.is_as_moves = name, None, None, False
+        self.plan_name, self.is_as_moves = name, False
+        self.question = self.eviction = None
 
 
 def session() -> Session:

@@ -1,4 +1,4 @@
-"""Files that a visitor brings: program files, HLO dumps, minimalloc tables."""
+"""Files that a visitor brings: program files, HLO dumps, buffer assignments, minimalloc tables."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import PRESETS
-from engine.program.io import load
+from engine.plan.io import plan_from_json, plan_to_json
+from engine.program.io import content_hash, load, read_bytes
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
 
 Upload = tuple[str, bytes]
-_MOST_FILES = 2
+_MOST_FILES = 3
+_BUFFERS_HEAD = b"BufferAssignment:"
 
 
 def hardware_names() -> list[str]:
@@ -23,17 +25,18 @@ def hardware_names() -> list[str]:
 
 
 def read(files: Sequence[Upload], hardware: str) -> Program:
-    """The program in one file, or in a pair of HLO dumps (all slow, default compile).
+    """The program in one file, or in HLO dumps: one or two, and the second's buffer assignment.
 
     Raises EngineError, saying which file is wrong and how.
     """
     if not 1 <= len(files) <= _MOST_FILES:
         raise ProgramFormatError(
-            f"{len(files)} files: bring one, or two HLO dumps of the same program"
+            f"{len(files)} files: bring one, or one or two HLO dumps of the same program with a"
+            " buffer-assignment dump"
         )
     with tempfile.TemporaryDirectory(prefix="upload-") as folder:
-        paths = [_write(Path(folder), name, data) for name, data in files]
         try:
+            paths = [_write(Path(folder), name, data) for name, data in files]
             return _read(paths, hardware)
         except ProgramFormatError as error:
             # The visitor knows the file by its name, not by where it was put.
@@ -42,18 +45,22 @@ def read(files: Sequence[Upload], hardware: str) -> Program:
 
 def _write(folder: Path, name: str, data: bytes) -> Path:
     path = folder / Path(name).name
+    if path.exists():
+        raise ProgramFormatError(f"{path}: brought twice; rename one of the files")
     path.write_bytes(data)
     return path
 
 
 def _read(paths: list[Path], hardware: str) -> Program:
     first = paths[0]
-    stem = first.name.split(".")[0]
+    is_alone = any(s in (".csv", ".json") for path in paths for s in path.suffixes)
+    if is_alone and len(paths) > 1:
+        raise ProgramFormatError(f"{first}: bring a program file or a table alone")
     if ".csv" in first.suffixes:
         return import_minimalloc(first, _capacity(first.name, PRESETS[hardware].fast_bytes))
     if ".json" in first.suffixes:
         program = load(first)
-        return replace(program, name=program.name or stem)
+        return replace(program, name=program.name or first.name.split(".")[0])
     return _read_hlo(paths, hardware)
 
 
@@ -67,8 +74,35 @@ def _read_hlo(paths: list[Path], hardware: str) -> Program:
     # The HLO reader loads jax, which takes seconds: only for who brings a dump.
     from engine.compiler.importer import import_hlo
 
-    slow, fast = _ordered(paths)
-    return import_hlo(slow, fast, hardware)
+    buffers = [path for path in paths if _is_buffers(path)]
+    dumps = [path for path in paths if path not in buffers]
+    if len(buffers) > 1 or not 1 <= len(dumps) <= 2:
+        raise ProgramFormatError(
+            f"{paths[0]}: these are {len(dumps)} HLO dumps and {len(buffers)} buffer assignments;"
+            " bring one or two dumps and at most one buffer assignment"
+        )
+    slow, fast = _ordered(dumps)
+    program = import_hlo(slow, fast, hardware, buffers[0] if buffers and fast else None)
+    if buffers and fast is None:
+        return _with_plan(program, slow, hardware, buffers[0])
+    return program
+
+
+def _with_plan(program: Program, dump: Path, hardware: str, buffers: Path) -> Program:
+    """The program of a single dump, with the plan that this very compile chose.
+
+    The dump against itself gives the plan, but says nothing about costs: those stay as read from
+    the one dump.
+    """
+    from engine.compiler.importer import import_hlo
+
+    found = import_hlo(dump, dump, hardware, buffers).provenance["xla_plan"]
+    plan = replace(plan_from_json(found, str(buffers)), program_hash=content_hash(program))
+    return replace(program, provenance={**program.provenance, "xla_plan": plan_to_json(plan)})
+
+
+def _is_buffers(path: Path) -> bool:
+    return read_bytes(path).lstrip()[: len(_BUFFERS_HEAD)] == _BUFFERS_HEAD
 
 
 def _ordered(paths: list[Path]) -> tuple[Path, Path | None]:
@@ -76,5 +110,8 @@ def _ordered(paths: list[Path]) -> tuple[Path, Path | None]:
     if len(paths) == 1:
         return paths[0], None
     first, second = paths
-    is_swapped = "slow" in second.name or "fast" in first.name
+    fast_words, slow_words = ("fast", "_on.", "-on."), ("slow", "_off.", "-off.")
+    is_swapped = any(w in second.name for w in slow_words) or any(
+        w in first.name for w in fast_words
+    )
     return (second, first) if is_swapped else (first, second)

@@ -1,32 +1,47 @@
-"""One solver run in a process of its own: `python -m ui.worker PROGRAM SOLVER SECONDS SEED PLAN`.
+"""One long piece of work in a process of its own: `python -m ui.worker FOLDER`.
 
 The explorer starts it so that a long search neither blocks the page nor loads its libraries there,
-and so that it can be stopped. Each line on standard output is one JSON object: `share` and
-`message` while it runs; at the end `error`, or `done` once the plan file is written. The solver
-name `lower_bound` writes a file with `bound_s` and `method` instead of a plan.
+and so that it can be stopped. The folder holds `ORDER` (the fields of `ui.jobs.Order`), `PROGRAM`
+and, where the order starts from a plan, `BASIS`. Each line on standard output is one JSON object:
+`share` and `message` while it runs; at the end `error`, or `done` once the results are written:
+`PLAN` (a plan file), `RESULT` (JSON), `FILES`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
+from engine.plan.io import load_plan, save_plan
 from engine.program.io import load
 
-BOUND = "lower_bound"
+SOLVE, BOUND, RELIEF = "solve", "lower_bound", "relief"
+RESEARCH, REGRET = "research", "regret"
+MUZERO = "muzero"
+"""The solver whose run also gives what it thought, and its weights (`ui.search_worker`)."""
+ORDER, PROGRAM, BASIS = "order.json", "program.json", "basis.json"
+PLAN, RESULT = "plan.json", "result.json"
+TRACE = "trace.npz"
+WEIGHTS = ("manifest.json", "arrays.npz")
+FILES = (TRACE, *WEIGHTS)
+"""Kept as they are: what a search saw, and a checkpoint."""
+Progress = Callable[[float, str], bool]
+_NICE = 10
+"""Searches leave the processor to those who step through a game."""
 
 
 def main(arguments: list[str]) -> int:
     """Run; returns the exit status, 2 for an error that the user can cause."""
-    program_path, solver, seconds, seed, result_path = arguments
+    os.nice(_NICE)
+    folder = Path(arguments[0])
+    order = json.loads((folder / ORDER).read_text())
     try:
-        if solver == BOUND:
-            _bound(Path(program_path), float(seconds), Path(result_path))
-        else:
-            _solve(Path(program_path), solver, float(seconds), int(seed), Path(result_path))
+        _KINDS[order["kind"]](folder, order)
     except EngineError as error:
         _tell({"error": str(error)})
         return 2
@@ -34,25 +49,68 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _solve(program_path: Path, solver: str, seconds: float, seed: int, result_path: Path) -> None:
+def _solve(folder: Path, order: dict[str, Any]) -> None:
+    if order["name"] == MUZERO:
+        from ui import search_worker
+
+        _write(folder, search_worker.practise(folder, order, _progress))
+        return
     # Imported here: the bound needs none of the solvers' libraries.
     import engine.solvers  # noqa: F401  (fills the registry)
-    from engine.plan.io import save_plan
     from engine.solvers.registry import Budget, solve
 
-    def progress(share: float, message: str) -> bool:
-        _tell({"share": share, "message": message})
-        return True
-
-    plan = solve(solver, load(program_path), Budget(seconds, seed, progress))
-    save_plan(plan, result_path)
+    budget = Budget(order["seconds"], order["seed"], _progress)
+    save_plan(solve(order["name"], load(folder / PROGRAM), budget), folder / PLAN)
 
 
-def _bound(program_path: Path, seconds: float, result_path: Path) -> None:
+def _bound(folder: Path, order: dict[str, Any]) -> None:
     from engine.plan.bounds import lower_bound
 
-    found = lower_bound(load(program_path), seconds)
-    result_path.write_text(json.dumps({"bound_s": found.bound_s, "method": found.method}))
+    found = lower_bound(load(folder / PROGRAM), order["seconds"])
+    _write(folder, {"bound_s": found.bound_s, "method": found.method})
+
+
+def _relief(folder: Path, order: dict[str, Any]) -> None:
+    from engine.analysis.peak import relieve
+
+    details = dict(order["details"])
+    plan = load_plan(folder / BASIS)
+    found = relieve(load(folder / PROGRAM), plan, details["slot"], details["wanted"])
+    save_plan(found.plan, folder / PLAN)
+    numbers = ("slot", "wanted_bytes", "used_before", "used_after", "hole_before", "hole_after")
+    numbers += ("before_s", "after_s", "freed_bytes", "is_enough")
+    dropped = [{"group": r.group, "next_use": r.next_use} for r in found.dropped]
+    _write(folder, {**{n: getattr(found, n) for n in numbers}, "dropped": dropped})
+
+
+def _research(folder: Path, order: dict[str, Any]) -> None:
+    from ui import search_worker
+
+    _write(folder, search_worker.search_again(folder, order, _progress))
+
+
+def _regret(folder: Path, order: dict[str, Any]) -> None:
+    from ui import search_regret
+
+    _write(folder, search_regret.regrets(folder, order, _progress))
+
+
+def _progress(share: float, message: str) -> bool:
+    _tell({"share": share, "message": message})
+    return True
+
+
+_KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
+    SOLVE: _solve,
+    BOUND: _bound,
+    RELIEF: _relief,
+    RESEARCH: _research,
+    REGRET: _regret,
+}
+
+
+def _write(folder: Path, result: dict[str, Any]) -> None:
+    (folder / RESULT).write_text(json.dumps(result))
 
 
 def _tell(line: dict[str, Any]) -> None:

@@ -80,6 +80,35 @@ class MoveRow:
         return end
 
 
+@dataclass(frozen=True)
+class Shape:
+    """Padded sizes of an encoding; programs encoded to one shape share one compiled game.
+
+    `num_moves`: rows of `moves`, at least one more than the program has. `num_levels`: the regions
+    and the top level. `has_hoists`: whether the compiled game considers copies out of loops.
+    """
+
+    num_moves: int
+    num_slots: int
+    look_back: int
+    num_blocks: int
+    has_hoists: bool
+    num_levels: int
+
+    def covers(self, least: Shape) -> bool:
+        """Whether no size is smaller than in `least`."""
+        return all(getattr(self, f.name) >= getattr(least, f.name) for f in fields(Shape))
+
+
+def common_shape(encodings: Sequence[EncodedProgram]) -> Shape:
+    """The smallest shape to which the programs of `encodings` (of the same rules) can be encoded.
+
+    Encodings of one shape, `place` and `is_strict` can be stacked: `jax.tree.map` of `jnp.stack`.
+    """
+    shapes = [encoded.shape for encoded in encodings]
+    return Shape(**{f.name: max(getattr(s, f.name) for s in shapes) for f in fields(Shape)})
+
+
 SCALARS = tuple(f.name for f in fields(MoveRow))[:-2]
 COLUMN = {name: index for index, name in enumerate(SCALARS)}
 """Column of each scalar field of `MoveRow` in `EncodedProgram.moves`; the vectors follow."""
@@ -112,6 +141,18 @@ class EncodedProgram:
     is_strict: bool = field(metadata={"static": True})
     has_hoists: bool = field(metadata={"static": True})
 
+    @property
+    def shape(self) -> Shape:
+        """Its padded sizes."""
+        return Shape(
+            num_moves=self.moves.shape[-2],
+            num_slots=self.slot_level.shape[-1] - self.look_back - 1,
+            look_back=self.look_back,
+            num_blocks=self.num_blocks,
+            has_hoists=self.has_hoists,
+            num_levels=self.level_end.shape[-1],
+        )
+
     def row(self, move: Array) -> MoveRow:
         """The move of that number."""
         columns = jax.lax.dynamic_index_in_dim(self.moves, move, keepdims=False)
@@ -126,43 +167,76 @@ class EncodedProgram:
         return jax.lax.dynamic_slice_in_dim(per_slot, time, self.look_back + 1)
 
 
-def encode(program: Program, rules: Rules | None = None) -> EncodedProgram:
-    """The arrays of `program`. Raises SolverError if a number does not fit or nesting is too deep.
+def encode(
+    program: Program, rules: Rules | None = None, shape: Shape | None = None
+) -> EncodedProgram:
+    """The arrays of `program`, padded to `shape` (by default to the next of a few common sizes).
 
-    `K` and `W` shrink to what the program can use, which changes no game.
+    Unless `shape` says otherwise, `K` and `W` shrink to what the program can use, which changes no
+    game. Raises SolverError if a number does not fit or nesting is too deep, ValueError if `shape`
+    is too small for the program or allows more blocks or look-back than the rules.
     """
     rules = rules or Rules()
     numbers = quantise(program)
     rows = moves(program)
-    num_touches = sum(not row.is_sink for row in rows)
-    num_slots = _padded(program.num_slots)
-    look_back = min(rules.look_back, num_slots)
-    num_blocks = min(rules.max_blocks, _padded(num_touches))
+    shape = _fitting(_least_shape(program, rows, rules), rules, shape)
+    look_back = shape.look_back
     idle = [numbers.idle(t, d) for t, d in zip(numbers.base_ticks, numbers.base_draw, strict=True)]
     before = np.concatenate([[0], np.cumsum(idle, dtype=np.int64)])
     ends = [program.level_end(level) for level in range(TOP_LEVEL, len(program.regions))]
 
     def per_slot(values: Sequence[int], fill: int) -> Array:
-        blank = num_slots - program.num_slots
+        blank = shape.num_slots - program.num_slots
         return _int32(program, [fill] * look_back + list(values) + [fill] * blank)
 
     return EncodedProgram(
-        moves=_int32(program, _table(program, numbers, rows, rules)),
+        moves=_int32(program, _table(program, numbers, rows, rules, shape.num_moves)),
         slot_level=per_slot(numbers.slot_level, NO_LEVEL),
         slot_reserved=per_slot((*numbers.reserved, 0), 0),
         idle_before=per_slot(before.tolist(), 0),
-        level_end=_int32(program, ends + [0] * (_padded(len(ends), 8) - len(ends))),
+        level_end=_int32(program, ends + [0] * (shape.num_levels - len(ends))),
         num_moves=_int32(program, len(rows)),
         num_slots=_int32(program, program.num_slots),
         fast_granules=_int32(program, numbers.fast_granules),
         max_reserved=_int32(program, max(numbers.reserved, default=0)),
         max_stays_before=_int32(program, program.hardware.max_cross_program_prefetches),
-        num_blocks=num_blocks,
+        num_blocks=shape.num_blocks,
         look_back=look_back,
         place=rules.place,
         is_strict=rules.strict,
-        has_hoists=any(row.hoist is not None for row in rows),
+        has_hoists=shape.has_hoists,
     )
+
+
+def _least_shape(program: Program, rows: Sequence[Move], rules: Rules) -> Shape:
+    num_touches = sum(not row.is_sink for row in rows)
+    return Shape(
+        num_moves=len(rows) + 1,
+        num_slots=program.num_slots,
+        look_back=min(rules.look_back, program.num_slots),
+        num_blocks=min(rules.max_blocks, max(1, num_touches)),
+        has_hoists=any(row.hoist is not None for row in rows),
+        num_levels=1 + len(program.regions),
+    )
+
+
+def _fitting(least: Shape, rules: Rules, wanted: Shape | None) -> Shape:
+    """`wanted` if the program fits in, else `least` with its sizes rounded up."""
+    if wanted is None:
+        num_slots = _padded(least.num_slots)
+        return Shape(
+            num_moves=_padded(least.num_moves),
+            num_slots=num_slots,
+            look_back=min(rules.look_back, num_slots),
+            num_blocks=min(rules.max_blocks, _padded(least.num_blocks)),
+            has_hoists=least.has_hoists,
+            num_levels=_padded(least.num_levels, 8),
+        )
+    if not wanted.covers(least):
+        raise ValueError(f"the program needs {least}, more than {wanted}")
+    if wanted.look_back > rules.look_back or wanted.num_blocks > rules.max_blocks:
+        raise ValueError(f"{wanted} allows more than the rules: {rules}")
+    return wanted
 
 
 def _padded(count: int, least: int = 32) -> int:
@@ -183,9 +257,11 @@ def _int32(program: Program, values: object) -> Array:
     return jnp.asarray(exact.astype(np.int32))
 
 
-def _table(program: Program, numbers: Quantised, rows: Sequence[Move], rules: Rules) -> np.ndarray:
+def _table(
+    program: Program, numbers: Quantised, rows: Sequence[Move], rules: Rules, num_rows: int
+) -> np.ndarray:
     valid = list(numbers.valid_from)
-    table = np.zeros((_padded(len(rows) + 1), len(SCALARS) + 2 * MAX_DEPTH), dtype=np.int64)
+    table = np.zeros((num_rows, len(SCALARS) + 2 * MAX_DEPTH), dtype=np.int64)
     for index, move in enumerate(rows):
         cells = _cells(program, numbers, move, valid[move.group], rules)
         table[index] = [cells[name] for name in SCALARS] + _entered(program, move.level)

@@ -32,10 +32,10 @@ sides:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from engine.errors import SolverError
 from engine.program.model import TOP_LEVEL, Program, Touch
 
 TICKS = 2**30
@@ -45,11 +45,16 @@ COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
 
-PLACE_RULES = ("long_high", "two_ended", "first_fit", "best_fit")
+SIMPLE_RULES = ("long_high", "two_ended", "first_fit", "best_fit")
+LOOK_AHEAD_RULES = ("support", "roomy")
+"""Place rules that ask how long things will be needed; the JAX game has the simple ones only."""
+PLACE_RULES = SIMPLE_RULES + LOOK_AHEAD_RULES
 BIG_SHARE = 8
 """`two_ended` puts groups of at least 1/8 of the fast memory at the high end."""
 LONG_LIFE = 4
 """`long_high` puts groups that are touched again after more than 4 slots at the high end."""
+NEAR_TOUCH = 8
+"""Touches at most 8 slots apart are one need: see `Move.needed_until`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +106,33 @@ class Move:
     `is_last`: last move of the group, sinks included; `last_time`: its last touch. `life_end`: last
     slot + 1 which a block beginning at `level` may have to hold from here on; `reserved_ahead`:
     most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
-    prefetch (a first touch of an input that is never written). `hoist`: see `Hoist`.
+    prefetch (a first touch of an input that is never written). `needed_until`: the group's last
+    touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
     """
 
     time: int
     group: int
-    touch: int
     is_sink: bool
     level: int
-    reads: bool
-    writes: bool
-    saving_s: float
-    saving_ticks: int
-    draw_ticks: int
     work_ticks: int
     size_granules: int
-    rank: int
     next_time: int
     next_rank: int
-    is_first: bool
     is_last: bool
     life_end: int
-    reserved_ahead: int
-    may_stay_before: bool
     last_time: int
+    needed_until: int
+    reads: bool
+    writes: bool
+    is_first: bool
+    may_stay_before: bool
     hoist: Hoist | None
+    touch: int = -1
+    saving_s: float = 0.0
+    saving_ticks: int = 0
+    draw_ticks: int = 0
+    rank: int = -1
+    reserved_ahead: int = 0
 
     @property
     def region(self) -> int:
@@ -173,10 +180,23 @@ class Quantised:
 
 
 def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
-    """Whether the place rule puts a newcomer at the high end of the highest gap."""
+    """Whether a simple place rule puts a newcomer at the high end of the highest gap.
+
+    Raises SolverError for a rule that looks ahead: who asks does not know those.
+    """
+    if rules.place in LOOK_AHEAD_RULES:
+        raise SolverError(
+            f"place rule {rules.place!r} belongs to the plain-Python game; the JAX game takes"
+            f" {', '.join(SIMPLE_RULES)}"
+        )
     if rules.place == "two_ended":
         return move.size_granules * BIG_SHARE >= fast_granules
-    return rules.place == "long_high" and move.last_time - move.time > LONG_LIFE
+    return rules.place == "long_high" and lives_long(move)
+
+
+def lives_long(move: Move) -> bool:
+    """Whether the group is touched again after more than `LONG_LIFE` slots."""
+    return move.last_time - move.time > LONG_LIFE
 
 
 def quantise(program: Program) -> Quantised:
@@ -241,18 +261,6 @@ def moves(program: Program) -> tuple[Move, ...]:
         (builder.sink if is_sink else builder.touch)(index, last[group] == position)
         for position, (_, is_sink, index, group) in enumerate(order)
     )
-
-
-def outermost_entered(program: Program, start: int, time: int) -> int:
-    """The outermost region that holds slot `time` but not slot `start`, or `TOP_LEVEL`."""
-    found = TOP_LEVEL
-    level = program.level_at(time)
-    while level != TOP_LEVEL:
-        region = program.regions[level]
-        if not region.start <= start < region.end:
-            found = level
-        level = region.parent
-    return found
 
 
 class _Builder:
@@ -337,20 +345,14 @@ class _Builder:
         return Move(
             time=sink.time,
             group=sink.group,
-            touch=-1,
             is_sink=True,
-            reads=False,
-            writes=False,
-            saving_s=0.0,
-            saving_ticks=0,
-            draw_ticks=0,
-            rank=-1,
-            is_first=False,
             is_last=is_last,
             life_end=sink.time,
-            reserved_ahead=0,
-            may_stay_before=False,
             level=sink.region,
+            reads=False,
+            writes=False,
+            is_first=False,
+            may_stay_before=False,
             hoist=None,
             **self._common(sink.time, sink.group, sink.region, None),
         )
@@ -365,12 +367,18 @@ class _Builder:
         size = self.program.groups[group].size_bytes
         touches = self.program.touches_of_group[group]
         next_touch = self.program.touches[later[0]] if later else None
+        needed_until = time
+        for i in later:
+            if self.program.touches[i].time > needed_until + NEAR_TOUCH:
+                break
+            needed_until = self.program.touches[i].time
         return {
             "size_granules": self.numbers.size_granules[group],
             "work_ticks": min(
                 TICKS, self.numbers.ticks_up(size * self.program.multiplicity(level))
             ),
             "last_time": self.program.touches[touches[-1]].time,
+            "needed_until": needed_until,
             "next_time": next_touch.time if next_touch else self.program.num_slots + 1,
             "next_rank": self.ranks[later[0]] if later else -1,
         }
@@ -390,11 +398,3 @@ class _Builder:
                     inner = program.regions[inner].parent
                 ends.append(end)
         return max(ends)
-
-
-def slots_of_level(numbers: Quantised) -> dict[int, Sequence[int]]:
-    """The slots of each level in order; the end of the program, slot `T`, is at the top level."""
-    found: dict[int, list[int]] = {}
-    for slot, level in enumerate(numbers.slot_level):
-        found.setdefault(level, []).append(slot)
-    return {level: tuple(slots) for level, slots in found.items()}

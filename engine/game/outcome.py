@@ -5,86 +5,13 @@ Nothing here changes the state. `effect_of` is total: an illegal action gets a r
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
 
-from engine.game.board import (
-    OPEN,
-    Block,
-    Booking,
-    Effect,
-    Reason,
-    Refusal,
-    choose_offset,
-    free_gaps,
-)
-from engine.game.moves import (
-    COPY,
-    DROP,
-    NO_COPY,
-    TICKS,
-    Hoist,
-    Move,
-    Quantised,
-    Rules,
-    goes_high,
-    moves,
-    outermost_entered,
-    quantise,
-    slots_of_level,
-)
+from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
+from engine.game.facts import FIRST_HORIZON, State, outermost_entered
+from engine.game.moves import COPY, DROP, NO_COPY, TICKS, Hoist, Move
+from engine.game.placing import Place, find_place, write_back
 from engine.program.model import TOP_LEVEL, Program
-
-FIRST_HORIZON = -1
-"""The horizon before any block was forgotten."""
-
-
-class Facts:
-    """What does not change during a game; shared by all its copies."""
-
-    def __init__(self, program: Program, rules: Rules) -> None:
-        """Derive moves and integers of `program`."""
-        self.program = program
-        self.rules = rules
-        self.moves: tuple[Move, ...] = moves(program)
-        self.numbers: Quantised = quantise(program)
-        self.level_slots = slots_of_level(self.numbers)
-
-    def first_slot(self, level: int, begin: int) -> int:
-        """First slot of `level` at or after `begin`; past the end if none."""
-        slots = self.level_slots[level]
-        place = bisect_left(slots, begin)
-        return slots[place] if place < len(slots) else self.program.num_slots + 1
-
-    def last_deadline(self, level: int, time: int) -> int:
-        """Latest deadline, not after `time`, of a write-back at `level`; -1 if none."""
-        if level != TOP_LEVEL and time == self.program.regions[level].end:
-            return time
-        slots = self.level_slots[level]
-        place = bisect_left(slots, time + 1)
-        return slots[place - 1] if place else -1
-
-
-class State(Protocol):
-    """What the rules read of a game."""
-
-    facts: Facts
-    live: dict[int, Block]
-    ended: list[Block]
-    left: list[int]
-    valid_from: list[int]
-    barrier: int
-    horizon: int
-    num_stayed_before: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    offset: int
-    evicted: tuple[Block, ...] = ()
-    bookings: tuple[Booking, ...] = ()
 
 
 def effect_of(state: State, move: Move, action: int) -> Effect:
@@ -113,13 +40,14 @@ def _no_copy(state: State, move: Move) -> Effect:
             is_dirty=block.is_dirty or move.writes,
             written=move.time if move.writes else block.written,
             next_rank=move.next_rank,
+            needed_until=move.needed_until,
         )
         return Effect(NO_COPY, block=kept, saving_s=move.saving_s)
     if move.reads:
         return _stay_before(state, move)
     if move.work_ticks >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
-    place = _find_place(state, move, move.time, move.time + 1)
+    place = find_place(state, move, move.time, move.time + 1)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     return _arrival(state, move, move.time, place)
@@ -139,7 +67,7 @@ def _stay_before(state: State, move: Move) -> Effect:
         return _refused(NO_COPY, Reason.INPUTS_TAKEN)
     if state.horizon != FIRST_HORIZON:
         return Effect(NO_COPY, Refusal(Reason.FORGOTTEN, start=state.horizon))
-    place = _find_place(state, move, FIRST_HORIZON, program.num_slots)
+    place = find_place(state, move, FIRST_HORIZON, program.num_slots)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     block = _new_block(state, move, FIRST_HORIZON, place.offset)
@@ -162,7 +90,7 @@ def _copy(state: State, move: Move) -> Effect:
     if begin > move.time:
         return Effect(COPY, Refusal(Reason.NO_START, start=begin, end=move.time))
     start, shortfall = _latest_start(state, begin, move.time, move.level, move.work_ticks)
-    place = _find_place(state, move, start, move.time + 1)
+    place = find_place(state, move, start, move.time + 1)
     if isinstance(place, Refusal):
         return Effect(COPY, place)
     prefetch = Booking(move.group, True, start, move.time, move.work_ticks, shortfall)
@@ -180,7 +108,7 @@ def _hoisted_copy(state: State, move: Move, hoist: Hoist) -> Effect | None:
     if shortfall or start >= hoist.start:
         return None
     ahead = replace(move, reserved_ahead=hoist.reserved_ahead)
-    place = _find_place(state, ahead, start, hoist.end)
+    place = find_place(state, ahead, start, hoist.end)
     if isinstance(place, Refusal):
         return None
     prefetch = Booking(move.group, True, start, hoist.start, hoist.work_ticks)
@@ -224,7 +152,7 @@ def _latest_start(
 
 
 def _arrival(
-    state: State, move: Move, start: int, place: _Place, *, prefetch: Booking | None = None
+    state: State, move: Move, start: int, place: Place, *, prefetch: Booking | None = None
 ) -> Effect:
     return Effect(
         COPY if prefetch else NO_COPY,
@@ -251,6 +179,7 @@ def _new_block(state: State, move: Move, start: int, offset: int) -> Block:
         level_end=state.facts.program.level_end(move.level),
         work_ticks=move.work_ticks,
         next_rank=move.next_rank,
+        needed_until=move.needed_until,
     )
 
 
@@ -265,7 +194,7 @@ def _drop(state: State, move: Move) -> Effect:
         return Effect(DROP, blockers)
     if not (block.is_dirty and move.reads):
         return Effect(DROP, dropped=replace(block, end=block.busy + 1))
-    saved = _write_back(state, move, (block,), move.time)
+    saved = write_back(state, move, (block,), move.time)
     if isinstance(saved, Refusal):
         return Effect(DROP, saved)
     booking = replace(saved[0], deadline=_done(state, block.level, saved[0]))
@@ -311,89 +240,3 @@ def _sink(state: State, move: Move) -> Effect:
         bookings=(booking,),
         stall_ticks=booking.stall_ticks,
     )
-
-
-def _write_back(
-    state: State, move: Move, blocks: Sequence[Block], deadline: int
-) -> tuple[Booking, ...] | Refusal:
-    """Book write-backs of dirty `blocks` together, to be complete by `deadline` without a stall."""
-    facts = state.facts
-    level = blocks[0].level
-    begin = max(
-        max(b.written for b in blocks) + 1, state.barrier, move.time - facts.rules.look_back
-    )
-    start = facts.first_slot(level, begin)
-    end = facts.last_deadline(level, deadline)
-    work = sum(b.work_ticks for b in blocks)
-    free = sum(state.left[start:end]) if start <= end else -1
-    if free < work or any(b.level != level for b in blocks):
-        return Refusal(
-            Reason.NO_TIME,
-            start=begin,
-            end=deadline,
-            blockers=tuple(blocks),
-            needed_ticks=work,
-            free_ticks=max(0, free),
-        )
-    return tuple(Booking(b.group, False, start, end, b.work_ticks) for b in blocks)
-
-
-def _find_place(state: State, move: Move, start: int, end: int) -> _Place | Refusal:
-    """A place for the newcomer `[start, end)` in three tries, each sparing fewer ghosts."""
-    if start < state.horizon:
-        return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
-    floor = _floor(state, move, start)
-    solid = [b for b in state.ended if b.stands_at(start)]
-    solid += [b for b in state.live.values() if not b.is_ghost(start)]
-    ghosts = [b for b in state.live.values() if b.is_ghost(start)]
-    spared: list[list[Block]] = [ghosts, [b for b in ghosts if b.next_rank > move.rank], []]
-    refusal: Refusal | None = None
-    for avoided in spared:
-        found = _try_place(
-            state, move, start, floor=floor, obstacles=solid + avoided, ghosts=ghosts
-        )
-        if isinstance(found, _Place):
-            return found
-        refusal = found
-    assert refusal is not None
-    return replace(refusal, start=start, end=end) if refusal.hole < move.size_granules else refusal
-
-
-def _floor(state: State, move: Move, start: int) -> int:
-    """Granules of scratch at the low end which the newcomer must never touch."""
-    reserved = state.facts.numbers.reserved
-    if start == FIRST_HORIZON:
-        return max(reserved)
-    return max(move.reserved_ahead, max(reserved[start : move.time], default=0))
-
-
-def _try_place(
-    state: State,
-    move: Move,
-    start: int,
-    *,
-    floor: int,
-    obstacles: list[Block],
-    ghosts: list[Block],
-) -> _Place | Refusal:
-    capacity, size = state.facts.numbers.fast_granules, move.size_granules
-    gaps = free_gaps(obstacles, floor, capacity)
-    rules = state.facts.rules
-    is_high = goes_high(rules, move, capacity)
-    offset = choose_offset(gaps, size, is_high=is_high, is_best_fit=rules.place == "best_fit")
-    if offset is None:
-        hole = max((high - low for low, high in gaps), default=0)
-        return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), floor=floor, hole=hole)
-    taken = sorted(
-        (b for b in ghosts if b.offset < offset + size and offset < b.offset + b.size),
-        key=lambda b: b.group,
-    )
-    full = len(state.live) + len(state.ended) >= state.facts.rules.max_blocks
-    if full and not state.ended and not taken:
-        return Refusal(Reason.TABLE_FULL, hole=size)
-    dirty = [b for b in taken if b.is_dirty]
-    saved = _write_back(state, move, dirty, start) if dirty else ()
-    if isinstance(saved, Refusal):
-        return replace(saved, floor=floor, hole=size)
-    evicted = tuple(replace(b, end=start, is_dirty=False) for b in taken)
-    return _Place(offset, evicted, saved)

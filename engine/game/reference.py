@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.game.board import Block, Booking, Effect, Reason, Refusal
 from engine.game.decode import Records, plan_from_records
+from engine.game.facts import FIRST_HORIZON, Facts
 from engine.game.moves import (
     ACTION_NAMES,
     COPY,
@@ -20,7 +21,7 @@ from engine.game.moves import (
     Move,
     Rules,
 )
-from engine.game.outcome import FIRST_HORIZON, Facts, effect_of
+from engine.game.outcome import effect_of
 from engine.plan.model import Plan
 from engine.program.model import Program
 

@@ -178,6 +178,7 @@ class _Builder:
                 reserved_bytes=min(reserved, self.hardware.fast_bytes),
                 scratch_bytes=used,
                 op_name=ins.metadata.op_name[:160],
+                flops=self.work.flops(event.computation, ins) * times,
             )
         )
 

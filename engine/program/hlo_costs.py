@@ -20,6 +20,9 @@ from engine.program.hlo_shape import is_array, leaves, num_elements, size_bytes
 MAX_MEMORY_SHARE = 0.9
 """No instruction is believed to save more than this share of its all-slow time."""
 
+MAX_WINDOW = 1 << 16
+"""Windows longer than this count whole; none is in a real program."""
+
 _SLICERS = {"slice", "dynamic-slice", "gather"}
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "iota", "broadcast"}
 _ALLOCATIONS = {"AllocateBuffer", "CreateBuffer"}
@@ -65,9 +68,8 @@ class Work:
     def _contracted(self, home: int, ins: Any) -> float:
         """Products per element of the result of a dot, a convolution, or a library call of one."""
         if ins.HasField("convolution_dimension_numbers"):
-            kernel = self._scope.operand(home, ins, 1).shape
-            features = ins.convolution_dimension_numbers.kernel_output_feature_dimension
-            return num_elements(kernel) / max(1, int(kernel.dimensions[features]))
+            image, kernel = (self._scope.operand(home, ins, n).shape for n in (0, 1))
+            return _products_of_convolution(ins, image, kernel)
         dimensions: Sequence[Any] = ins.dot_dimension_numbers.lhs_contracting_dimensions
         if ins.opcode == "custom-call":
             dimensions = _library_dot(ins)
@@ -107,6 +109,52 @@ class Work:
                     return None
                 drawn += part
         return drawn
+
+
+def _products_of_convolution(ins: Any, image: Any, kernel: Any) -> float:
+    """Products per element of the result, on average.
+
+    The kernel's input features (those of one group), and per spatial dimension the positions of the
+    window on elements of the image: not on padding, nor between the elements of a dilated image.
+    XLA writes the batch dimensions of a product as spatial ones with a window as long as the batch,
+    of which each element of the result meets one position. (XLA's `HandleConvolution`.)
+    """
+    numbers = ins.convolution_dimension_numbers
+    products = float(kernel.dimensions[numbers.kernel_input_feature_dimension])
+    for spatial, window in enumerate(ins.window.dimensions):
+        image_size = int(image.dimensions[numbers.input_spatial_dimensions[spatial]])
+        outputs = max(1, int(_first_array(ins.shape)[numbers.output_spatial_dimensions[spatial]]))
+        products *= _met_positions(window, image_size, outputs) / outputs
+    return products
+
+
+def _first_array(shape: Any) -> Sequence[Any]:
+    """Dimensions of the first array of a shape."""
+    dimensions: Sequence[Any] = next(iter(leaves(shape)))[1].dimensions
+    return dimensions
+
+
+def _met_positions(window: Any, image_size: int, outputs: int) -> int:
+    """How often a window position lies on an element of the image, over all outputs of a dimension.
+
+    Output `o` and window position `k` meet element `(o * stride + k * dilation - padding) / base`,
+    where that is whole and inside: one residue of `o` in every `base / gcd(stride, base)`.
+    """
+    stride, base = max(1, int(window.stride)), max(1, int(window.base_dilation))
+    size, last = int(window.size), (image_size - 1) * base
+    if size > MAX_WINDOW:
+        return size * outputs
+    shared = math.gcd(stride, base)
+    period = base // shared
+    inverse = pow(stride // shared, -1, period)
+    met = 0
+    for k in range(size):
+        shift = int(window.padding_low) - k * max(1, int(window.window_dilation))
+        low, high = max(0, -(-shift // stride)), min(outputs - 1, (shift + last) // stride)
+        if shift % shared == 0 and low <= high:
+            first = low + (shift // shared * inverse - low) % period
+            met += max(0, (high - first) // period + 1)
+    return met
 
 
 def _library_dot(ins: Any) -> Sequence[Any]:

@@ -31,11 +31,15 @@ _TABLES: Mapping[str, type] = {
     "accesses": Access,
     "regions": Region,
 }
+_OPTIONAL = {"flops"}
+"""Last columns, left out where they say nothing, and no part of a program's identity."""
 
 
 def content_hash(program: Program) -> str:
     """SHA-256 (first 16 hex digits) of everything that can change a plan's meaning or cost."""
     kept = {k: v for k, v in to_json(program).items() if k not in ("name", "provenance")}
+    for table in _TABLES:
+        kept[table] = {k: v for k, v in kept[table].items() if k not in _OPTIONAL}
     packed = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(packed.encode()).hexdigest()[:16]
 
@@ -50,7 +54,8 @@ def to_json(program: Program) -> dict[str, Any]:
     }
     for table, row in _TABLES.items():
         rows = getattr(program, table)
-        body[table] = {f.name: [getattr(r, f.name) for r in rows] for f in fields(row)}
+        columns = {f.name: [getattr(r, f.name) for r in rows] for f in fields(row)}
+        body[table] = {k: v for k, v in columns.items() if k not in _OPTIONAL or any(v)}
     body["provenance"] = dict(program.provenance)
     return body
 
@@ -139,8 +144,9 @@ def _unpack(data: bytes, limit: int) -> bytes:
 
 def _rows(columns: Any, row: type[_Row]) -> tuple[_Row, ...]:
     names = [f.name for f in fields(row)]
-    if set(columns) != set(names):
+    if not set(names) - _OPTIONAL <= set(columns) <= set(names):
         raise ValueError(f"columns {sorted(columns)} instead of {sorted(names)}")
+    names = [n for n in names if n in columns]
     lists: list[Sequence[Any]] = [_column(columns[n], _TYPES[row, n]) for n in names]
     if len({len(c) for c in lists}) > 1:
         raise ValueError(f"columns of {row.__name__} differ in length")
@@ -223,8 +229,8 @@ def _instruction_problem(program: Program) -> str:
     for index, region in enumerate(program.regions):
         innermost[region.start : region.end] = [index] * (region.end - region.start)
     for time, instruction in enumerate(program.instructions):
-        if instruction.fast_s < 0 or instruction.reserved_bytes < 0:
-            return f"instruction {time} has a negative time or scratch"
+        if min(instruction.fast_s, instruction.reserved_bytes, instruction.flops) < 0:
+            return f"instruction {time} has a negative time, scratch or count of operations"
         if instruction.level != innermost[time]:
             return f"instruction {time} names a level that is not its innermost region"
     return ""
@@ -242,6 +248,7 @@ def _value_problem(program: Program) -> str:
 
 def _access_problem(program: Program) -> str:
     last = (-1, False)
+    unwritten = {i for i, value in enumerate(program.values) if not value.is_input}
     for index, access in enumerate(program.accesses):
         if not 0 <= access.value < len(program.values):
             return f"access {index} names an unknown value"
@@ -255,4 +262,6 @@ def _access_problem(program: Program) -> str:
         if (access.time, access.is_write) < last:
             return f"access {index} is out of order"
         last = (access.time, access.is_write)
-    return ""
+        if access.is_write:
+            unwritten.discard(access.value)
+    return f"value {min(unwritten)} is no input, and no access writes it" if unwritten else ""

@@ -41,7 +41,8 @@ class Instruction:
 
     `fast_s`: seconds with every access served from fast memory. `reserved_bytes`: scratch at
     offset 0 of the fast memory that no stay may touch in this slot; `scratch_bytes`: the part of
-    it that the instruction really uses (shown, never judged).
+    it that the instruction really uses (shown, never judged). `flops`: floating-point operations
+    over one run; 0 where nobody counted them (they never change a plan's cost).
     """
 
     name: str
@@ -51,6 +52,7 @@ class Instruction:
     reserved_bytes: int = 0
     scratch_bytes: int = 0
     op_name: str = ""
+    flops: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.moves import COPY, DROP, NO_COPY, Rules
 from engine.game.reference import ReferenceGame
 from engine.game.replay import immediate_reward
 from engine.plan.model import Plan
@@ -14,10 +14,15 @@ from engine.solvers.registry import Budget, register
 def greedy(program: Program, budget: Budget) -> Plan:
     """One game; ties go to NoCopy, then Copy, then Drop."""
     del budget
-    game = ReferenceGame(program)
+    return play_greedily(program, Rules()).plan("greedy")
+
+
+def play_greedily(program: Program, rules: Rules) -> ReferenceGame:
+    """The finished game."""
+    game = ReferenceGame(program, rules)
     while not game.is_over:
         game.step(_best(game))
-    return game.plan("greedy")
+    return game
 
 
 def _best(game: ReferenceGame) -> int:

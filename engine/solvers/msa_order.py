@@ -6,7 +6,9 @@ Source: the spec of `GetMemoryBoundedness` and `MemoryBoundednessBufferIntervalC
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from engine.hardware.presets import DEVICES
 from engine.program.model import Program
 from engine.solvers.msa_intervals import ElapsedTimes
 from engine.solvers.msa_options import MsaOptions
@@ -41,19 +43,45 @@ def placement_order(program: Program, times: ElapsedTimes, options: MsaOptions) 
 def memory_boundedness(program: Program, times: ElapsedTimes) -> list[float]:
     """Per group: the benefits of its accesses over the square root of its size.
 
-    The benefit of an access is the time that its bytes take, with the weight of its loops. XLA's
-    own cost model is a roofline, so bytes count and not the compiler's fitted savings; on captured
-    programs this gives its order where the savings do not. XLA ranks instructions that are bound
-    by compute lower; programs carry no count of operations, so that is left out.
+    The benefit of an access of an instruction that is bound by memory is the time that its bytes
+    take, with the weight of its loops; of one that is bound by compute, the memory's time less the
+    compute time, which counts only for groups without any other. XLA's own cost model is a
+    roofline, so bytes count and not the compiler's fitted savings; on captured programs this gives
+    its order where the savings do not.
     """
-    benefits = [0.0] * len(program.groups)
+    spare = _spare_compute_s(program)
+    benefits: list[list[float]] = [[] for _ in program.groups]
     for access in program.accesses:
         level = program.instructions[access.time].level
         once_s = access.slow_bytes / program.multiplicity(level) / program.hardware.bandwidth
-        benefits[program.values[access.value].group] += once_s * times.weights[level]
+        benefits[program.values[access.value].group].append(
+            once_s * times.weights[level] if spare[access.time] <= 0 else -spare[access.time]
+        )
     return [
-        benefit / math.sqrt(max(1, group.size_bytes))
-        for benefit, group in zip(benefits, program.groups, strict=True)
+        _together(found) / math.sqrt(max(1, group.size_bytes))
+        for found, group in zip(benefits, program.groups, strict=True)
+    ]
+
+
+def _together(benefits: Sequence[float]) -> float:
+    """The sum of positive benefits, or the largest if there are none."""
+    positive = [b for b in benefits if b > 0]
+    return sum(positive) if positive else max(benefits, default=0.0)
+
+
+def _spare_compute_s(program: Program) -> list[float]:
+    """Per instruction, how much longer it computes than it moves bytes, once; negative if less.
+
+    Nothing computes where operations are not counted, or the device is none of ours.
+    """
+    device = DEVICES.get(program.hardware.name)
+    peak = device.peak_flops if device else math.inf
+    moved_s = [0.0] * program.num_slots
+    for access in program.accesses:
+        moved_s[access.time] += access.slow_bytes / program.hardware.bandwidth
+    return [
+        (instruction.flops / peak - memory_s) / program.multiplicity(instruction.level)
+        for instruction, memory_s in zip(program.instructions, moved_s, strict=True)
     ]
 
 

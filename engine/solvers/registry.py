@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 from engine.errors import SolverError, UnknownNameError
 from engine.plan.check import check
@@ -28,11 +29,15 @@ def _ignore(share: float, message: str) -> bool:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a solver may spend: wall-clock seconds, and the seed of all its randomness."""
+    """What a solver may spend: wall-clock seconds, and the seed of all its randomness.
+
+    `options`: settings of one solver, by name; each solver says which it knows.
+    """
 
     seconds: float = 60.0
     seed: int = 0
     progress: Progress = field(default=_ignore, compare=False)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def test_draws_in_both_themes(browser: Browser, server: str, theme: Theme) -> No
 
 
 def panel(page: Page) -> str:
-    return page.locator(".st-key-panel").inner_text()
+    return page.locator(".turn").inner_text()
 
 
 def test_keys_step_and_little_is_sent(opened: tuple[Page, Traffic]) -> None:
@@ -180,24 +180,3 @@ SOME_STAY = """element => {
   }
   return best;
 }"""
-
-
-def test_taking_over_plays_on_the_same_map(opened: tuple[Page, Traffic]) -> None:
-    page, traffic = opened
-    told = panel(page)
-    page.keyboard.press("Home")
-    assert eventually(lambda: panel(page) != told)
-    page.get_by_role("button", name="Play on from here").click()
-    page.wait_for_selector("text=You play.")
-    play = page.locator('[class*="st-key-play_"] button').first
-    play.wait_for()
-    page.wait_for_timeout(500)
-    before = number(page, "move")
-    traffic.reset()
-    play.click()
-    assert eventually(lambda: number(page, "move") > before)
-    page.wait_for_timeout(500)
-    assert traffic.sent < STEP_BYTES
-    page.get_by_role("button", name="Leave").click()
-    page.wait_for_selector("text=Play on from here")
-    assert eventually(lambda: number(page, "move") == before)

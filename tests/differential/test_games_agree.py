@@ -10,12 +10,13 @@ import pytest
 
 from engine.game.encode import encode
 from engine.game.env import Record, plan_from_actions, play_with_backup, rollout, scripted
-from engine.game.moves import DROP, PLACE_RULES, TICKS, Rules
+from engine.game.moves import SIMPLE_RULES, TICKS, Rules
 from engine.game.reference import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
+from tests.differential.comparison import compare
 from tests.strategies import random_program
 
 NUM_SLOTS = 40
@@ -27,28 +28,14 @@ def rules_of(seed: int) -> Rules:
     return Rules(
         max_blocks=12 if seed % 8 < 4 else 96,
         look_back=9 if seed % 8 < 4 else 192,
-        place=PLACE_RULES[seed % len(PLACE_RULES)],
+        place=SIMPLE_RULES[seed % len(SIMPLE_RULES)],
     )
 
 
 def assert_same_game(program: Program, rules: Rules, record: Record) -> ReferenceGame:
     """Play the recorded actions in the reference, comparing every move."""
-    game = ReferenceGame(program, rules)
-    columns = {name: np.asarray(getattr(record, name)) for name in record.__dataclass_fields__}
-    while not game.is_over:
-        number, move = game.move_index, game.move
-        where = f"{program.name}, move {number}"
-        assert tuple(columns["mask"][number]) == game.legal(), where
-        action = int(columns["action"][number])
-        effect = game.placement(action)
-        game.step(action)
-        saving = move.saving_ticks if action != DROP else 0
-        assert columns["reward_ticks"][number] == saving - effect.stall_ticks, where
-        assert columns["stall_ticks"][number] == effect.stall_ticks, where
-        if effect.is_new:
-            assert effect.block is not None
-            assert columns["offset"][number] == effect.block.offset, where
-            assert columns["start"][number] == effect.block.start, where
+    game, difference = compare(program, rules, record)
+    assert not difference
     return game
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.errors import ProgramFormatError
 from engine.program.hlo import build_program
-from engine.program.hlo_costs import MAX_MEMORY_SHARE, Work, prior_savings
+from engine.program.hlo_costs import MAX_MEMORY_SHARE, MAX_WINDOW, Work, prior_savings
 from tests.hlo.modules import A_BYTES, HARDWARE, decoded, flow, imported, module, program, reads
 
 ROW = 128 * 4
@@ -36,7 +36,49 @@ def test_flops_of_a_convolution() -> None:
   k = f32[3,3,3,16] parameter(1)
   ROOT c = f32[2,8,8,16] convolution(a, k), window={size=3x3 pad=1_1x1_1},
     dim_labels=b01f_01io->b01f"""
-    assert flops(entry) == 2 * (2 * 8 * 8 * 16) * (3 * 3 * 3)
+    # At either edge one window position of three lies on padding.
+    assert flops(entry) == 2 * (2 * 22 * 22 * 16) * 3
+
+
+def convolution(image: str, kernel: str, result: str, window: str, groups: int = 1) -> float:
+    """Operations of a convolution over one spatial dimension."""
+    entry = f"""  a = f32[{image}] parameter(0)
+  k = f32[{kernel}] parameter(1)
+  ROOT c = f32[{result}] convolution(a, k), window={{{window}}}, dim_labels=b0f_0io->b0f,
+    feature_group_count={groups}"""
+    return flops(entry)
+
+
+def test_flops_of_a_depthwise_convolution() -> None:
+    assert convolution("2,9,6", "3,1,6", "2,7,6", "size=3", groups=6) == 2 * (2 * 7 * 6) * 3
+
+
+def test_flops_of_a_batched_product_in_the_form_of_a_convolution() -> None:
+    # XLA's form of 12 products [5, 6] x [6, 7]: each result meets one of 12 window positions.
+    found = convolution("5,12,6", "12,6,7", "5,12,7", "size=12 stride=11 pad=0_0 lhs_dilate=12")
+    assert found == 2 * 12 * 5 * 6 * 7
+
+
+@pytest.mark.parametrize(
+    ("outputs", "window", "met"),
+    [
+        (8, "size=2 pad=1_0", 15),
+        (4, "size=2 stride=2", 8),
+        (6, "size=3 pad=-1_1", 6 + 6 + 5),
+        (17, "size=2 pad=2_1 lhs_dilate=2", 8 + 8),
+        (4, "size=3 stride=2 pad=1_2 rhs_dilate=2", 3 + 4 + 3),
+        (7, "size=3 stride=3 pad=2_6 lhs_dilate=2", 3 + 3 + 2),
+    ],
+)
+def test_windows_count_where_they_lie_on_the_image(outputs: int, window: str, met: int) -> None:
+    kernel = f"{window[5]},1,1"
+    assert convolution("1,8,1", kernel, f"1,{outputs},1", window) == 2 * met
+
+
+def test_a_window_of_absurd_length_counts_whole() -> None:
+    longest = MAX_WINDOW + 1
+    entry = convolution("1,1,1", f"{longest},1,1", "1,1,1", f"size={longest} pad={MAX_WINDOW}_0")
+    assert entry == 2 * longest
 
 
 def test_flops_of_nested_fusions() -> None:

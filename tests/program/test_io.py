@@ -68,6 +68,36 @@ def test_the_hash_covers_all_but_name_and_provenance() -> None:
     assert io.content_hash(replace(program, hardware=faster)) != code
 
 
+def counted(program: Program) -> Program:
+    """The program with a count of operations in every instruction but the first."""
+    return replace(
+        program,
+        instructions=tuple(replace(i, flops=7.5 * t) for t, i in enumerate(program.instructions)),
+    )
+
+
+def test_counts_of_operations_are_optional_and_no_part_of_the_identity() -> None:
+    program = random_program(3, 12)
+    body, with_counts = io.to_json(program), io.to_json(counted(program))
+    assert "flops" not in body["instructions"]
+    assert with_counts["instructions"]["flops"] == [7.5 * t for t in range(12)]
+    assert io.from_json(with_counts, "test") == counted(program)
+    assert io.content_hash(counted(program)) == io.content_hash(program)
+    for table in ("values", "accesses", "regions"):
+        extra = [0.0] * len(getattr(program, table))
+        assert "columns" in refusal(changed(put(table, "flops", extra)))
+    with_counts["instructions"]["flops"][1] = -1.0
+    assert "negative" in refusal(with_counts)
+
+
+def test_a_value_that_nobody_writes_is_refused() -> None:
+    program = random_program(6, 30)
+    value = next(i for i, v in enumerate(program.values) if not v.is_input)
+    kept = tuple(a for a in program.accesses if not (a.is_write and a.value == value))
+    body = io.to_json(replace(program, accesses=kept))
+    assert f"value {value} is no input, and no access writes it" in refusal(body)
+
+
 def changed(change: Callable[[Body], Any]) -> Body:
     body = copy.deepcopy(io.to_json(random_program(6, 30)))
     change(body)

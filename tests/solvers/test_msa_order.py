@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from engine.hardware.presets import DEVICES
 from engine.program.model import Program, Region
 from engine.solvers.msa_intervals import ElapsedTimes
 from engine.solvers.msa_levels import Levels
@@ -37,6 +39,30 @@ def test_a_loop_counts_five_times_whatever_its_trip_count() -> None:
     program = program_of(tensors, 6, regions)
     scores = memory_boundedness(program, times_of(program))
     assert scores[0] == pytest.approx(16.0 * (1 + 5 + 25) / 4)
+
+
+def test_instructions_bound_by_compute_rank_below_those_bound_by_memory() -> None:
+    # A byte a second; slot 1 computes 20 s, slot 2 100 s. Slot 1 draws 16 bytes, slot 2 41.
+    tensors = [
+        Tensor(16, [(0, "w", 3.0), (1, "r", 5.0), (2, "r", 5.0)]),
+        Tensor(25, [(2, "r", 1.0)], is_input=True),
+        Tensor(4, [(3, "r", 1.0)], is_input=True),
+    ]
+    program = program_of(tensors, 4)
+    peak = DEVICES["tpu-v5e"].peak_flops
+    counts = [0.0, 20 * peak, 100 * peak, 1 * peak]
+    counted = replace(
+        program,
+        hardware=replace(program.hardware, name="tpu-v5e"),
+        instructions=tuple(
+            replace(i, flops=n) for i, n in zip(program.instructions, counts, strict=True)
+        ),
+    )
+    scores = memory_boundedness(counted, times_of(counted))
+    assert scores == pytest.approx([16 / 4, (41 - 100) / 5, 4 / 2])
+    # Hardware of unknown speed computes in no time.
+    elsewhere = replace(counted, hardware=program.hardware)
+    assert memory_boundedness(elsewhere, times_of(elsewhere)) == pytest.approx([12, 5, 2])
 
 
 def test_order_is_boundedness_then_size_then_length_then_first_last_use() -> None:

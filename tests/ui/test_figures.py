@@ -1,6 +1,5 @@
-"""Rankings, charts and the catalogue."""
+"""Rankings and charts."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +7,9 @@ import pytest
 
 from engine.plan.model import Plan
 from engine.program.io import content_hash
-from engine.program.library import describe
 from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.viewmodel.catalogue import facts, made_up, real, short_title
-from ui.viewmodel.catalogue import table as catalogue_table
 from ui.viewmodel.charts import demand, losses, pressure
 from ui.viewmodel.ranking import VALID, Row, ranked, row, share_saved, table
 
@@ -82,25 +78,3 @@ def test_demand_is_what_is_alive(program: Program) -> None:
 def test_thinning_keeps_the_peak(program: Program) -> None:
     peak = demand(program).max() / 2**20
     assert max(pressure(program).data[0].y) == pytest.approx(peak)
-
-
-def test_catalogue(program: Program) -> None:
-    known = {"xla_latency_s": 2e-4, "bound_s": 1.6e-4}
-    entries = [
-        describe(program, "a.json", "A network", **known),
-        describe(program, "b.json", "Unknown"),
-    ]
-    columns = catalogue_table(entries)
-    assert list(columns["xla"]) == pytest.approx([200, math.nan], nan_ok=True)
-    assert list(columns["over"]) == pytest.approx([25, math.nan], nan_ok=True)
-    assert list(columns["instructions"]) == [program.num_slots] * 2
-    assert real(entries) == entries[:1]
-    assert made_up(entries) == entries[1:]
-
-
-def test_short_titles_name_the_model_and_its_batch(program: Program) -> None:
-    title = "BERT-like encoder: 6 layers, inference, batch 32, tpu-v5e"
-    entry = describe(program, "a", title, model="bert", batch=32, train=True)
-    assert short_title(entry) == "BERT-like encoder, batch 32, training"
-    assert short_title(describe(program, "a", "Keep or drop")) == "Keep or drop"
-    assert dict(facts(program))["Length"] == f"{program.num_slots} instructions"

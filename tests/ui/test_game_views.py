@@ -6,16 +6,15 @@ import pytest
 
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.reference import ReferenceGame
-from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.viewmodel.choices import choices
+from ui.viewmodel.draft import plan_so_far, stay_rows
 from ui.viewmodel.film import Film
 from ui.viewmodel.ghosts import blockers, ghosts
-from ui.viewmodel.line import Line, plan_so_far, rows_of, saved_s
 from ui.viewmodel.turns import story, telling_move
 
 
@@ -34,7 +33,7 @@ def test_a_film_shows_the_same_game_from_either_side(program: Program, film: Fil
     early = film.game_at(10)
     film.play_to(early, 70)
     assert early.actions == late.actions
-    assert rows_of(early) == rows_of(late)
+    assert stay_rows(early) == stay_rows(late)
     assert len(film.game_at(0).actions) == 0
 
 
@@ -76,45 +75,6 @@ def test_the_gain_of_a_choice_is_the_reward_of_its_step(program: Program, film: 
         if choice.is_legal:
             reward = game.clone().step(choice.action)
             assert choice.gain_s == pytest.approx(reward * program.all_slow_s, abs=1e-15)
-
-
-def test_a_line_keeps_the_browser_up_to_date(film: Film) -> None:
-    line = Line(film.game_at(30), begun=30)
-    while not line.game.is_over:
-        line.play(line.game.legal().index(True))
-        draft = line.draft()
-        kept = [row for i, row in enumerate(line.shown) if i not in draft["gone"]]
-        assert sorted(kept + draft["stays"]) == sorted(rows_of(line.game))
-        assert [m for m, _ in draft["actions"]] == list(
-            range(line.shown_move, line.game.move_index)
-        )
-        if line.is_draft_long():
-            before = line.identity
-            line.rebase()
-            assert line.identity != before
-            assert line.draft() == {"gone": [], "stays": [], "actions": []}
-
-
-def test_undo_goes_back_one_decision(film: Film) -> None:
-    line = Line(film.game_at(30), begun=30)
-    line.play(line.game.legal().index(True))
-    assert line.game.move_index > 30
-    line.undo()
-    assert line.game.move_index == 30
-    line.undo()
-    assert line.game.move_index == 30
-
-
-def test_a_finished_line_is_a_valid_plan_that_saves_what_the_score_says(
-    program: Program, film: Film
-) -> None:
-    line = Line(film.game_at(20), begun=20)
-    line.play(DROP if line.game.legal()[DROP] else NO_COPY)
-    film.play_to(line.game, film.num_moves)
-    plan = line.game.plan("you")
-    assert check(program, plan) is None
-    latency_s = simulate(program, plan).latency_s
-    assert saved_s(line.game) == pytest.approx(program.all_slow_s - latency_s, rel=1e-6)
 
 
 def test_a_plan_so_far_can_be_simulated(program: Program, film: Film) -> None:

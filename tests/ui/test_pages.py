@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.game.moves import DROP
 from engine.program import library
+from ui.session import Session
+from ui.viewmodel.line import Line
 
 APP = Path(__file__).resolve().parents[2] / "ui" / "app.py"
 SECONDS = 90
@@ -22,18 +24,6 @@ def _play() -> None:
     from ui.views import play
 
     play.render()
-
-
-def _programs() -> None:
-    from ui.views import programs
-
-    programs.render()
-
-
-def _compare() -> None:
-    from ui.views import compare
-
-    compare.render()
 
 
 def opened(script: object, program: str = TEACHING) -> AppTest:
@@ -48,11 +38,47 @@ def panel_text(at: AppTest) -> str:
     return " ".join(element.proto.body for element in at.get("html"))
 
 
+def session_of(at: AppTest) -> Session:
+    return at.session_state["explorer"]
+
+
+def tell(at: AppTest, move: int, **command: object) -> None:
+    """What the map sends: the move shown, and a command if there is one."""
+    here = session_of(at)
+    cursor = {
+        "plan": here.stored,
+        "held": 0,
+        "move": move,
+        "selected": here.cursor.selected,
+        "nonce": here.cursor.nonce,
+    }
+    if command:
+        cursor["command"] = {**command, "move": move, "serial": here.obeyed + 1}
+    at.session_state["map"] = {"cursor": cursor}
+    at.run()
+    assert not at.exception
+
+
+def line_of(at: AppTest) -> Line:
+    here = session_of(at)
+    assert here.plan is not None
+    return here.open.lines[here.plan.identity]
+
+
+def first_choice(at: AppTest) -> tuple[int, int]:
+    """A move with an action that the plan does not play, and that action."""
+    line = line_of(at)
+    for move in range(line.film.num_moves):
+        for action, is_legal in enumerate(line.game_at(move).legal()):
+            if is_legal and action != line.action_at(move):
+                return move, action
+    raise AssertionError("the program leaves no choice")
+
+
 def test_the_app_opens_on_the_first_sample() -> None:
     at = AppTest.from_file(str(APP), default_timeout=SECONDS).run()
     assert not at.exception
     assert at.selectbox[0].value == library.index()[0].name
-    assert at.button(key="take_over").label == "Play on from here"
     assert {"Runtime", "Saved", "Stalls", "Checker"} == {m.label for m in at.metric}
     checker = next(m for m in at.metric if m.label == "Checker")
     assert checker.value == "✓ valid"
@@ -68,14 +94,10 @@ def test_a_program_without_a_plan_gets_a_first_one() -> None:
 
 def test_a_move_on_the_map_changes_the_panel() -> None:
     at = opened(_play)
-    session = at.session_state["explorer"]
-    told = {"plan": session.plan.identity, "selected": -1, "nonce": session.cursor.nonce}
     texts = set()
     for move in range(4):
-        at.session_state["map"] = {"cursor": {**told, "move": move}}
-        at.run()
-        assert not at.exception
-        assert session.cursor.move == move
+        tell(at, move)
+        assert session_of(at).cursor.move == move
         assert at.query_params["move"] == str(move + 1)
         texts.add(panel_text(at))
     assert len(texts) == 4
@@ -83,83 +105,122 @@ def test_a_move_on_the_map_changes_the_panel() -> None:
 
 def test_a_stale_cursor_is_ignored() -> None:
     at = opened(_play)
-    session = at.session_state["explorer"]
-    before = session.cursor.move
+    here = session_of(at)
+    before = here.cursor.move
     at.session_state["map"] = {
-        "cursor": {"plan": "another", "selected": -1, "nonce": session.cursor.nonce, "move": 3}
+        "cursor": {"plan": "another", "selected": -1, "nonce": here.cursor.nonce, "move": 3}
     }
     at.run()
-    assert session.cursor.move == before
+    assert here.cursor.move == before
 
 
-def test_taking_over_playing_undoing_and_finishing() -> None:
+def test_playing_undoing_and_finishing_keeps_a_plan() -> None:
     at = opened(_play)
-    session = at.session_state["explorer"]
-    at.session_state["map"] = {
-        "cursor": {
-            "plan": session.plan.identity,
-            "selected": -1,
-            "nonce": session.cursor.nonce,
-            "move": 0,
-        }
-    }
-    at.run()
-    at.button(key="take_over").click().run()
-    assert not at.exception
-    assert session.line is not None
-    legal = [b for b in at.button if b.key and b.key.startswith("play_")]
-    assert legal
-    legal[0].click().run()
-    assert not at.exception
-    assert session.line.game.move_index > 0
-    at.button(key="undo").click().run()
-    assert session.line.game.move_index == 0
-    at.button(key="finish").click().run()
-    assert not at.exception
-    assert session.line is None
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=str(action))
+    line = line_of(at)
+    assert not line.is_on_plan
+    assert session_of(at).cursor.move == line.tip > move
+    assert "Your variation" in panel_text(at) and "Finish it" in panel_text(at)
+    tell(at, line.tip, do="undo")
+    assert session_of(at).cursor.move == move
+    tell(at, move, do="redo")
+    assert session_of(at).cursor.move == line.tip
+    tell(at, 0, do="let", player="the plan", moves="0", tip="1")
+    assert line.is_complete
+    tell(at, 0, do="keep")
     assert at.selectbox[1].options == ["greedy", "you"]
     assert at.selectbox[1].value == "you"
     assert "valid" in next(m.value for m in at.metric if m.label == "Checker")
 
 
-def test_leaving_goes_back_to_the_plan() -> None:
+def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
     at = opened(_play)
-    at.button(key="take_over").click().run()
-    at.button(key="leave").click().run()
+    line = line_of(at)
+    move, refused = next(
+        (m, a)
+        for m in range(line.film.num_moves)
+        for a, is_legal in enumerate(line.game_at(m).legal())
+        if not is_legal
+    )
+    tell(at, move, do="play", action=refused)
+    assert line.is_on_plan and session_of(at).cursor.move == move
+    tell(at, 0, do="let", player="random", moves="2")
+    tip, tree = line.tip, line.tree
+    at.run()
+    assert (line.tip, line.tree) == (tip, tree)
+    tell(at, 0, do="no such thing")
+    tell(at, 0, do="let", player="nobody", moves="1")
+    assert line.tree == tree
+
+
+def test_variations_survive_other_plans_and_the_way_back() -> None:
+    at = opened(_play)
+    here = session_of(at)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    tree = line_of(at).tree
+    here.open.add_plan("other", line_of(at).film.plan)
+    here.open.plans["other"] = replace(here.open.plans["other"], identity="other")
+    at.run()
+    at.selectbox[1].set_value("other").run()
+    assert line_of(at).is_on_plan
+    at.selectbox[1].set_value("greedy").run()
+    assert line_of(at).tree == tree
+    tell(at, move, do="go", number="-1")
+    assert line_of(at).is_on_plan
+    assert "You follow the plan" in panel_text(at)
+    tell(at, move, do="go", number="0")
+    assert not line_of(at).is_on_plan
+
+
+def test_what_if_answers_and_opens_as_a_variation() -> None:
+    at = opened(_play)
+    line = line_of(at)
+    move = next(m for m, action in enumerate(line.film.actions) if action != DROP)
+    tell(at, move, do="evict", for_ever="1")
+    assert "lost" in panel_text(at) and "Open as variation" in panel_text(at)
+    tell(at, move, do="open_eviction")
+    assert line.is_complete and not line.is_on_plan
+    assert line.tree.lines[0].by == "what if"
+
+
+def test_a_link_restores_line_move_and_selection() -> None:
+    at = opened(_play)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    session_of(at).cursor.selected = 1
+    tell(at, move)
+    query = {
+        name: values[0] if isinstance(values, list) else values
+        for name, values in at.query_params.items()
+    }
+    there = AppTest.from_function(_play, default_timeout=SECONDS)
+    for name, value in {**query, "window": "0_2_0_9", "colour": "size"}.items():
+        there.query_params[name] = value
+    there.run()
+    assert not there.exception
+    here = session_of(there)
+    assert (here.cursor.move, here.cursor.selected) == (move, 1)
+    assert line_of(there).text() == line_of(at).text() != ""
+    assert here.look == {"window": "0_2_0_9", "colour": "size"}
+
+
+def test_a_damaged_link_opens_the_plan() -> None:
+    at = AppTest.from_function(_play, default_timeout=SECONDS)
+    damaged = {"program": TEACHING, "plan": "none", "move": "x", "line": "9-zz", "select": "99999"}
+    for name, value in damaged.items():
+        at.query_params[name] = value
+    at.run()
     assert not at.exception
-    assert at.session_state["explorer"].line is None
-    assert at.button(key="take_over")
+    assert line_of(at).is_on_plan
+    assert session_of(at).cursor.selected == -1
 
 
 def test_every_sample_opens() -> None:
     for entry in library.index():
         at = opened(_play, entry.name)
         assert at.selectbox[0].value == entry.name
-
-
-def test_programs_lists_all_samples() -> None:
-    at = opened(_programs)
-    titles = [title for frame in at.dataframe for title in frame.value["title"]]
-    assert len(titles) == len(library.index())
-    assert at.button(key="go_play") and at.button(key="go_compare")
-    assert at.button(key="open_files").disabled
-
-
-def test_compare_runs_a_solver_beside_the_page() -> None:
-    at = opened(_compare)
-    at.button_group[0].set_value(["all_slow"]).run()
-    at.button(key="run").click().run()
-    assert not at.exception
-    until = time.monotonic() + SECONDS
-    while at.session_state["explorer"].open.is_busy and time.monotonic() < until:
-        time.sleep(0.1)
-    at.run()
-    assert not at.exception
-    assert not at.error
-    rows = at.dataframe[0].value
-    assert list(rows["solver"]) == ["greedy", "all_slow"]
-    assert set(rows["checker"]) == {"valid"}
-    assert rows["saved"][1] == pytest.approx(0)
 
 
 def test_the_views_do_not_load_jax() -> None:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
 from engine.errors import EngineError
+from engine.plan.check import check
+from engine.plan.io import plan_from_json
 from engine.program.io import content_hash, to_json
+from tests.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
 from ui import uploads
 
 TABLE = b"id,lower,upper,size\na,0,4,4096\nb,2,6,8192\n"
+SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"
+BUFFERS = FIXTURES / "mlp_on.buffers.txt"
 BODY = json.dumps(to_json(residual_network())).encode()
 
 
@@ -38,7 +44,11 @@ def test_a_minimalloc_table_takes_its_capacity_from_its_name() -> None:
         ([("x.json.gz", gzip.compress(BODY)[:40])], "x.json.gz: cannot be read"),
         ([("a.hlo", b"not HLO at all")], "a.hlo"),
         ([], "0 files"),
-        ([("a", b""), ("b", b""), ("c", b"")], "3 files"),
+        ([(name, b"") for name in "abcd"], "4 files"),
+        ([("a", b""), ("b", b""), ("c", b"")], "a: these are 3 HLO dumps and 0 buffer"),
+        ([("b.txt", b"BufferAssignment:")], "b.txt: these are 0 HLO dumps and 1 buffer"),
+        ([("p.json", BODY), ("t.csv", TABLE)], "p.json: bring a program file or a table alone"),
+        ([("t.csv", TABLE), ("t.csv", TABLE)], "t.csv: brought twice"),
     ],
 )
 def test_bad_files_are_named_without_a_path(files: list[tuple[str, bytes]], words: str) -> None:
@@ -48,6 +58,28 @@ def test_bad_files_are_named_without_a_path(files: list[tuple[str, bytes]], word
     assert message.startswith(words)
     assert "upload-" not in message
     assert "\n" not in message
+
+
+def named(name: str, path: Path) -> tuple[str, bytes]:
+    return name, path.read_bytes()
+
+
+def test_a_pair_of_dumps_in_any_order_with_its_plan() -> None:
+    slow, fast = named("m_slow.hlo", SLOW), named("m_fast.hlo", FAST)
+    pair = uploads.read([fast, slow], "tpu-v5e")
+    assert content_hash(pair) == content_hash(uploads.read([slow, fast], "tpu-v5e"))
+    assert "xla_plan" not in pair.provenance
+    whole = uploads.read([named("buffers.txt", BUFFERS), slow, fast], "tpu-v5e")
+    assert check(whole, plan_from_json(whole.provenance["xla_plan"], "xla")) is None
+
+
+def test_one_dump_with_its_buffer_assignment_keeps_its_costs() -> None:
+    alone = uploads.read([named("m.hlo", FAST)], "tpu-v5e")
+    both = uploads.read([named("m.hlo", FAST), named("m.buffers.txt", BUFFERS)], "tpu-v5e")
+    assert content_hash(both) == content_hash(alone)
+    plan = plan_from_json(both.provenance["xla_plan"], "xla")
+    assert check(both, plan) is None
+    assert plan.stays
 
 
 def test_a_name_cannot_leave_the_folder() -> None:

@@ -6,7 +6,9 @@ seconds. `-1` stands for "none" and, as a stay's start, for "from the previous r
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from engine.game.moves import Move
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.program.model import Program
+from ui.viewmodel.layers import layers_of_groups
 from ui.viewmodel.packing import pack
 from ui.viewmodel.turns import actions_of
 
@@ -26,11 +29,34 @@ NONE = -1
 Column = NDArray[Any]
 
 
+@dataclass(frozen=True)
+class Company:
+    """What the value curve is compared with: seconds saved against slow memory for everything.
+
+    `marks`: lines by name (the bound, the best known). `rival`: another plan, by the moves before
+    each. `estimates`: the player's own forecast of the whole saving, one per move.
+    """
+
+    marks: tuple[tuple[str, float], ...] = ()
+    rival_name: str = ""
+    rival_s: Sequence[float] = field(default=())
+    estimates: Sequence[float] | None = None
+
+
+NO_COMPANY = Company()
+
+
 def board(
-    program: Program, plan: Plan, moves: Sequence[Move], simulation: Simulation, identity: str
+    program: Program,
+    plan: Plan,
+    moves: Sequence[Move],
+    simulation: Simulation,
+    identity: str,
+    company: Company = NO_COMPANY,
 ) -> bytes:
     """The packed message; `identity` names it in the browser."""
     hardware = program.hardware
+    layers, layer_of_group = layers_of_groups(program)
     header = {
         "id": identity,
         "program": plan.program_hash,
@@ -43,6 +69,10 @@ def board(
         "opcodes": sorted({i.opcode for i in program.instructions}),
         "value_names": [v.name for v in program.values],
         "value_shapes": [v.shape for v in program.values],
+        "layers": layers,
+        "all_slow": program.all_slow_s,
+        "marks": company.marks,
+        "rival": company.rival_name,
     }
     columns = {
         **_slot_columns(program, plan, simulation),
@@ -51,6 +81,10 @@ def board(
         **_copy_columns(program, plan),
         **_service_columns(plan, simulation),
         **_move_columns(program, moves, actions_of(program, plan, moves)),
+        **_access_columns(program),
+        "group_layer": np.array(layer_of_group, "i4"),
+        "rival_saved": np.array(company.rival_s, "f8"),
+        "estimates": np.array(company.estimates or (), "f4"),
     }
     return pack(header, columns)
 
@@ -65,20 +99,27 @@ def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[
     opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
     timeline = simulation.timeline
     fast = np.array([i.fast_s for i in instructions], dtype=float)
-    stall = timeline.stall_before_s.copy()
-    # The map has no room after the last slot: the wait for the last copies is drawn with it.
-    stall[-1:] += simulation.end_stall_s
     begin = np.append(timeline.start_s - timeline.stall_before_s, simulation.latency_s)
     return {
         "slot_fast": fast.astype("f4"),
         "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),
-        "slot_stall": stall.astype("f4"),
+        "slot_stall": stall_before_s(simulation),
         "slot_begin": begin.astype("f8"),
         "slot_used": used_granules(program, plan.stays).astype("u4"),
         "slot_reserved": _reserved(program).astype("u4"),
         "slot_opcode": np.array([opcodes[i.opcode] for i in instructions], "u2"),
         "slot_times": np.array([program.multiplicity(i.level) for i in instructions], "f4"),
     }
+
+
+def stall_before_s(simulation: Simulation) -> NDArray[np.float64]:
+    """`[T]` seconds of waiting before each instruction.
+
+    The map has no room after the last slot: the wait for the last copies is drawn with it.
+    """
+    stall = simulation.timeline.stall_before_s.copy()
+    stall[-1:] += simulation.end_stall_s
+    return stall
 
 
 def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.int64]:
@@ -186,9 +227,27 @@ def _move_columns(
         "move_time": np.array([m.time for m in moves], "i4"),
         "move_group": np.array([m.group for m in moves], "i4"),
         "move_value": np.array([_value(program, m) for m in moves], "i4"),
-        "move_saving": np.array([m.saving_s for m in moves], "f4"),
+        "move_saving": np.array([m.saving_s for m in moves], "f8"),
         "move_flags": np.array(flags, "u1"),
         "move_action": np.array(actions, "u1"),
+    }
+
+
+def _access_columns(program: Program) -> dict[str, Column]:
+    """Operands and results of each instruction: accesses `slot_access[k] … slot_access[k + 1] - 1`.
+
+    `access_role`: operand number of a read, `-1 -` result number of a write.
+    """
+    accesses = program.accesses
+    times = [a.time for a in accesses]
+    starts = [bisect_left(times, slot) for slot in range(program.num_slots + 1)]
+    return {
+        "slot_access": np.array(starts, "u4"),
+        "access_value": np.array([a.value for a in accesses], "u4"),
+        "access_role": np.array(
+            [-1 - a.operand if a.is_write else a.operand for a in accesses], "i4"
+        ),
+        "value_group": np.array([v.group for v in program.values], "i4"),
     }
 
 

@@ -13,6 +13,7 @@ from ui.viewmodel.ranking import VALID, Row, floor_s, ranked
 from ui.viewmodel.units import time_text
 
 SLOW, STALL, FAST, LINE = "#e08a2c", "#d23b4e", "#3f7fd9", "#8a94a3"
+COMPUTE = "#9aa6b5"
 _BAR_PX = 38
 _MOST_POINTS = 1500
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-
-from engine.game.moves import DROP, NO_COPY
+from engine.game.moves import DROP, NO_COPY, PLACE_RULES, Rules
 from engine.game.reference import ReferenceGame
 from engine.game.replay import replay
 from engine.plan.model import Plan
 from engine.program.model import Program
+from ui.viewmodel.variations import line_from_text
 
 _SPACING = 64
 """Moves between two kept positions: a jump replays fewer than that."""
@@ -18,42 +17,70 @@ class Film:
     """The game that follows a plan as closely as the rules allow; shared by all sessions.
 
     `plan`: what comes out of that game. `is_exact`: whether it is the plan that was followed, place
-    by place; plans of other solvers choose addresses that the game does not.
+    by place; plans of other solvers choose addresses that the game does not. `actions`: one per
+    move. `saved_s`: seconds saved before each move, and at the end.
     """
 
     def __init__(self, program: Program, plan: Plan) -> None:
-        """Replay the plan once; raises nothing for a plan whose groups and times exist."""
-        game = replay(program, plan)
-        self._actions = tuple(game.actions)
-        self._kept = [ReferenceGame(program)]
-        self._lock = threading.Lock()
+        """Replay the plan; raises nothing for a plan whose groups and times exist."""
+        game = _followed(program, plan)
+        self.program = program
+        self.actions = tuple(game.actions)
         self.plan = game.plan(f"{plan.solver} as moves")
         self.is_exact = set(self.plan.stays) == set(plan.stays)
+        self._kept: list[ReferenceGame] = []
+        saved = [0.0]
+        position = ReferenceGame(program, game.rules)
+        for move, action in enumerate(self.actions):
+            if move % _SPACING == 0:
+                self._kept.append(position.clone())
+            position.step(action)
+            saved.append(saved_s(position))
+        self._end = position
+        self.saved_s = tuple(saved)
 
     @property
     def num_moves(self) -> int:
         """Moves of the whole game."""
-        return len(self._actions)
+        return len(self.actions)
 
     def game_at(self, move: int) -> ReferenceGame:
         """A copy of the position in which `move` (0 … number of moves) is to be decided."""
         move = max(0, min(move, self.num_moves))
-        with self._lock:
-            while len(self._kept) <= move // _SPACING:
-                game = self._kept[-1].clone()
-                self.play_to(game, len(self._kept) * _SPACING)
-                self._kept.append(game)
-            game = self._kept[move // _SPACING].clone()
+        if move == self.num_moves:
+            return self._end.clone()
+        game = self._kept[move // _SPACING].clone()
         self.play_to(game, move)
         return game
 
     def play_to(self, game: ReferenceGame, move: int) -> None:
         """Play on as the film does until `move` is to be decided.
 
-        From another position an action of the film may be illegal; then NoCopy is played if that
-        is legal, else Drop, as the game itself does after Drop-backup.
+        From another position an action of the film may be illegal; then the nearest one is played.
         """
         while game.move_index < move:
-            legal = game.legal()
-            action = self._actions[game.move_index]
-            game.step(action if legal[action] else NO_COPY if legal[NO_COPY] else DROP)
+            game.step(nearest(game, self.actions[game.move_index]))
+
+
+def _followed(program: Program, plan: Plan) -> ReferenceGame:
+    """The game of a plan that notes its own moves (`ui.viewmodel.line`), else its replay."""
+    place, text = plan.notes.get("place"), plan.notes.get("moves")
+    if place in PLACE_RULES and isinstance(text, str):
+        game = ReferenceGame(program, Rules(place=place))
+        told = line_from_text(text, game.num_moves)
+        if told is not None and len(told[1]) == game.num_moves:
+            for action in told[1]:
+                game.step(nearest(game, action))
+            return game
+    return replay(program, plan)
+
+
+def nearest(game: ReferenceGame, action: int) -> int:
+    """`action` if it is legal, else NoCopy if that is, else Drop, as after Drop-backup."""
+    legal = game.legal()
+    return action if legal[action] else NO_COPY if legal[NO_COPY] else DROP
+
+
+def saved_s(game: ReferenceGame) -> float:
+    """Seconds that the moves played so far save against slow memory for everything."""
+    return game.total_reward * game.program.all_slow_s

@@ -1,111 +1,165 @@
-"""A line that the user plays from some move of a plan, with undo, as a growing plan on the map."""
+"""A visitor's play on one plan: its variations, the positions on the current path."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 
-from engine.game.board import Block
 from engine.game.reference import ReferenceGame
-from engine.plan.model import Copy, Plan, Stay
-from engine.program.io import content_hash
-from engine.program.model import Program
+from engine.plan.model import Plan
+from ui.viewmodel.draft import Draft, Picture, picture
+from ui.viewmodel.film import Film, nearest, saved_s
+from ui.viewmodel.players import Player
+from ui.viewmodel.variations import PLAN, Path, Rating, Variations, line_from_text, line_text
 
-Row = tuple[int, int, int, int, int]
-"""A stay as the map draws it: group, offset in granules, start, end, arrival of its prefetch."""
-
-_DRAFT_LIMIT = 3000
-"""Characters of changes sent with a step; beyond that the whole line is sent once more."""
+_SPACING = 64
+"""Moves between two kept positions of the current path."""
 
 
 @dataclass
 class Line:
-    """The game being played. `begun`: the move of the plan at which the user took over.
+    """Play that leaves `film`: the tree of variations, of which one is current.
 
-    `past`: positions to go back to, one per decision. `shown`: the rows of the plan that the
-    browser holds under `identity`, to which each step sends the changes; `base` is that plan.
+    The position is given by a move (0 … `tip`), so that looking back is stepping back and playing
+    another action there leaves the path.
     """
 
-    game: ReferenceGame
-    begun: int
-    past: list[ReferenceGame] = field(default_factory=list)
-    shown: list[Row] = field(default_factory=list)
-    shown_move: int = 0
-    identity: str = ""
+    film: Film
+    tree: Variations = field(default_factory=Variations)
+    draft: Draft | None = None
+    """What the browser holds of the current path; None until it is first shown."""
+    _kept: dict[int, ReferenceGame] = field(default_factory=dict, repr=False)
+    _drawn: tuple[Path | None, Picture] | None = field(default=None, repr=False)
 
-    base: Plan = field(init=False)
+    @property
+    def is_on_plan(self) -> bool:
+        """Whether the plan itself is shown, not a variation."""
+        return self.tree.current == PLAN
 
-    def __post_init__(self) -> None:
-        """Take the first position as what the browser is shown."""
-        self.rebase()
+    @property
+    def path(self) -> Path | None:
+        """The current variation's path, None on the plan."""
+        return self.tree.path()
 
-    def play(self, action: int, with_forced: bool = True) -> None:
-        """Decide the current move; then play the moves that leave no choice."""
-        self.past.append(self.game.clone())
-        self.game.step(action)
-        if with_forced:
-            self.game.play_forced()
+    @property
+    def tip(self) -> int:
+        """The first move that the current path does not decide."""
+        path = self.path
+        return path.tip if path else self.film.num_moves
 
-    def undo(self) -> None:
-        """Back to the position before the last decision."""
-        if self.past:
-            self.game = self.past.pop()
+    @property
+    def is_complete(self) -> bool:
+        """Whether the current path decides every move."""
+        return self.tip == self.film.num_moves
 
-    def rebase(self) -> None:
-        """The browser will get the whole line as it is now."""
-        self.shown = rows_of(self.game)
-        self.shown_move = self.game.move_index
-        self.base = plan_so_far(self.game)
-        self.identity = f"line-{uuid4().hex}"
+    def action_at(self, move: int) -> int | None:
+        """What the current path plays at a move; None at its end."""
+        path = self.path
+        if path is not None and move >= path.fork:
+            return path.actions[move - path.fork] if move < path.tip else None
+        return self.film.actions[move] if move < self.film.num_moves else None
 
-    def draft(self) -> dict[str, Any]:
-        """What has changed since the plan that the browser holds: rows gone and rows new."""
-        now = rows_of(self.game)
-        kept, held = set(now), set(self.shown)
-        return {
-            "gone": [i for i, row in enumerate(self.shown) if row not in kept],
-            "stays": [row for row in now if row not in held],
-            "actions": [[m, a] for m, a in enumerate(self.game.actions) if m >= self.shown_move],
-        }
+    def game_at(self, move: int) -> ReferenceGame:
+        """A copy of the position in which `move` (at most the tip) is to be decided."""
+        path = self.path
+        if path is None or move <= path.fork:
+            return self.film.game_at(move)
+        move = min(move, path.tip)
+        near = max((m for m in self._kept if m <= move), default=None)
+        game = self.film.game_at(path.fork) if near is None else self._kept[near].clone()
+        while game.move_index < move:
+            if game.move_index % _SPACING == 0:
+                self._kept[game.move_index] = game.clone()
+            game.step(path.actions[game.move_index - path.fork])
+        return game
 
-    def is_draft_long(self) -> bool:
-        """Whether sending the whole line once more is due."""
-        return len(str(self.draft())) > _DRAFT_LIMIT
+    @property
+    def picture(self) -> Picture:
+        """The current path up to its tip, to be drawn."""
+        path = self.path
+        if self._drawn is None or self._drawn[0] != path:
+            self._drawn = (path, picture(self.game_at(self.tip)))
+        return self._drawn[1]
+
+    def draw(self, held: int) -> tuple[Draft, dict[str, Any]]:
+        """How the browser, which holds version `held` of the draft, gets to the current path.
+
+        A new draft, to be sent whole first, where the changes are too many.
+        """
+        message = self.draft.message(self.picture, held) if self.draft else None
+        if self.draft is None or message is None:
+            self.draft = Draft(self.picture)
+            message = self.draft.message(self.picture, 0)
+        assert message is not None, "a draft has no changes against itself"
+        return self.draft, message
+
+    def play(self, move: int, action: int) -> int:
+        """Decide `move`, and the moves after it that leave no choice; returns the next move.
+
+        Raises ValueError if the action is illegal there.
+        """
+        game = self.game_at(move)
+        game.step(action)
+        game.play_forced()
+        return self._take(move, game, "you")
+
+    def let(self, move: int, player: Player, num_moves: int) -> int:
+        """Let somebody decide `num_moves` moves from `move` on; returns the next move."""
+        game = self.game_at(move)
+        player.play(game, num_moves)
+        return self._take(move, game, player.name)
+
+    def go(self, number: int) -> int:
+        """Switch to a variation, or `PLAN`; returns the move at which it leaves its parent."""
+        self.tree = self.tree.go(number)
+        self._kept.clear()
+        return 0 if number == PLAN else self.tree.lines[number].fork
+
+    def follow(self, text: str) -> int | None:
+        """Play what a link says; its first move, or None if the text does not fit the game."""
+        told = line_from_text(text, self.film.num_moves)
+        if told is None or not told[1]:
+            return None
+        self.branch((*self.film.actions[: told[0]], *told[1]), "link")
+        return told[0]
+
+    def branch(self, actions: Sequence[int], by: str) -> None:
+        """Show the game with these actions from move 0 on, as a variation where it leaves the plan.
+
+        An action that is illegal there is replaced by the nearest legal one.
+        """
+        self.go(PLAN)
+        game = self.film.game_at(0)
+        for action in actions:
+            game.step(nearest(game, action))
+        self._take(0, game, by)
+
+    def text(self) -> str:
+        """The current path for a link; empty on the plan."""
+        path = self.path
+        return line_text(path.fork, path.actions) if path else ""
+
+    def plan(self, name: str) -> Plan:
+        """The current path as a plan. Raises ValueError unless it is complete."""
+        game = self.game_at(self.tip)
+        notes = {"moves": line_text(0, game.actions), "place": game.rules.place}
+        return game.plan(name, notes)
+
+    def _take(self, move: int, game: ReferenceGame, by: str) -> int:
+        """Take over what was played from `move` on."""
+        before = self.tree
+        step = game.actions[move:]
+        self.tree = before.play(move, step, self.film.actions, by)
+        if self.tree.current != before.current:
+            self._kept.clear()
+        if self.tree != before and self.tree.current != PLAN and self.tip == game.move_index:
+            self.tree = self.tree.rated(_rating(self.film, game))
+        return game.move_index
 
 
-def rows_of(game: ReferenceGame) -> list[Row]:
-    """Blocks of the game so far; live ones end where they are certain to stand."""
-    arrivals = {(c.group, c.start): c.deadline for c in game.records.copies if c.is_prefetch}
-    return [
-        (b.group, b.offset, b.start, _end(b), arrivals.get((b.group, b.start), -1))
-        for b in [*game.records.stays, *game.live.values()]
-    ]
-
-
-def _end(block: Block) -> int:
-    return block.busy + 1 if block.is_live else block.end
-
-
-def plan_so_far(game: ReferenceGame) -> Plan:
-    """The moves played, and slow memory for everything after: a plan to look at, not to check."""
-    program: Program = game.program
-    granule = program.hardware.alignment
-    is_fast = [False] * len(program.accesses)
-    for touch in game.records.fast_touches:
-        for access in program.touches[touch].accesses:
-            is_fast[access] = True
-    return Plan(
-        program_hash=content_hash(program),
-        solver="you",
-        is_fast=tuple(is_fast),
-        stays=tuple(Stay(g, o * granule, start, end) for g, o, start, end, _ in rows_of(game)),
-        copies=tuple(
-            Copy(c.group, c.is_prefetch, c.start, c.deadline) for c in game.records.copies
-        ),
-    )
-
-
-def saved_s(game: ReferenceGame) -> float:
-    """Seconds that the moves played so far save against slow memory for everything."""
-    return game.total_reward * game.program.all_slow_s
+def _rating(film: Film, tip: ReferenceGame) -> Rating:
+    so_far = saved_s(tip) - film.saved_s[tip.move_index]
+    game = tip.clone()
+    film.play_to(game, film.num_moves)
+    return Rating(so_far, saved_s(game) - film.saved_s[-1])

@@ -5,15 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from ui import caching, opening
-from ui.jobs import FAILED, RUNNING, Job
+from ui.jobs import FAILED, RUNNING, STOPPED, Job
 from ui.session import OpenProgram, Session, session
-from ui.viewmodel.charts import losses
-from ui.viewmodel.ranking import Row, ranked, table
+from ui.viewmodel.comparison import MODES
+from ui.viewmodel.ranking import Row, ranked
 from ui.viewmodel.units import share_text, time_text
+from ui.views import compare_layouts, compare_peak, compare_runtimes, compare_time
+from ui.views.exports import export_button
 from ui.views.parts import program_picker
-from ui.worker import BOUND
+from ui.worker import BOUND, SOLVE
 
+_SHOWN = (SOLVE, BOUND)
+"""Other work is shown where it was ordered."""
 _SECONDS = (5, 10, 30, 60, 120, 300, 600)
+_LINK_SECONDS = 10.0
 _BOUND_SECONDS = 120.0
 _POLL_SECONDS = 0.7
 
@@ -29,16 +34,33 @@ def render() -> None:
     if not opened.plans:
         opening.first_plan(here)
     if opened.bound_s is None and not any(job.solver == BOUND for job in opened.jobs):
-        _start(opened, BOUND, _BOUND_SECONDS)
+        opening.order(here, BOUND, _BOUND_SECONDS)
+    _order_expected(here)
     rows = _rows(opened)
+    opened.comparison.settle([row.solver for row in ranked(rows)])
     _figures(opened, rows, figures)
-    _controls(opened)
-    if opened.jobs:
+    _controls(here)
+    if any(job.order.kind in _SHOWN for job in opened.jobs):
         _progress()
     if rows:
-        figure = losses(opened.program, rows, opened.bound_s)
-        st.plotly_chart(figure, key="losses", config={"displayModeBar": False})
-        _results(here, rows)
+        _mode_bar(here, rows)
+        _body(here, rows)
+    query = {"program": here.program_name, **opened.comparison.to_query()}
+    st.query_params.from_dict(query)
+
+
+def _order_expected(here: Session) -> None:
+    """A link names plans by their solvers: run those that are not here yet."""
+    opened, state = here.open, here.open.comparison
+    known = caching.solver_names(opened.identity, opened.program)
+    jobs = {job.solver: job for job in opened.jobs}
+    for name in list(state.expected):
+        if name in opened.plans:
+            continue
+        if name not in known or (name in jobs and jobs[name].state in (FAILED, STOPPED)):
+            state.expected.remove(name)
+        elif name not in jobs:
+            opening.order(here, name, _LINK_SECONDS)
 
 
 def _rows(opened: OpenProgram) -> list[Row]:
@@ -63,17 +85,19 @@ def _figures(
     places[3].metric("Best over bound", gap, help="The most that any plan could still gain")
 
 
-def _controls(opened: OpenProgram) -> None:
-    names = caching.solver_names(opened.identity, opened.program)
-    chooser, seconds, start = st.columns([4, 1.6, 1], vertical_alignment="bottom")
+def _controls(here: Session) -> None:
+    names = caching.solver_names(here.open.identity, here.open.program)
+    chooser, seconds, seed, start = st.columns([4, 1.5, 0.8, 0.9], vertical_alignment="bottom")
     chosen = chooser.pills(
         "Solvers",
         list(names),
         selection_mode="multi",
         default=[n for n in ("xla_like", "greedy") if n in names],
+        key="solvers",
         help="\n".join(f"- **{name}**: {text}" for name, text in names.items()),
     )
-    budget = seconds.select_slider("Seconds each", _SECONDS, value=10)
+    budget = seconds.select_slider("Seconds each", _SECONDS, value=10, key="seconds")
+    number = seed.number_input("Seed", 0, 10**6, value=0, key="seed")
     if start.button(
         "Run",
         type="primary",
@@ -83,13 +107,8 @@ def _controls(opened: OpenProgram) -> None:
         disabled=not chosen,
     ):
         for name in chosen:
-            _start(opened, name, float(budget))
+            opening.order(here, name, float(budget), int(number))
         st.rerun()
-
-
-def _start(opened: OpenProgram, solver: str, seconds: float) -> None:
-    opened.jobs = [j for j in opened.jobs if j.solver != solver or not j.is_over]
-    opened.jobs.append(caching.workshop().start(opened.program, solver, seconds))
 
 
 def _progress() -> None:
@@ -102,6 +121,8 @@ def _progress() -> None:
         if opened.collect() or (every is not None and not opened.is_busy):
             st.rerun()
         for job in opened.jobs:
+            if job.order.kind not in _SHOWN:
+                continue
             if not job.is_over:
                 _running(job)
             elif job.state == FAILED:
@@ -122,36 +143,30 @@ def _running(job: Job) -> None:
         st.rerun()
 
 
-def _results(here: Session, rows: list[Row]) -> None:
-    program, bound_s = here.open.program, here.open.bound_s
-    columns = table(program, rows, bound_s)
-    chosen = st.dataframe(
-        columns,
-        key="results",
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-cell",
-        column_config={
-            "solver": st.column_config.TextColumn("Plan"),
-            "runtime": st.column_config.NumberColumn("Runtime, µs", format="%.1f"),
-            "saved": st.column_config.ProgressColumn(
-                "Saved of what is possible", format="%.1f %%", min_value=0, max_value=100
-            ),
-            "over": st.column_config.NumberColumn("Over bound", format="%.2f %%"),
-            "stalls": st.column_config.NumberColumn("Stalls, µs", format="%.1f"),
-            "checker": st.column_config.TextColumn("Checker"),
-            "stays": st.column_config.NumberColumn("Stays"),
-            "copies": st.column_config.NumberColumn("Copies"),
-            "seconds": st.column_config.TextColumn("Solved in"),
-        },
+def _mode_bar(here: Session, rows: list[Row]) -> None:
+    state = here.open.comparison
+    switch, export = st.columns([6, 1], vertical_alignment="center")
+    chosen = switch.segmented_control(
+        "View",
+        list(MODES),
+        format_func=MODES.__getitem__,
+        default=state.mode,
+        key=f"mode_{here.program_name}_{state.edition}",
+        label_visibility="collapsed",
     )
-    picked = chosen.selection.cells
-    name = columns["solver"][picked[0][0]] if picked else None
-    if st.button(
-        f"Open {name} on the map" if name else "Choose a row above to open its plan on the map",
-        key="open_plan",
-        disabled=name is None,
-        icon=":material/memory:",
-    ):
-        here.show_plan(str(name))
-        st.switch_page(here.pages["play"])
+    if chosen and chosen != state.mode:
+        state.mode = chosen
+    with export:
+        export_button(here, rows)
+
+
+def _body(here: Session, rows: list[Row]) -> None:
+    mode = here.open.comparison.mode
+    if mode == "layouts":
+        compare_layouts.show(here)
+    elif mode == "time":
+        compare_time.show(here)
+    elif mode == "peak":
+        compare_peak.show(here)
+    else:
+        compare_runtimes.show(here, rows)

@@ -29,23 +29,41 @@ def story_html(told: Story) -> str:
     """The move's headline and what is at stake."""
     return (
         f'<p class="headline"><code>{escape(told.subject)}</code> {told.verb}'
-        f" <code>{escape(told.tensor)}</code></p><p>{escape(told.stake)}</p>"
+        f" <code>{escape(told.tensor)}</code></p>"
+        f'<p class="stake">{escape(told.stake)}</p>'
     )
 
 
-def choice_html(choice: Choice, is_chosen: bool) -> str:
-    """One action: what it would do and earn, or why it is forbidden."""
+def choice_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) -> str:
+    """One action as a card: what it would do and earn, or why it is forbidden.
+
+    A legal one is a button that plays it; a refused one has a button that shows its obstacles.
+    """
     classes = ["choice", choice.name.lower()]
-    if not choice.is_legal:
-        classes.append("refused")
-    if is_chosen:
-        classes.append("chosen")
-    gain = f" <em>{gain_text(choice.gain_s)}</em>" if choice.is_legal else ""
-    own = " · <em>this plan</em>" if is_chosen else ""
+    key = f"<kbd>{choice.action + 1}</kbd>"
+    if choice.is_legal:
+        if is_chosen:
+            classes.append("chosen")
+        own = f" · <em>{'the plan' if is_plan else 'played'}</em>" if is_chosen else ""
+        head = f"{key}<b>{choice.name}</b> <em>{gain_text(choice.gain_s)}</em>{own}"
+        return (
+            f'<button class="{" ".join(classes)}" data-do="play" data-action="{choice.action}">'
+            f"<span>{head}<br>{escape(choice.text)}</span></button>"
+        )
+    ask = ""
+    if choice.is_blocked:
+        label = "hide" if is_asked else "show what forbids it"
+        ask = command_html("ask", label, action=choice.action)
     return (
-        f'<div class="{" ".join(classes)}"><b>{choice.name}</b> '
-        f"{'✓' if choice.is_legal else '✗'}{gain}{own}<br>{escape(choice.text)}</div>"
+        f'<div class="{" ".join(classes)} refused"><b>{choice.name}</b> ✗ {ask}'
+        f"<br>{escape(choice.text)}</div>"
     )
+
+
+def command_html(do: str, label: str, **arguments: object) -> str:
+    """A button that sends a command (`ui.commands`) through the map."""
+    told = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in arguments.items())
+    return f'<button class="ask" data-do="{do}"{told}>{escape(label)}</button>'
 
 
 def facts_html(facts: Sequence[tuple[str, str]]) -> str:

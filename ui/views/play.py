@@ -1,37 +1,45 @@
-"""Play: step through any plan on the memory map, or take over and play on."""
+"""Play: step through a plan on the memory map, see why each action is legal, or leave it."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.game.reference import ReferenceGame
+from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
-from ui import caching, opening
+from ui import caching, links, opening
+from ui.commands import obey
+from ui.company import company_of, company_tag
 from ui.components.memory_map import memory_map, store_plan
 from ui.session import OpenPlan, Session, session
-from ui.viewmodel.film import Film
 from ui.viewmodel.ghosts import blockers, ghosts
 from ui.viewmodel.line import Line
+from ui.viewmodel.players import players
 from ui.viewmodel.ranking import VALID, share_saved
 from ui.viewmodel.units import share_text, time_text
 from ui.views.parts import program_picker
-from ui.views.turn import line_panel, watch_panel
+from ui.views.turn import turn_html
 
 MAP_KEY = "map"
-_HEIGHT_PX = 540
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is on the map: a plan as it is, as moves of the game, or the line being played."""
+    """What is on the map: a plan as it is, as moves of the game, or a variation of it.
+
+    `draft`: what turns the stored plan into the variation.
+    """
 
     identity: str
     plan: Plan
-    film: Film
-    has_ghosts: bool
+    line: Line
+    is_game: bool
+    draft: dict[str, Any] | None = None
 
 
 def render() -> None:
@@ -40,25 +48,51 @@ def render() -> None:
     opening.ensure_open(here)
     plan = _header(here)
     if plan is not None:
+        if not here.is_restored:
+            here.is_restored = True
+            links.follow(here, links.line_of(here, plan), st.query_params.to_dict())
         shown = _shown(here, plan)
         program, identity = here.open.program, here.open.identity
-        store_plan(caching.packed_board(shown.identity, program, shown.plan, identity), key="store")
+        company = company_of(here, plan, shown.line)
+        store_plan(
+            caching.packed_board(shown.identity, program, shown.plan, identity, company),
+            key="store",
+        )
         here.stored = shown.identity
-        _board()
+        left, right = st.columns([2.75, 1], gap="medium")
+        panel = right.empty()
+        with left:
+            _board(panel)
 
 
 def _shown(here: Session, plan: OpenPlan) -> _Shown:
-    film = caching.film_of(plan.identity, here.open.program, plan.plan)
-    if here.line is not None:
-        return _Shown(here.line.identity, here.line.base, film, True)
+    line, tag = links.line_of(here, plan), company_tag(here, plan)
+    if not line.is_on_plan:
+        draft, message = line.draw(_held(line))
+        return _Shown(f"{draft.identity}~{tag}", draft.whole.plan, line, True, message)
+    film = line.film
     if here.is_as_moves:
-        return _Shown(f"{plan.identity}-moves", film.plan, film, True)
-    return _Shown(plan.identity, plan.plan, film, film.is_exact)
+        return _Shown(f"{plan.identity}-moves~{tag}", film.plan, line, True)
+    return _Shown(f"{plan.identity}~{tag}", plan.plan, line, film.is_exact)
+
+
+def _held(line: Line) -> int:
+    """The version of the line's draft that the browser has said to hold."""
+    told = _told()
+    is_same = line.draft is not None and told.get("plan", "").startswith(line.draft.identity)
+    return int(told.get("held", 0)) if is_same else 0
+
+
+def _told() -> dict[str, Any]:
+    """What the map has told last; empty before its first word."""
+    return dict(st.session_state.get(MAP_KEY, {}).get("cursor") or {})
 
 
 def _header(here: Session) -> OpenPlan | None:
     """Pickers and the plan's figures; None while the program has no plan."""
-    first, second, *figures = st.columns([2.3, 1.7, 1.15, 1.15, 1, 1], vertical_alignment="bottom")
+    first, second, *figures, last = st.columns(
+        [2.3, 1.7, 1.1, 1.05, 0.9, 1.05, 0.75], vertical_alignment="bottom"
+    )
     with first:
         program_picker(here)
     if not here.open.plans:
@@ -72,6 +106,17 @@ def _header(here: Session) -> OpenPlan | None:
         here.show_plan(chosen)
         st.rerun()
     _figures(here, plan, figures)
+    last.download_button(
+        "JSON",
+        data=lambda: json.dumps(plan_to_json(plan.plan), separators=(",", ":")),
+        file_name=f"{here.program_name}-{plan.name}.plan.json".replace(" ", "-"),
+        mime="application/json",
+        icon=":material/download:",
+        help="The plan as a file, for `python -m engine check` and `simulate`",
+        on_click="ignore",
+        key="plan_file",
+        width="stretch",
+    )
     return plan
 
 
@@ -95,54 +140,81 @@ def _figures(here: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> Non
 
 
 @st.fragment
-def _board() -> None:
-    """The map and what is said about the current move; steps rerun only this."""
+def _board(panel: DeltaGenerator) -> None:
+    """The map, and in `panel` what is said about the current move; steps rerun only this.
+
+    Containers made outside cost nothing per step.
+    """
     here = session()
     plan = here.plan
     if plan is None:
         return
     shown = _shown(here, plan)
+    if _take(here, shown):
+        if here.plan is None or here.plan.identity != plan.identity:
+            st.rerun()
+        shown = _shown(here, plan)
     if shown.identity != here.stored:
         # The browser needs another plan, which only a run of the whole page sends.
         st.rerun()
-    _take_cursor(here, shown)
-    left, right = st.columns([2.75, 1], gap="medium")
-    with right, st.container(key="panel", gap="small"):
-        if here.line is not None:
-            line_panel(here, here.line, shown.film)
-            game = here.line.game
-        else:
-            game = shown.film.game_at(here.cursor.move)
-            watch_panel(here, shown.plan, shown.film, game)
-    with left:
-        memory_map(_map_data(here, shown, game), key=MAP_KEY)
-    st.query_params.from_dict(
-        {"program": here.program_name, "plan": plan.name, "move": str(here.cursor.move + 1)}
-    )
+    here.cursor.move = min(here.cursor.move, shown.line.tip)
+    game = shown.line.game_at(here.cursor.move)
+    panel.html(turn_html(here, shown.plan, shown.line, game))
+    memory_map(_map_data(here, plan, shown, game), key=MAP_KEY)
+    st.query_params.from_dict(links.query(here, plan, shown.line))
 
 
-def _take_cursor(here: Session, shown: _Shown) -> None:
-    """What the user did on the map, unless the script has moved the cursor since."""
-    told = st.session_state.get(MAP_KEY, {}).get("cursor")
-    if told and told["nonce"] == here.cursor.nonce and told["plan"] == shown.identity:
-        if told["move"] != here.cursor.move:
-            here.question = None
-        here.cursor.move, here.cursor.selected = int(told["move"]), int(told["selected"])
+def _take(here: Session, shown: _Shown) -> bool:
+    """What the user did on the map, unless the script has moved the cursor since.
+
+    Whether a command was carried out, after which something else may have to be shown.
+    """
+    told = _told()
+    if not told or told["nonce"] != here.cursor.nonce or told["plan"] != shown.identity:
+        return False
+    if told["move"] != here.cursor.move:
+        here.question = here.eviction = None
+    here.cursor.move, here.cursor.selected = int(told["move"]), int(told["selected"])
+    command = told.get("command")
+    if not command or command["serial"] == here.obeyed:
+        return False
+    here.obeyed, here.cursor.move = command["serial"], int(command["move"])
+    obey(here, shown.line, command)
+    return True
 
 
-def _map_data(here: Session, shown: _Shown, game: ReferenceGame) -> dict[str, object]:
+def _map_data(
+    here: Session, plan: OpenPlan, shown: _Shown, game: ReferenceGame
+) -> dict[str, object]:
+    line = shown.line
     overlay = None
-    if here.question is not None:
+    if here.question is not None and not game.is_over:
         overlay = blockers(game, here.question)
-    elif shown.has_ghosts:
+    elif shown.is_game:
         overlay = ghosts(game)
-    line: Line | None = here.line
     return {
         "plan": shown.identity,
         "move": here.cursor.move,
         "selected": here.cursor.selected,
         "nonce": here.cursor.nonce,
+        "obeyed": here.obeyed,
         "overlay": overlay,
-        "draft": line.draft() if line else None,
-        "height": _HEIGHT_PX,
+        "draft": shown.draft,
+        "tree": _tree(plan, line),
+        "players": list(players(line.film)),
+        "link": links.for_browser(here, plan, line),
+        "look": here.look,
     }
+
+
+def _tree(plan: OpenPlan, line: Line) -> dict[str, Any]:
+    """Variations as rows: parent, fork, tip, first action, worth so far and finally, by whom."""
+    rows = [
+        [v.parent, v.fork, v.tip, v.actions[0], _pico(v.rating.so_far), _pico(v.rating.final), v.by]
+        for v in line.tree.lines
+    ]
+    return {"name": plan.name, "current": line.tree.current, "rows": rows}
+
+
+def _pico(seconds: float) -> int:
+    return round(seconds * 1e12)

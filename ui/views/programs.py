@@ -1,23 +1,28 @@
-"""Programs: choose a sample, or bring a file of your own."""
+"""Programs: find a sample, look closer, change its hardware, or bring a file of your own."""
 
 from __future__ import annotations
 
-from functools import partial
+from pathlib import Path
 
 import streamlit as st
-from streamlit.elements.lib.column_types import ColumnConfig
 
 from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui import caching, opening, uploads
 from ui.session import Session, session
-from ui.viewmodel.catalogue import facts, made_up, real, short_title, table
+from ui.viewmodel.catalogue import Filter, card_html, facts, family, matching, short_title, step_of
 from ui.viewmodel.charts import pressure
+from ui.views.exports import CHART_CONFIG
 from ui.views.parts import facts_html
+from ui.views.what_if import what_if_form
 
+_STYLE = Path(__file__).resolve().parent.parent / "gallery.css"
+_COLUMNS = 3
 _HINT = (
-    "A program file (`.json`, `.json.gz`), an HLO dump (`.txt`, `.hlo`, `.gz`; with a second dump"
-    " of the default compile the savings are fitted to it), or a minimalloc table (`.csv`)."
+    "A program file (`.json`, `.json.gz`); a minimalloc table (`.csv`); an HLO dump of any compiler"
+    " (`.txt`, `.hlo`, `.gz`), to which you can add the dump of a second compile of the same"
+    " program (named `…slow…` and `…fast…`: the savings are then fitted to both) and its"
+    " buffer-assignment dump (then XLA's own plan is read as well)."
 )
 
 
@@ -25,65 +30,102 @@ def render() -> None:
     """The page."""
     here = session()
     opening.ensure_open(here)
+    st.html(_STYLE)
     entries = caching.sample_index()
-    left, right = st.columns([2.4, 1], gap="large")
+    left, right = st.columns([2.7, 1], gap="medium")
     with left:
-        st.subheader("Real programs", anchor=False)
-        st.caption("Models as the XLA TPU compiler schedules them, compiled ahead of time.")
-        _samples(here, real(entries), "real", ["hardware", "instructions", "values", "xla", "over"])
-        st.subheader("Teaching programs", anchor=False)
-        _samples(here, made_up(entries), "made_up", ["instructions", "values"])
-    with right:
-        _current(here, entries)
+        found = matching(entries, _filter(here, entries))
+        _gallery(here, entries, found)
+    with right, st.container(key="details"):
+        _details(here, entries)
+        what_if_form(here)
         _upload(here)
 
 
-def _samples(here: Session, entries: list[SampleEntry], key: str, columns: list[str]) -> None:
-    if not entries:
-        st.caption("None are installed.")
+def _filter(here: Session, entries: tuple[SampleEntry, ...]) -> Filter:
+    """The search row; what was entered survives a visit to another view."""
+    known, places = here.gallery, st.columns([1.7, 1.2, 1.3, 1.5, 1.1], vertical_alignment="bottom")
+    words = places[0].text_input(
+        "Search",
+        known.words,
+        key="words",
+        placeholder="model, chip, batch …",
+        icon=":material/search:",
+    )
+    chips = sorted({e.hardware for e in entries})
+    hardware = places[1].multiselect(
+        "Hardware", chips, known.hardware, key="chips", placeholder="any"
+    )
+    kinds = sorted({family(e) for e in entries})
+    families = places[2].multiselect(
+        "Model", kinds, known.families, key="families", placeholder="any"
+    )
+    steps = places[3].segmented_control(
+        "Step", ["inference", "training"], default=known.steps or None, key="steps"
+    )
+    contested = places[4].toggle(
+        "Contested",
+        known.is_contested,
+        key="contested",
+        help="Only programs on which XLA's own plan is at least 3 % above the lower bound",
+    )
+    here.gallery = Filter(words, tuple(hardware), tuple(families), steps or "", contested)
+    return here.gallery
+
+
+def _gallery(here: Session, entries: tuple[SampleEntry, ...], found: list[SampleEntry]) -> None:
+    if not found:
+        st.info("No program matches. Remove a filter or a word.", icon=":material/search_off:")
         return
-    rows = table(entries)
-    top = max(1.0, rows[["over", "best"]].max().max())
-    st.dataframe(
-        rows,
-        key=key,
-        hide_index=True,
-        on_select=partial(_choose, here, entries, key),
-        selection_mode="single-cell",
-        height="content",
-        column_order=["title", *columns, "best"],
-        column_config={
-            "title": st.column_config.TextColumn("Program", width="medium"),
-            "hardware": st.column_config.TextColumn("Hardware"),
-            "instructions": st.column_config.NumberColumn("Instructions", format="localized"),
-            "values": st.column_config.NumberColumn("Tensors", format="localized"),
-            "xla": st.column_config.NumberColumn("XLA, µs", format="localized", step=1),
-            "over": _gap_column("XLA over bound", top, "XLA's own plan, over the lower bound"),
-            "best": _gap_column("Best over bound", top, "The best plan known, over the bound"),
-        },
+    count = f"{len(found)} of {len(entries)}" if len(found) < len(entries) else str(len(entries))
+    st.caption(
+        f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
     )
+    with st.container(key="gallery"):
+        for first in range(0, len(found), _COLUMNS):
+            row = st.columns(_COLUMNS, gap="small")
+            for place, entry in zip(row, found[first : first + _COLUMNS], strict=False):
+                with place.container(border=True, height="stretch", gap="small"):
+                    _card(here, entry)
 
 
-def _gap_column(label: str, top: float, explanation: str) -> ColumnConfig:
-    return st.column_config.ProgressColumn(
-        label, format="%.1f %%", min_value=0, max_value=top, help=explanation
-    )
+def _card(here: Session, entry: SampleEntry) -> None:
+    try:
+        picture = caching.thumbnail_of(entry.name, entry.content_hash)
+    except EngineError:
+        picture = ""
+    st.html(card_html(entry, picture))
+    play, compare, look = st.columns([1.15, 1.45, 0.6], gap="small")
+    if play.button("Play", key=f"card_play_{entry.name}", width="stretch", type="primary"):
+        _go(here, entry.name, "play")
+    if compare.button("Compare", key=f"card_compare_{entry.name}", width="stretch"):
+        _go(here, entry.name, "compare")
+    if look.button(
+        "",
+        key=f"card_look_{entry.name}",
+        icon=":material/tune:",
+        width="stretch",
+        help=f"Details of {entry.name}, and other hardware",
+    ) and opening.try_open(here, entry.name):
+        st.rerun()
 
 
-def _choose(here: Session, entries: list[SampleEntry], key: str) -> None:
-    picked = st.session_state[key].selection.cells
-    if picked:
-        opening.try_open(here, entries[picked[0][0]].name)
+def _go(here: Session, name: str, view: str) -> None:
+    if opening.try_open(here, name):
+        st.switch_page(here.pages[view])
 
 
-def _current(here: Session, entries: tuple[SampleEntry, ...]) -> None:
+def _details(here: Session, entries: tuple[SampleEntry, ...]) -> None:
     opened = here.open
     entry = next((e for e in entries if e.name == opened.name), None)
     st.subheader(short_title(entry) if entry else opened.name, anchor=False)
     if entry is not None:
-        st.caption(f"`{entry.name}` · {entry.title}")
+        about = " · ".join(
+            part for part in (f"`{entry.name}`", family(entry), step_of(entry)) if part
+        )
+        st.caption(about)
     st.html(facts_html(facts(opened.program)))
-    st.plotly_chart(pressure(opened.program), key="pressure", config={"displayModeBar": False})
+    st.plotly_chart(pressure(opened.program), key="pressure", config=CHART_CONFIG)
     play, compare = st.columns(2)
     if play.button(
         "Play", type="primary", icon=":material/memory:", key="go_play", width="stretch"

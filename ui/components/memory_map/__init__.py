@@ -18,12 +18,19 @@ _SCRIPTS = (
     "plan",
     "words",
     "palette",
+    "colours",
     "axes",
     "draw",
     "strip",
+    "curve",
     "overlay",
+    "listing",
+    "tree",
+    "finder",
     "view",
     "hands",
+    "svg",
+    "share",
     "store",
 )
 
@@ -50,8 +57,10 @@ def memory_map(data: dict[str, Any], key: str) -> None:
     """Show a stored plan.
 
     `data`: `plan` (identity), `move`, `selected` (group or -1), `nonce` (a new number makes the
-    browser take over `move` and `selected`), `overlay`, `draft`, `height` (pixels). What the user
-    does comes back as `st.session_state[key]["cursor"]`: plan, move, selected, nonce.
+    browser take over `move` and `selected`), `obeyed` (serial number of the last command carried
+    out), `overlay`, `draft` (`ui.viewmodel.draft`), `tree` and `players`, `link` and `look`
+    (`ui.links`). What the user does comes back as `st.session_state[key]["cursor"]`: plan, move,
+    selected, nonce, and, until it is obeyed, the last `command` (`ui.commands`).
     """
     _VIEW(key=key, data=data, on_cursor_change=_ignore)
 

@@ -1,6 +1,6 @@
 // The window of the map on time (slots or seconds) and address (granules), and where it is drawn.
 
-const LEFT = 62, RIGHT = 8, RULER = 20, LANE = 13, TIMES = 44, MINI = 34, GAP = 7;
+const LEFT = 62, RIGHT = 8, RULER = 20, LANE = 13, TIMES = 44, CURVE = 56, MINI = 30, GAP = 7;
 
 class Axes {
   constructor() {
@@ -18,13 +18,17 @@ class Axes {
     this.height = height;
     const bottom = height - MINI - 4;
     this.mini = { top: bottom, height: MINI };
-    this.lanes = bottom - GAP - 2 * LANE;
+    this.curve = { top: bottom - GAP - CURVE, height: CURVE };
+    this.lanes = this.curve.top - 4 - 2 * LANE;
     this.times = this.lanes - TIMES - 2;
     this.top = RULER;
     this.bottom = this.times - GAP;
     this.plotWidth = width - LEFT - RIGHT;
     this.plotHeight = this.bottom - this.top;
   }
+
+  // Where everything ends that shares the time axis with the map.
+  get end() { return this.curve.top + CURVE; }
 
   // Full extent of the time axis: room before 0 for what the previous run left in place.
   get first() { return -0.008 * this.total; }
@@ -52,6 +56,8 @@ class Axes {
   }
 
   get isWhole() { return this.x0 <= this.first && this.x1 >= this.last; }
+
+  get isAll() { return this.isWhole && this.y0 <= 0 && this.y1 >= this.plan.fast_granules; }
 
   // Slot (may be fractional in slots mode) to axis units; -1 is the previous run.
   timeOf(slot) {

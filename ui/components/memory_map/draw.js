@@ -18,6 +18,7 @@ function drawBase(context, axes, plan, look) {
   drawRegions(context, axes, plan, look.palette);
   drawTimes(context, axes, plan, look);
   drawLanes(context, axes, plan, look.palette);
+  drawCurve(context, axes, plan, look);
   drawMini(context, axes, plan, look.palette);
 }
 
@@ -72,12 +73,6 @@ function box(axes, start, end, low, high) {
   if (right < LEFT || x > axes.width - RIGHT || high < axes.y0 || low > axes.y1) return null;
   const y = axes.yOf(high);
   return [x, y, Math.max(1, right - x), Math.max(1, axes.yOf(low) - y)];
-}
-
-function fillOf(plan, i, look) {
-  const group = plan.stay_group[i];
-  if (look.colour === "kind") return look.palette.kinds[kindOf(plan, group, plan.stay_start[i])];
-  return HEAT[Math.min(HEAT.length - 1, Math.floor(plan.group_heat[group] / 256 * HEAT.length))];
 }
 
 function drawStays(context, axes, plan, look) {

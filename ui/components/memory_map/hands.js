@@ -1,51 +1,95 @@
 // Mouse, wheel and keyboard of a MapView.
 
 const KEYS = {
-  ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play",
-  "+": "in", "=": "in", "-": "out", f: "fit",
+  ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play", "<": "slower", ">": "faster",
+  "+": "in", "=": "in", "-": "out", f: "fit", e: "enlarge", t: "axis", v: "curve", z: "undo", y: "redo", g: "let",
+  "/": "find", "?": "help", l: "link",
 };
+const ACTION_KEYS = { 1: 0, c: 0, 2: 1, n: 1, 3: 2, d: 2 };
+const HELP = [
+  ["1 c", "play Copy"], ["2 n", "play NoCopy"], ["3 d", "play Drop"],
+  ["z y", "undo, redo (also with Ctrl)"], ["g", "let the chosen player go on"],
+  ["← →", "one move back or on; with Shift ten"], ["↑ ↓", "previous or next move of the same tensor"],
+  ["Home End", "first and last move"], ["Space", "play or pause"], ["< >", "slower, faster"],
+  ["+ - f", "zoom in, out, show everything"], ["e", "enlarge the selected tensor"],
+  ["t", "slots or seconds across"], ["v", "curve: saved, or lead"],
+  ["/", "find a tensor or instruction"], ["l", "copy a link to this view"], ["Esc", "clear the selection"], ["?", "these keys"],
+];
 
 MapView.prototype.listen = function () {
-  const on = (target, event, handler, options) => {
-    target.addEventListener(event, handler, options);
-    this.cleanups.push(() => target.removeEventListener(event, handler, options));
-  };
-  const { top, root } = this;
+  const on = this.on.bind(this), { top, root } = this;
   on(top, "wheel", (e) => this.wheel(e), { passive: false });
-  on(top, "pointerdown", (e) => this.press(e));
+  on(top, "pointerdown", (e) => this.grip(e));
   on(top, "pointermove", (e) => (this.drag ? this.pull(e) : this.hoverOver(e)));
   on(top, "pointerup", (e) => this.release(e));
   on(top, "pointerleave", () => { this.hide(); this.drawTopOnly(); });
-  on(top, "dblclick", (e) => this.enlarge(e));
-  on(document, "keydown", (e) => this.key(e));
-  on(this.counter, "keydown", (e) => { if (e.key === "Enter") this.go(Number(this.counter.value) - 1); e.stopPropagation(); });
-  on(root, "click", (e) => {
-    const { do: name, colour, axis } = e.target.dataset ?? {};
-    if (name) this.act(name);
-    if (colour) { this.colour = colour; this.refresh(); }
-    if (axis) { this.axes.setMode(axis); this.refresh(); }
+  on(top, "dblclick", (e) => this.enlarge(this.pick(e)));
+  // Before the page's own hotkeys, of which `c` is one.
+  on(window, "keydown", (e) => this.key(e), { capture: true });
+  on(this.counter, "keydown", (e) => { if (e.key === "Enter") { this.go(Number(this.counter.value) - 1); root.focus(); } });
+  on(root, "click", (e) => this.click(e));
+  on(root, "change", (e) => {
+    if (e.target.matches(".colour")) { this.colour = e.target.value; this.refresh(); }
+    if (e.target.matches("select")) root.focus({ preventScroll: true });
+  });
+  // The panel beside the map is plain HTML; its buttons speak through the map.
+  on(document, "click", (e) => {
+    const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
+    if (button) this.orderOf(button);
   });
   const observer = new ResizeObserver(() => { if (this.plan) { this.fitCanvases(); this.draw(); } });
   observer.observe(this.stage);
   this.cleanups.push(() => observer.disconnect());
 };
 
+MapView.prototype.click = function (event) {
+  const button = event.target.closest("button");
+  if (!button) return;
+  const { go, axis, curve } = button.dataset;
+  if (go) this.act(go);
+  if (axis) { this.axes.setMode(axis); this.refresh(); }
+  if (curve) { this.curve = curve; this.refresh(); }
+  if (button.dataset.do === "let") this.letPlay();
+  else if (button.dataset.do) this.orderOf(button);
+};
+
+// The command that a button carries in its data attributes.
+MapView.prototype.orderOf = function (button) {
+  const { do: name, ...given } = button.dataset;
+  const words = Object.entries(given).map(([key, value]) => [key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]);
+  this.command(name, Object.fromEntries(words));
+};
+
+const WORKED_BY_ARROWS = 'input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"]';
+
 // Keys belong to the map unless somebody is typing or working another control.
 MapView.prototype.key = function (event) {
-  const path = event.composedPath(), target = path[0];
-  const isInside = path.includes(this.root);
-  const isOther = target instanceof Element && !isInside
-    && target.closest('input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"], button');
-  if (isOther || event.ctrlKey || event.metaKey || event.altKey || !this.plan || !this.root.isConnected) return;
-  if (event.key === " " && target.tagName === "BUTTON") return;
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (step && event.shiftKey) this.go(this.state.move + 10 * step);
-  else if (event.key in KEYS) this.act(KEYS[event.key]);
-  else if (event.key === "ArrowUp") this.go(this.plan.neighbour(this.state.move, -1));
-  else if (event.key === "ArrowDown") this.go(this.plan.neighbour(this.state.move, 1));
-  else if (event.key === "Escape" && this.state.selected !== NONE) this.select(NONE);
-  else return;
+  const target = event.composedPath()[0], { key } = event;
+  if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
+  if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
+  if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;
+  if (!this.answers(key, event.ctrlKey, event.shiftKey)) return;
   event.preventDefault();
+  event.stopImmediatePropagation();
+};
+
+// Whether the key means something here; then it has been done.
+MapView.prototype.answers = function (key, isCtrl, isShift) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[key], neighbour = { ArrowUp: -1, ArrowDown: 1 }[key];
+  const help = this.root.querySelector(".help");
+  if (isCtrl) {
+    const name = { z: "undo", Z: "redo", y: "redo" }[key];
+    if (name) this.act(name);
+    return Boolean(name);
+  }
+  if (key === "Escape" && !help.hidden) this.help();
+  else if (key === "Escape" && this.state.selected !== NONE) this.select(NONE);
+  else if (step && isShift) this.go(this.state.move + 10 * step);
+  else if (neighbour) this.go(this.plan.neighbour(this.state.move, neighbour));
+  else if (key in ACTION_KEYS) this.command("play", { action: ACTION_KEYS[key] });
+  else if (key in KEYS) this.act(KEYS[key]);
+  else return false;
+  return true;
 };
 
 MapView.prototype.pointOf = function (event) {
@@ -56,6 +100,7 @@ MapView.prototype.pointOf = function (event) {
 MapView.prototype.zoneOf = function (x, y) {
   const { axes } = this;
   if (y >= axes.mini.top) return "mini";
+  if (y >= axes.curve.top - 2) return "curve";
   if (y < axes.top) return "ruler";
   if (y >= axes.times - GAP / 2) return "strip";
   return x < LEFT ? "addresses" : "map";
@@ -72,7 +117,7 @@ MapView.prototype.wheel = function (event) {
   this.draw();
 };
 
-MapView.prototype.press = function (event) {
+MapView.prototype.grip = function (event) {
   const [x, y] = this.pointOf(event);
   this.root.focus({ preventScroll: true });
   this.top.setPointerCapture(event.pointerId);
@@ -82,7 +127,7 @@ MapView.prototype.press = function (event) {
 
 MapView.prototype.pull = function (event) {
   const [x, y] = this.pointOf(event), { drag, axes } = this;
-  if (drag.zone === "ruler" || drag.zone === "strip") {
+  if (["ruler", "strip", "curve"].includes(drag.zone)) {
     this.go(this.plan.moveAt(axes.slotAt(Math.max(LEFT, x))));
     return;
   }
@@ -112,12 +157,24 @@ MapView.prototype.pick = function (event) {
   return this.zoneOf(x, y) === "map" ? this.plan.stayAt(axes.slotAt(x), axes.granuleAt(y)) : NONE;
 };
 
-MapView.prototype.enlarge = function (event) {
-  const i = this.pick(event), { plan } = this;
+MapView.prototype.enlarge = function (i) {
+  const { plan } = this;
   if (i === NONE) return;
   const low = plan.stay_offset[i];
   this.axes.show(plan.stay_start[i], plan.stay_end[i], low, low + plan.group_granules[plan.stay_group[i]]);
   this.draw();
+};
+
+// The stay of the selected tensor at the cursor, or its first one.
+MapView.prototype.enlargeSelected = function () {
+  const { plan, slot } = this, { selected } = this.state;
+  let found = NONE;
+  for (let i = 0; i < plan.numStays; i++) {
+    if (plan.stay_group[i] !== selected) continue;
+    if (found === NONE || (plan.stay_start[i] <= slot && slot < plan.stay_end[i])) found = i;
+  }
+  if (found === NONE) this.say("Select a tensor on the map first");
+  this.enlarge(found);
 };
 
 MapView.prototype.hoverOver = function (event) {
@@ -125,10 +182,11 @@ MapView.prototype.hoverOver = function (event) {
   const stay = this.pick(event), zone = this.zoneOf(x, y), slot = axes.slotAt(x);
   this.state.hover = stay;
   this.top.classList.toggle("over", stay !== NONE);
+  const isCurve = zone === "curve" && x >= LEFT && plan.numMoves > 0;
   const isStrip = zone === "strip" && x >= LEFT && slot >= 0 && slot < plan.numSlots;
-  card.hidden = stay === NONE && !isStrip;
+  card.hidden = stay === NONE && !isStrip && !isCurve;
   if (!card.hidden) {
-    card.innerHTML = stay !== NONE ? stayCard(plan, stay) : slotCard(plan, slot);
+    card.innerHTML = stay !== NONE ? stayCard(plan, stay) : isCurve ? curveCard(plan, this.look, plan.moveAt(slot)) : slotCard(plan, slot);
     const room = axes.width - x > card.offsetWidth + 24;
     card.style.left = `${room ? x + 14 : Math.max(4, x - card.offsetWidth - 14)}px`;
     card.style.top = `${Math.max(4, Math.min(y + 14, axes.height - card.offsetHeight - 6))}px`;

@@ -1,11 +1,7 @@
-// The view's own code: as small as can be, since it travels with every step.
-export default function (component) {
-  const shared = (globalThis.memoryMaps ??= { plans: new Map(), shows: new Map() });
-  const show = () => shared.showMap?.(component);
-  shared.shows.set(component.key, show);
+export default (c) => {
+  const m = (globalThis.memoryMaps ??= { plans: new Map(), shows: new Map(), looks: new Map() });
+  const show = () => m.showMap?.(c);
+  m.shows.set(c.key, show);
   show();
-  return () => {
-    shared.shows.delete(component.key);
-    component.parentElement.memoryMap?.destroy();
-  };
-}
+  return () => { m.shows.delete(c.key); c.parentElement.memoryMap?.destroy(); };
+};

@@ -6,7 +6,7 @@ function drawTop(context, axes, plan, look, state) {
   drawMiniWindow(context, axes, look.palette, time);
   context.save();
   context.beginPath();
-  context.rect(LEFT, 0, axes.plotWidth, axes.lanes + 2 * LANE);
+  context.rect(LEFT, 0, axes.plotWidth, axes.end);
   context.clip();
   drawVeil(context, axes, look.palette, time + 1);
   if (state.selected >= 0) drawSelection(context, axes, plan, look, state.selected);
@@ -20,15 +20,15 @@ function drawTop(context, axes, plan, look, state) {
 function drawVeil(context, axes, palette, from) {
   const x = Math.max(LEFT, axes.xOf(from));
   context.fillStyle = mix(palette.background, 0.68);
-  context.fillRect(x, axes.top, axes.width - RIGHT - x, axes.lanes + 2 * LANE - axes.top);
+  context.fillRect(x, axes.top, axes.width - RIGHT - x, axes.end - axes.top);
 }
 
 function drawCursor(context, axes, palette, time) {
   const x = axes.xOf(time), width = Math.max(1.5, axes.xOf(time + 1) - x);
   context.fillStyle = mix(palette.primary, width > 3 ? 0.16 : 0.9);
-  context.fillRect(x, axes.top, width, axes.lanes + 2 * LANE - axes.top);
+  context.fillRect(x, axes.top, width, axes.end - axes.top);
   context.fillStyle = palette.primary;
-  context.fillRect(x, axes.top, 1.5, axes.lanes + 2 * LANE - axes.top);
+  context.fillRect(x, axes.top, 1.5, axes.end - axes.top);
   context.beginPath();
   context.moveTo(x - 6, 0); context.lineTo(x + 7, 0); context.lineTo(x + 7, 8);
   context.lineTo(x + 0.5, 15); context.lineTo(x - 6, 8);

@@ -1,6 +1,5 @@
 // Colours from the theme's --st-* variables; patterns for what is not a tensor at rest.
 
-const HEAT = ["#3a2a78", "#3f4f9a", "#2f7392", "#2a9485", "#5cb56a", "#b3c84a", "#f2cf45"];
 const GHOSTS = { copy: "blue", nocopy: "green", drop: "red" };
 
 function readPalette(host) {
@@ -37,30 +36,16 @@ function hatch(context, colour, step, slope, width) {
   return pattern;
 }
 
-function makePatterns(context, palette) {
+// Colour, distance of the lines, their slope and width.
+function patternsOf(palette) {
   return {
-    scratch: hatch(context, mix(palette.gray, 0.75), 6, 1, 1.2),
-    arriving: hatch(context, mix(palette.background, 0.8), 7, 1, 2),
-    leaving: hatch(context, mix(palette.background, 0.8), 7, -1, 2),
-    stall: hatch(context, palette.red, 5, 1, 1.6),
+    scratch: [mix(palette.gray, 0.75), 6, 1, 1.2],
+    arriving: [mix(palette.background, 0.8), 7, 1, 2],
+    leaving: [mix(palette.background, 0.8), 7, -1, 2],
   };
 }
 
-function legendOf(palette, colour, plan) {
-  const css = (direction, line, ground) =>
-    `background:repeating-linear-gradient(${direction}deg,${line} 0 1.5px,${ground} 1.5px 5px)`;
-  const items = [];
-  if (colour === "kind") {
-    palette.kinds.forEach((c, k) => items.push([`background:${c}`, KINDS[k]]));
-  } else {
-    items.push([`width:90px;background:linear-gradient(90deg,${HEAT.join(",")})`, "little to much saved per byte"]);
-  }
-  items.push([css(135, palette.gray, "transparent"), "scratch of the instruction"]);
-  items.push([css(135, palette.background, palette.gray), "prefetch under way"]);
-  items.push([css(45, palette.background, palette.gray), "write-back under way"]);
-  items.push([`background:${palette.red}`, "stall"]);
-  if (plan.regions.length) items.push([`height:3px;background:${palette.violet}`, "loop, branch"]);
-  const keys = "← → step · ↑ ↓ same tensor · space plays · wheel zooms · drag pans · f fits";
-  return items.map(([style, text]) => `<span><i style="${style}"></i>${text}</span>`).join("")
-    + `<span class="keys">${keys}</span>`;
+function makePatterns(context, palette) {
+  const made = Object.entries(patternsOf(palette)).map(([name, pattern]) => [name, hatch(context, ...pattern)]);
+  return Object.fromEntries(made);
 }

@@ -1,6 +1,13 @@
 // What the store holds: the packed columns of one program and one plan (ui/viewmodel/board.py).
 
-const NONE = -1;
+const NONE = -1, UNDECIDED = 3, PICO = 1e-12, KEPT_VERSIONS = 8;
+
+// Columns of the tables that a variation changes, each with what its numbers are multiplied by.
+const TABLES = {
+  stays: [["stay_group", 1], ["stay_offset", 1], ["stay_start", 1], ["stay_end", 1], ["stay_arrival", 1]],
+  copies: [["copy_group", 1], ["copy_prefetch", 1], ["copy_start", 1], ["copy_deadline", 1], ["copy_offset", 1]],
+  service: [["service_prefetch", 1], ["service_start", PICO], ["service_end", PICO]],
+};
 
 function unpack(bytes) {
   // The bytes lie anywhere inside a larger message; typed arrays need their own aligned buffer.
@@ -20,28 +27,82 @@ class PlanData {
     this.numSlots = this.slot_fast.length;
     this.numMoves = this.move_time.length;
     this.numStays = this.stay_group.length;
-    this.slotPeak = 0;
+    this.tip = this.numMoves;
+    this.version = 0;
+  }
+
+  // The last move that can be looked at: the first undecided one, if there is any.
+  get lastMove() { return Math.max(0, Math.min(this.numMoves - 1, this.tip)); }
+
+  // A variation in progress, put together from the version that `draft` is about.
+  withDraft(draft) {
+    if (!draft) return this;
+    this.versions ??= new Map([[0, this]]);
+    if (draft.number === 0) this.tip = draft.tip;
+    if (!this.versions.has(draft.number)) {
+      // A version that this browser has lost: it says so, and is sent the changes since the whole.
+      if (!this.versions.has(draft.on)) return this;
+      this.versions.set(draft.number, this.versions.get(draft.on).changedBy(draft));
+      for (const old of [...this.versions.keys()].slice(1, -KEPT_VERSIONS)) this.versions.delete(old);
+    }
+    return this.versions.get(draft.number);
+  }
+
+  // Rows of `draft` (ui/viewmodel/draft.py) take the place of held ones.
+  changedBy(draft) {
+    const changed = new PlanData(this, this);
+    changed.version = draft.number;
+    changed.curveCache = null;
+    changed.tip = draft.tip;
+    for (const [table, columns] of Object.entries(TABLES)) changed.exchange(columns, ...draft[table]);
+    changed.numStays = changed.stay_group.length;
+    changed.exchangeSlots(draft.slots);
+    changed.countUsed();
+    changed.move_action = this.move_action.slice();
+    for (const [move, action] of draft.actions) changed.move_action[move] = action;
+    changed.move_action.fill(UNDECIDED, draft.tip);
+    return changed;
+  }
+
+  exchange(columns, gone, rows) {
+    if (!gone.length && !rows.length) return;
+    const left = new Set(gone), kept = [];
+    const count = this[columns[0][0]].length;
+    for (let i = 0; i < count; i++) if (!left.has(i)) kept.push(i);
+    columns.forEach(([name, scale], c) => {
+      const old = this[name], column = new old.constructor(kept.length + rows.length);
+      kept.forEach((i, k) => { column[k] = old[i]; });
+      rows.forEach((row, r) => { column[kept.length + r] = row[c] * scale; });
+      this[name] = column;
+    });
+  }
+
+  exchangeSlots(slots) {
+    if (!slots.length) return;
+    this.slot_slow = this.slot_slow.slice();
+    this.slot_stall = this.slot_stall.slice();
+    for (const [slot, slow, stall] of slots) {
+      this.slot_slow[slot] = slow * PICO;
+      this.slot_stall[slot] = stall * PICO;
+    }
+    this.slot_begin = new Float64Array(this.numSlots + 1);
     for (let k = 0; k < this.numSlots; k++) {
-      this.slotPeak = Math.max(this.slotPeak, this.slot_fast[k] + this.slot_slow[k] + this.slot_stall[k]);
+      this.slot_begin[k + 1] = this.slot_begin[k] + this.slot_fast[k] + this.slot_slow[k] + this.slot_stall[k];
     }
   }
 
-  // A plan in progress: the stays of `draft` take the place of those that the browser holds.
-  withDraft(draft) {
-    if (!draft) return this;
-    const gone = new Set(draft.gone);
-    const rows = [];
+  countUsed() {
+    const change = new Int32Array(this.numSlots + 1);
     for (let i = 0; i < this.numStays; i++) {
-      if (!gone.has(i)) rows.push([this.stay_group[i], this.stay_offset[i], this.stay_start[i], this.stay_end[i], this.stay_arrival[i]]);
+      const size = this.group_granules[this.stay_group[i]];
+      change[Math.max(0, this.stay_start[i])] += size;
+      change[this.stay_end[i]] -= size;
     }
-    rows.push(...draft.stays);
-    const columns = ["stay_group", "stay_offset", "stay_start", "stay_end", "stay_arrival"];
-    const changed = Object.create(this);
-    columns.forEach((name, c) => { changed[name] = Int32Array.from(rows, (row) => row[c]); });
-    changed.numStays = rows.length;
-    changed.move_action = this.move_action.slice();
-    for (const [move, action] of draft.actions) changed.move_action[move] = action;
-    return changed;
+    this.slot_used = new Uint32Array(this.numSlots);
+    for (let k = 0, used = 0; k < this.numSlots; k++) {
+      used += change[k];
+      this.slot_used[k] = used + this.slot_reserved[k];
+    }
   }
 
   stayOf(move) {
@@ -69,6 +130,14 @@ class PlanData {
       if (this.move_time[middle] < time) low = middle + 1; else high = middle;
     }
     return Math.max(0, low);
+  }
+
+  // The move about a group at a slot; NONE if there is none.
+  moveOf(slot, group) {
+    for (let m = this.moveAt(slot); m < this.numMoves && this.move_time[m] === slot; m++) {
+      if (this.move_group[m] === group) return m;
+    }
+    return NONE;
   }
 
   neighbour(move, step) {

@@ -3,7 +3,7 @@
 const KEPT_PLANS = 3;
 
 function registry() {
-  return (globalThis.memoryMaps ??= { plans: new Map(), shows: new Map() });
+  return (globalThis.memoryMaps ??= { plans: new Map(), shows: new Map(), looks: new Map() });
 }
 
 // Shows a view's data on its map, or leaves the map as it is until the plan has arrived.

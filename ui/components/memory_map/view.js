@@ -1,22 +1,33 @@
 // One map on the page: its elements, its state, and what mouse and keys do to it.
 
-const COMMIT_MS = 140, FILM_SECONDS = 20;
+const COMMIT_MS = 140, ANSWER_MS = 15_000, TOAST_MS = 2_500;
+const CURVES = ["total", "lead"];
 
 class MapView {
   constructor(root, template, style) {
     root.append(template.content.cloneNode(true), style.cloneNode(true));
     this.root = root.querySelector(".map");
-    this.stage = this.root.querySelector(".stage");
-    this.base = this.root.querySelector("canvas.base");
-    this.top = this.root.querySelector("canvas.top");
-    this.card = this.root.querySelector(".card");
-    this.counter = this.root.querySelector(".counter input");
+    const find = (selector) => this.root.querySelector(selector);
+    this.stage = find(".stage");
+    this.base = find("canvas.base");
+    this.top = find("canvas.top");
+    this.card = find(".card");
+    this.counter = find(".counter input");
     this.axes = new Axes();
     this.state = { move: 0, selected: NONE, hover: NONE, overlay: null };
     this.colour = "kind";
+    this.curve = CURVES[0];
     this.nonce = null;
     this.cleanups = [];
+    this.orders = [];
+    this.listing = new Listing(this);
+    this.finder = new Finder(this);
     this.listen();
+  }
+
+  on(target, event, handler, options) {
+    target.addEventListener(event, handler, options);
+    this.cleanups.push(() => target.removeEventListener(event, handler, options));
   }
 
   update(component, stored) {
@@ -25,33 +36,69 @@ class MapView {
     const plan = stored.withDraft(data.draft);
     const isOther = !this.plan || this.plan.program !== plan.program;
     this.plan = plan;
-    this.stage.style.height = `${data.height}px`;
+    this.link = data.link;
+    this.treeName = data.tree.name;
     this.axes.plan = plan;
-    if (isOther) this.axes.load(plan);
+    if (isOther) this.open(plan, data.look);
     this.state.overlay = data.overlay;
     if (isOther || data.nonce !== this.nonce) {
       this.nonce = data.nonce;
       this.state.selected = data.selected ?? NONE;
       this.state.move = this.bounded(data.move);
+      this.reveal();
+    }
+    else if (this.order?.do === "play" && this.order.serial === data.obeyed) {
+      this.say(`${ACTIONS[this.order.action]} is not allowed here`);
     }
     this.state.move = this.bounded(this.state.move);
+    drawTree(this, data.tree);
+    drawPlayers(this, data.players);
     this.refresh();
+    this.answered(data.obeyed);
+    if (data.draft && plan.version !== data.draft.number) this.tell();
   }
 
-  bounded(move) { return Math.max(0, Math.min(this.plan.numMoves - 1, Math.round(move) || 0)); }
+  // Another program: the whole of it, or what this browser or the link saw of it last.
+  open(plan, look) {
+    const { looks } = registry(), key = JSON.stringify(look);
+    this.axes.load(plan);
+    this.takeLook(looks.get(plan.program) ?? {});
+    if (registry().followed !== key) this.takeLook(look);
+    registry().followed = key;
+  }
 
+  bounded(move) { return Math.max(0, Math.min(this.plan.lastMove, Math.round(move) || 0)); }
+  get slot() { return this.plan.numMoves ? this.plan.move_time[this.state.move] : 0; }
+
+  // Takes over plan, colours and theme; without news only the top layer is drawn again.
   refresh() {
-    const palette = readPalette(this.root);
-    this.look = { palette, colour: this.colour, patterns: makePatterns(this.base.getContext("2d"), palette) };
-    this.root.querySelector(".legend").innerHTML = legendOf(palette, this.colour, this.plan);
-    for (const button of this.root.querySelectorAll("[data-colour]")) {
-      button.setAttribute("aria-pressed", button.dataset.colour === this.colour);
-    }
-    for (const button of this.root.querySelectorAll("[data-axis]")) {
-      button.setAttribute("aria-pressed", button.dataset.axis === this.axes.mode);
-    }
+    const { plan } = this, palette = readPalette(this.root);
+    const key = JSON.stringify([palette, this.colour, this.curve, this.axes.mode, devicePixelRatio]);
     this.fitCanvases();
+    if (key === this.lookKey && plan === this.lookedAt) { this.drawTopOnly(); return; }
+    Object.assign(this, { lookKey: key, lookedAt: plan });
+    const colouring = COLOURINGS[this.colour](plan, palette);
+    this.look = { palette, colouring, curve: this.curve, patterns: makePatterns(this.base.getContext("2d"), palette) };
+    this.writeLegend();
+    this.root.querySelector(".colour").value = this.colour;
+    this.press("axis", this.axes.mode);
+    const hasRival = plan.rival_saved.length > 0, lead = this.root.querySelector('[data-curve="lead"]');
+    this.press("curve", hasRival ? this.curve : "total");
+    lead.disabled = !hasRival;
+    lead.title = hasRival ? `Curve: ahead of ${plan.rival}, or behind it (v)` : "Curve: the lead over another plan; there is none yet";
     this.draw();
+  }
+
+  writeLegend() {
+    const items = [...legendOf(this.look, this.plan), ...curveLegend(this.plan, this.look)];
+    this.root.querySelector(".legend").innerHTML = items.map(([style, text, pattern = ""]) =>
+      `<span><i style="${style}" data-pattern="${pattern}"></i>${escapeText(text)}</span>`).join("");
+  }
+
+  press(name, value) {
+    for (const button of this.root.querySelectorAll(`[data-${name}]`)) {
+      button.setAttribute("aria-pressed", button.dataset[name] === value);
+    }
   }
 
   fitCanvases() {
@@ -62,6 +109,7 @@ class MapView {
       if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
         canvas.width = Math.round(width * ratio);
         canvas.height = Math.round(height * ratio);
+        this.lookKey = null;
       }
       canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
     }
@@ -75,7 +123,10 @@ class MapView {
       const wanted = this.wanted;
       this.frame = this.wanted = null;
       if (!this.plan || !this.axes.width) return;
-      if (wanted === "both") drawBase(this.base.getContext("2d"), this.axes, this.plan, this.look);
+      if (wanted === "both") {
+        drawBase(this.base.getContext("2d"), this.axes, this.plan, this.look);
+        registry().looks.set(this.plan.program, this.lookNow());
+      }
       drawTop(this.top.getContext("2d"), this.axes, this.plan, this.look, this.state);
       this.describe();
     });
@@ -88,8 +139,9 @@ class MapView {
     this.root.querySelector(".total").textContent = `of ${plan.numMoves.toLocaleString("en")}`;
     const sentence = this.root.querySelector(".sentence");
     sentence.textContent = sentence.title = moveSentence(plan, state.move);
+    this.listing.follow(this.slot);
     Object.assign(this.root.dataset, {
-      plan: plan.id, move: state.move, selected: state.selected,
+      plan: plan.id, move: state.move, selected: state.selected, tip: plan.tip, colour: this.colour, axis: axes.mode,
       window: [axes.x0, axes.x1, axes.y0, axes.y1].map(digits).join(" "), stays: plan.numStays,
     });
   }
@@ -98,9 +150,14 @@ class MapView {
     const next = this.bounded(move);
     if (next === this.state.move) return;
     this.state.move = next;
-    const time = this.plan.move_time[next], x = this.axes.xOf(time);
-    if (x < LEFT || x > this.axes.width - RIGHT) { this.axes.centre(time); this.draw(); } else this.drawTopOnly();
+    this.reveal();
     this.commit();
+  }
+
+  // Brings the current slot into the window.
+  reveal() {
+    const { axes, slot } = this, x = axes.width ? axes.xOf(slot) : NaN;
+    if (x < LEFT || x > axes.width - RIGHT) { axes.centre(slot); this.draw(); } else this.drawTopOnly();
   }
 
   select(group) {
@@ -112,21 +169,53 @@ class MapView {
   // Python hears of the move when the hand rests, not of every step on the way.
   commit() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      if (this.film) return;
-      this.send("cursor", { plan: this.plan.id, move: this.state.move, selected: this.state.selected, nonce: this.nonce });
-    }, COMMIT_MS);
+    this.timer = setTimeout(() => { if (!this.film) this.tell(); }, COMMIT_MS);
+  }
+
+  tell() {
+    const { plan, state, nonce, order } = this;
+    const told = { plan: plan.id, held: plan.version, move: state.move, selected: state.selected, nonce };
+    this.send("cursor", order ? { ...told, command: order } : told);
+  }
+
+  // A command for Python (ui/commands.py); the next one waits for the answer to this one.
+  command(name, given = {}) {
+    if (this.film) this.stop();
+    if (this.order) { this.orders.push([name, given]); return; }
+    clearTimeout(this.timer);
+    this.serial = Math.max(Date.now(), (this.serial ?? 0) + 1);
+    this.order = { ...given, do: name, serial: this.serial, move: this.state.move };
+    this.root.setAttribute("aria-busy", "true");
+    this.patience = setTimeout(() => this.answered(this.serial), ANSWER_MS);
+    this.tell();
+  }
+
+  answered(serial) {
+    if (!this.order || serial !== this.order.serial) return;
+    clearTimeout(this.patience);
+    this.order = null;
+    this.root.removeAttribute("aria-busy");
+    if (this.orders.length) this.command(...this.orders.shift());
+  }
+
+  say(text) {
+    const toast = this.root.querySelector(".toast");
+    toast.textContent = text;
+    toast.hidden = false;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
   }
 
   play() {
+    if (!this.plan.numMoves) return;
     if (this.film) return this.stop();
-    if (this.state.move >= this.plan.numMoves - 1) this.go(0);
+    if (this.state.move >= this.plan.lastMove) this.go(0);
     const from = this.state.move, begin = performance.now();
-    const pace = Math.max(4, this.plan.numMoves / FILM_SECONDS);
-    this.root.querySelector('[data-do="play"]').textContent = "❚❚";
+    const pace = Number(this.root.querySelector(".speed").value);
+    this.root.querySelector('[data-go="play"]').textContent = "❚❚";
     const step = (now) => {
       this.go(from + Math.floor((now - begin) / 1000 * pace));
-      if (this.state.move >= this.plan.numMoves - 1) return this.stop();
+      if (this.state.move >= this.plan.lastMove) return this.stop();
       this.film = requestAnimationFrame(step);
     };
     this.film = requestAnimationFrame(step);
@@ -135,27 +224,50 @@ class MapView {
   stop() {
     cancelAnimationFrame(this.film);
     this.film = null;
-    this.root.querySelector('[data-do="play"]').textContent = "▷";
+    this.root.querySelector('[data-go="play"]').textContent = "▷";
     this.commit();
+  }
+
+  changeSpeed(step) {
+    const list = this.root.querySelector(".speed"), isPlaying = Boolean(this.film);
+    list.selectedIndex = Math.max(0, Math.min(list.options.length - 1, list.selectedIndex + step));
+    if (isPlaying) { this.stop(); this.play(); }
   }
 
   act(name) {
     const { axes, state } = this, middle = LEFT + axes.plotWidth / 2;
-    const time = this.plan.numMoves ? this.plan.move_time[state.move] : 0, x = axes.xOf(time);
-    const anchor = x >= LEFT && x <= axes.width - RIGHT ? x : middle;
-    const moves = { first: 0, back: state.move - 1, next: state.move + 1, last: this.plan.numMoves - 1 };
+    const x = axes.xOf(this.slot), anchor = x >= LEFT && x <= axes.width - RIGHT ? x : middle;
+    const moves = { first: 0, back: state.move - 1, next: state.move + 1, last: this.plan.lastMove };
     if (name in moves) { if (this.film) this.stop(); this.go(moves[name]); return; }
-    if (name === "play") { this.play(); return; }
-    if (name === "in") axes.zoomTime(0.6, anchor);
-    if (name === "out") axes.zoomTime(1 / 0.6, anchor);
-    if (name === "fit") axes.fit();
-    this.draw();
+    const others = {
+      play: () => this.play(), png: () => this.savePng(), svg: () => this.saveSvg(), link: () => this.copyLink(),
+      help: () => this.help(), slower: () => this.changeSpeed(-1), faster: () => this.changeSpeed(1),
+      find: () => this.finder.input.select(), enlarge: () => this.enlargeSelected(),
+      axis: () => { axes.setMode(axes.mode === "slots" ? "seconds" : "slots"); this.refresh(); },
+      curve: () => { this.curve = CURVES[(CURVES.indexOf(this.curve) + 1) % CURVES.length]; this.refresh(); },
+      undo: () => this.command("undo"), redo: () => this.command("redo"), let: () => this.letPlay(),
+      in: () => axes.zoomTime(0.6, anchor), out: () => axes.zoomTime(1 / 0.6, anchor), fit: () => axes.fit(),
+    };
+    others[name]?.();
+    if (["in", "out", "fit", "enlarge"].includes(name)) this.draw();
+  }
+
+  letPlay() {
+    const player = this.root.querySelector(".player").value;
+    this.command("let", { player, moves: Number(this.root.querySelector(".amount").value) });
+  }
+
+  help() {
+    const box = this.root.querySelector(".help");
+    box.querySelector("dl").innerHTML = HELP.map(([keys, text]) => `<dt>${keys.split(" ").map((k) => `<kbd>${escapeText(k)}</kbd>`).join(" ")}</dt><dd>${text}</dd>`).join("");
+    box.hidden = !box.hidden;
+    if (box.hidden) this.root.focus({ preventScroll: true }); else box.querySelector("button").focus();
   }
 
   hide() { this.card.hidden = true; this.state.hover = NONE; this.top.classList.remove("over"); }
 
   destroy() {
-    clearTimeout(this.timer);
+    for (const timer of [this.timer, this.patience, this.silence]) clearTimeout(timer);
     cancelAnimationFrame(this.film);
     cancelAnimationFrame(this.frame);
     for (const undo of this.cleanups) undo();

@@ -25,6 +25,12 @@ function timeText(seconds) {
   return `${(seconds * 1e9).toPrecision(2)} ns`;
 }
 
+// `± 0` for what is only rounding.
+function signedTime(seconds) {
+  if (Math.abs(seconds) < 1e-13) return "± 0";
+  return `${seconds > 0 ? "+" : "−"}${timeText(Math.abs(seconds))}`;
+}
+
 function kindOf(plan, group, start) {
   return start < 0 ? 3 : plan.group_kind[group];
 }
@@ -39,7 +45,7 @@ function moveSentence(plan, move) {
   const tensor = `${plan.value_names[plan.move_value[move]]} · ${sizeText(plan.group_bytes[plan.move_group[move]])}`;
   const verb = flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
   const saved = flags & SINK ? "" : ` · ${timeText(plan.move_saving[move])} at stake`;
-  const action = ACTIONS[plan.move_action[move]];
+  const action = move < plan.tip ? ACTIONS[plan.move_action[move]] : "?";
   return `${instructionName(plan, slot)} ${verb} ${tensor}${saved}${action ? ` → ${action}` : ""}`;
 }
 
@@ -62,6 +68,7 @@ function stayCard(plan, i) {
     ["stays", start < 0 ? `from the previous run to ${end}` : `slots ${start} to ${end}`],
     ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
     ["could save", timeText(plan.group_saving[group])],
+    ["layer", plan.layers[plan.group_layer[group]] ?? "none"],
   ];
   if (arrival > NONE) rows.push(["prefetched", `slots ${start} to ${arrival}`]);
   return cardOf(plan.value_names[value], rows);

@@ -1,0 +1,1 @@
+"""mallocMuZero: networks, search, self-play and training of the agent that plays the mallocGame."""

@@ -1,0 +1,130 @@
+"""A trained agent as files: `manifest.json` says what it is, `arrays.npz` has its weights.
+
+Nothing is ever unpickled. The manifest names the version of the game's observations, so that
+weights never meet inputs that mean something else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from engine.agent import config as settings
+from engine.agent.config import AgentConfig
+from engine.agent.network import Params, init_params
+from engine.errors import CheckpointError
+from engine.game import inputs
+from engine.program.io import write_bytes
+
+KIND = "mallocmuzero-checkpoint"
+VERSION = 1
+MANIFEST, ARRAYS = "manifest.json", "arrays.npz"
+MAX_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Weights, their settings, and how they came to be (`training`: plain values)."""
+
+    params: Params
+    config: AgentConfig
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
+    """Write both files; the manifest last, so that a folder with one is complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = _packed(checkpoint.params)
+    manifest = {
+        "kind": KIND,
+        "version": VERSION,
+        "observation_version": inputs.VERSION,
+        "observation_size": inputs.SIZE,
+        "arrays_sha256": hashlib.sha256(arrays).hexdigest(),
+        "config": settings.to_json(checkpoint.config),
+        "training": dict(checkpoint.training),
+    }
+    write_bytes(folder / ARRAYS, arrays)
+    write_bytes(folder / MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """Read a checkpoint. Raises CheckpointError if it is damaged or not of this version."""
+    manifest = _manifest(folder)
+    try:
+        config = settings.from_json(manifest["config"])
+    except (KeyError, ValueError) as error:
+        raise CheckpointError(
+            f"{folder / MANIFEST}: settings of another version ({error}); train it again"
+        ) from error
+    return Checkpoint(_params(folder, manifest, config), config, manifest.get("training", {}))
+
+
+def _packed(params: Params) -> bytes:
+    flat = {
+        f"{layer}.{part}": np.asarray(x) for layer, p in params.items() for part, x in p.items()
+    }
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **flat)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(
+            f"{path}: cannot be read ({error.strerror}); is it a checkpoint?"
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: is not JSON; copy the checkpoint again") from error
+    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
+        raise CheckpointError(
+            f"{path}: is not the manifest of a checkpoint (kind must be {KIND!r})"
+        )
+    wanted = {"version": VERSION, "observation_version": inputs.VERSION}
+    for name, value in wanted.items():
+        if manifest.get(name) != value:
+            raise CheckpointError(
+                f"{path}: {name} is {manifest.get(name)!r}, needed is {value}; train it again"
+            )
+    return manifest
+
+
+def _params(folder: Path, manifest: dict[str, Any], config: AgentConfig) -> Params:
+    path = folder / ARRAYS
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CheckpointError(f"{path}: is larger than {MAX_BYTES} bytes")
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != manifest.get("arrays_sha256"):
+            raise CheckpointError(f"{path}: is not the file that the manifest names; copy it again")
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            flat = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{path}: cannot be read; copy the checkpoint again") from error
+    shapes = jax.eval_shape(lambda: init_params(jax.random.key(0), config.network))
+    params: Params = {}
+    for layer, parts in shapes.items():
+        for part, wanted in parts.items():
+            found = flat.pop(f"{layer}.{part}", None)
+            if found is None or found.shape != wanted.shape or found.dtype != np.float32:
+                raise CheckpointError(
+                    f"{path}: {layer}.{part} must be float32 of shape {wanted.shape};"
+                    " train it again"
+                )
+            params.setdefault(layer, {})[part] = jnp.asarray(found)
+    if flat:
+        raise CheckpointError(f"{path}: unknown array {min(flat)}; train it again")
+    return params

@@ -1,0 +1,85 @@
+"""All settings of the agent in one place; they travel with every checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import Any, get_type_hints
+
+from engine.agent.learner import LearnerConfig
+from engine.agent.network import NetworkConfig
+from engine.agent.search import SearchConfig
+
+
+@dataclass(frozen=True)
+class PracticeConfig:
+    """How the agent plays and what it learns from.
+
+    `games`: played in step. `positions`: of one learning batch; `learn_steps`: batches per round of
+    games. `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of
+    the wildest game of a round. `restart_share`: rounds that begin somewhere in one of the best
+    games so far and are drawn to what it did from there on: the last game by `top_lean` logits, the
+    first not at all. `kept_games`, `kept_best`: size of the memory per program. `best_share`,
+    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after each
+    round. `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best
+    games are searched again; 0: never. `is_competing`: the agent learns only whether a game beats
+    the average of its own recent ones (self-competition, MuZero-RC, arXiv 2202.06626).
+    """
+
+    games: int = 64
+    positions: int = 256
+    learn_steps: int = 60
+    warm_up_steps: int = 200
+    top_temperature: float = 1.0
+    restart_share: float = 0.75
+    top_lean: float = 8.0
+    kept_games: int = 512
+    kept_best: int = 16
+    best_share: float = 0.25
+    demonstration_share: float = 0.3
+    demonstration_decay: float = 0.8
+    td_steps: int = 20
+    reanalyse_every: int = 4
+    is_competing: bool = False
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """`hidden`: groups of inputs that the agent may not see (`engine.game.inputs.SWITCHES`)."""
+
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    practice: PracticeConfig = field(default_factory=PracticeConfig)
+    hidden: tuple[str, ...] = ()
+
+
+def to_json(config: AgentConfig) -> dict[str, Any]:
+    """Nested plain values."""
+    return asdict(config)
+
+
+def from_json(body: Any) -> AgentConfig:
+    """The settings of a manifest. Raises ValueError if a field is missing, unknown or mistyped."""
+    found = _read(AgentConfig, body)
+    assert isinstance(found, AgentConfig)
+    return found
+
+
+def _read(kind: type, body: Any) -> Any:
+    if not isinstance(body, dict) or set(body) != {f.name for f in fields(kind)}:
+        raise ValueError(f"{kind.__name__} must have exactly the fields of this version")
+    hints = get_type_hints(kind)
+    cells = {}
+    for name, value in body.items():
+        wanted = hints[name]
+        if is_dataclass(wanted):
+            cells[name] = _read(wanted, value)  # type: ignore[arg-type]
+        elif isinstance(value, list):
+            cells[name] = tuple(str(item) for item in value)
+        elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            cells[name] = float(value)
+        elif type(value) is not wanted:
+            raise ValueError(f"{kind.__name__}.{name} must be of type {wanted.__name__}")
+        else:
+            cells[name] = value
+    return kind(**cells)

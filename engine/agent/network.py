@@ -1,0 +1,113 @@
+"""The three networks of MuZero (arXiv 1911.08265): representation, dynamics, prediction.
+
+All are small multilayer perceptrons, written for one batch dimension `B` in front. The dynamics is
+conditioned on the program: what comes next does not depend on the actions, so it is told the static
+features of the next move and only has to learn how the memory reacts. Letters: `D` latent size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from engine.agent import support
+from engine.game import inputs
+from engine.game.moves import NUM_ACTIONS
+
+Params = dict[str, dict[str, Array]]
+"""Weights by layer: `w` `[in, out]` and `b` `[out]`."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Sizes of the layers, and residual blocks of the representation."""
+
+    width: int = 256
+    latent: int = 128
+    num_blocks: int = 2
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Prediction:
+    """What the networks say of a latent state: policy logits, value in points (and its logits)."""
+
+    policy: Array  # [B, A]
+    value: Array  # [B]
+    value_logits: Array  # [B, NUM_ATOMS]
+
+
+def init_params(key: Array, config: NetworkConfig) -> Params:
+    """Fresh weights; the output layers begin near zero, so that nothing is preferred."""
+    shapes = _shapes(config)
+    params: Params = {}
+    for (name, (fan_in, fan_out)), layer_key in zip(
+        shapes.items(), jax.random.split(key, len(shapes)), strict=True
+    ):
+        scale = 0.01 if name.endswith("out") else 1.0
+        weights = jax.random.normal(layer_key, (fan_in, fan_out)) * scale / fan_in**0.5
+        params[name] = {"w": weights, "b": jnp.zeros(fan_out)}
+    return params
+
+
+def _shapes(config: NetworkConfig) -> dict[str, tuple[int, int]]:
+    width, latent = config.width, config.latent
+    shapes = {"represent_in": (inputs.SIZE, width), "represent_latent": (width, latent)}
+    for block in range(config.num_blocks):
+        shapes[f"represent_{block}a"] = (width, width)
+        shapes[f"represent_{block}b"] = (width, width)
+    shapes |= {
+        "react_in": (latent + NUM_ACTIONS + inputs.NUM_STATIC, width),
+        "react_latent": (width, latent),
+        "reward_in": (latent + NUM_ACTIONS, width // 2),
+        "reward_out": (width // 2, support.NUM_ATOMS),
+        "predict_in": (latent, width),
+        "policy_out": (width, NUM_ACTIONS),
+        "value_out": (width, support.NUM_ATOMS),
+    }
+    return shapes
+
+
+def _linear(params: Params, name: str, x: Array) -> Array:
+    layer = params[name]
+    return x @ layer["w"] + layer["b"]
+
+
+def _norm(x: Array) -> Array:
+    """Layer normalisation without weights."""
+    centred = x - jnp.mean(x, axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.mean(jnp.square(centred), axis=-1, keepdims=True) + 1e-5)
+
+
+def represent(params: Params, observation: Array) -> Array:
+    """Observation `[B, SIZE]` to latent `[B, D]`."""
+    x = jax.nn.relu(_linear(params, "represent_in", observation))
+    block = 0
+    while f"represent_{block}a" in params:
+        inner = jax.nn.relu(_linear(params, f"represent_{block}a", _norm(x)))
+        x = x + _linear(params, f"represent_{block}b", inner)
+        block += 1
+    return _norm(_linear(params, "represent_latent", jax.nn.relu(_norm(x))))
+
+
+def predict(params: Params, latent: Array) -> Prediction:
+    """Policy and value of latent states `[B, D]`."""
+    x = jax.nn.relu(_linear(params, "predict_in", latent))
+    logits = _linear(params, "value_out", x)
+    return Prediction(_linear(params, "policy_out", x), support.from_logits(logits), logits)
+
+
+def react(params: Params, latent: Array, action: Array, following: Array) -> tuple[Array, Array]:
+    """The latent state after `action` `[B]`, and the logits of the reward `[B, NUM_ATOMS]`.
+
+    `following`: static features of the next move, `[B, F]`.
+    """
+    chosen = jax.nn.one_hot(action, NUM_ACTIONS)
+    x = jnp.concatenate([latent, chosen, following], axis=-1)
+    x = jax.nn.relu(_linear(params, "react_in", x))
+    reward = jax.nn.relu(_linear(params, "reward_in", jnp.concatenate([latent, chosen], axis=-1)))
+    new = _norm(latent + _linear(params, "react_latent", x))
+    return new, _linear(params, "reward_out", reward)

@@ -1,0 +1,83 @@
+"""Searching one position of a game again, as deep as one likes.
+
+The trace of a game (`engine.agent.trace`) searches every move with the settings of the play; here
+one move is searched with any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from engine.agent.network import Params
+from engine.agent.search import POLICY_ONLY, SearchConfig, search
+from engine.agent.trace_io import SearchTrace
+from engine.agent.workload import Workload
+from engine.errors import SolverError
+from engine.game import env
+from engine.game.encode import EncodedProgram
+from engine.game.env import Position
+from engine.program.io import content_hash
+
+MOST_SIMULATIONS = 10_000
+
+
+def trace_move(
+    params: Params, workload: Workload, actions: Sequence[int], move: int, config: SearchConfig
+) -> SearchTrace:
+    """Search the position before `move` of the game with these actions, without noise.
+
+    The trace has that one row, `par` of the moves `move` and `move + 1`, and no imagined steps
+    (`U` is 0). Raises SolverError for a move that the game does not have, for settings that do not
+    search, and for more than `MOST_SIMULATIONS`.
+    """
+    if not 0 <= move < workload.num_moves:
+        raise SolverError(f"move {move}: the game has the moves 0 to {workload.num_moves - 1}")
+    if config.model == POLICY_ONLY:
+        raise SolverError("policy-only play does not search; choose another model")
+    if not 1 <= config.num_simulations <= MOST_SIMULATIONS:
+        raise SolverError(
+            f"{config.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
+        )
+    arena = workload.arena
+    script = np.zeros(arena.encoded.moves.shape[0], np.int32)
+    script[: len(actions)] = actions
+    before = _before(arena.encoded, jnp.asarray(script), move)
+    batch: Position = jax.tree.map(lambda x: x[None], before)
+    decision, tree = search(params, arena, batch, jax.random.key(0), config)
+    _, reward = env.step(arena.encoded, before, jnp.asarray(script[move]))
+    none = np.zeros((1, 0), np.float32)
+    return SearchTrace(
+        program=workload.program.name,
+        program_hash=content_hash(workload.program),
+        model=config.model,
+        point_s=workload.point_s,
+        par=np.asarray(arena.par)[move : move + 2],
+        action=script[move : move + 1],
+        legal=np.asarray(batch.options.mask),
+        reward=np.asarray(arena.relative(jnp.asarray(move), reward))[None],
+        prior=np.asarray(decision.prior),
+        policy=np.asarray(decision.policy),
+        raw_value=np.asarray(decision.raw_value),
+        value=np.asarray(decision.value),
+        imagined_reward=none,
+        imagined_value=none,
+        settings=asdict(config),
+        **{f"tree_{f.name}": np.asarray(getattr(tree, f.name)) for f in fields(tree)},
+    )
+
+
+@jax.jit
+def _before(encoded: EncodedProgram, actions: Array, move: Array | int) -> Position:
+    """The position before a move of the game with these actions."""
+
+    def play(number: Array, position: Position) -> Position:
+        return env.step(encoded, position, actions[number])[0]
+
+    found: Position = jax.lax.fori_loop(0, move, play, env.reset(encoded))
+    return found

@@ -1,0 +1,162 @@
+"""A training run on disk: after each round everything that is needed to go on from there.
+
+`state.npz` has the weights, the optimiser and the best games; `rounds/` the games of the rounds
+that are still in memory; `curve.jsonl` one line per round. Observations are not stored: following
+the actions brings them back. A round is saved or it is not; what was left by a kill is ignored.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.replay import Game
+from engine.agent.trainer import Round, Trainer
+from engine.agent.workload import Workload, follow
+from engine.errors import CheckpointError
+from engine.program.io import write_bytes
+
+STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
+_COLUMNS = ("action", "policy", "value", "reward")
+Arrays = dict[str, NDArray[Any]]
+
+
+def save_round(trainer: Trainer, report: Round | None, games: list[Game], folder: Path) -> None:
+    """Save a round that was just played; `report` None: the state before the first."""
+    (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
+    if report is not None:
+        _write(
+            _round_path(folder, report.number),
+            {"workload": np.array(report.workload)} | _stacked(games),
+        )
+    state: Arrays = {"rounds": np.array(trainer.rounds), "seed": np.array(trainer.seed)}
+    leaves = jax.tree.leaves((trainer.params, trainer.state))
+    state |= {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+    for index, workload in enumerate(trainer.workloads):
+        if workload.replay.average is not None:
+            state[f"average_{index}"] = np.array(workload.replay.average)
+        if workload.replay.best:
+            best = _stacked(workload.replay.best)
+            state |= {f"best_{index}_{name}": column for name, column in best.items()}
+    _write(folder / STATE, state)
+    if report is not None:
+        _tell(folder, report, trainer.workloads[report.workload])
+        _forget(trainer, folder)
+
+
+def resume(trainer: Trainer, folder: Path) -> bool:
+    """Bring a fresh trainer to where the run stopped; False if there is nothing to resume.
+
+    Raises CheckpointError if the run was made with other settings or programs.
+    """
+    if not (folder / STATE).exists():
+        return False
+    state = _read(folder / STATE)
+    leaves, structure = jax.tree.flatten((trainer.params, trainer.state))
+    stored = [state.get(f"leaf_{i}") for i in range(len(leaves))]
+    if int(state["seed"]) != trainer.seed or any(
+        s is None or s.shape != np.shape(leaf) for s, leaf in zip(stored, leaves, strict=True)
+    ):
+        raise CheckpointError(
+            f"{folder}: was made with another seed or network; name another folder to start anew"
+        )
+    trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
+    trainer.rounds = int(state["rounds"])
+    for number in range(trainer.rounds):
+        path = _round_path(folder, number)
+        if path.exists():
+            arrays = _read(path)
+            workload = _workload(trainer, int(arrays["workload"]), folder)
+            workload.replay.games += _games(workload, trainer, arrays)
+            del workload.replay.games[: -workload.replay.capacity]
+    for index, workload in enumerate(trainer.workloads):
+        if f"average_{index}" in state:
+            workload.replay.average = float(state[f"average_{index}"])
+        if f"best_{index}_action" in state:
+            best = {name: state[f"best_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
+            workload.replay.best = _games(workload, trainer, best)
+    _trim_curve(folder, trainer.rounds)
+    return True
+
+
+def _workload(trainer: Trainer, index: int, folder: Path) -> Workload:
+    if index >= len(trainer.workloads):
+        raise CheckpointError(f"{folder}: was made with other programs; name another folder")
+    return trainer.workloads[index]
+
+
+def _round_path(folder: Path, number: int) -> Path:
+    return folder / ROUNDS / f"{number:06d}.npz"
+
+
+def _stacked(games: list[Game]) -> Arrays:
+    columns = {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
+    outcomes = [np.nan if game.outcome is None else game.outcome for game in games]
+    return columns | {"outcome": np.array(outcomes)}
+
+
+def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
+    """The stored games with their observations."""
+    actions = arrays["action"]
+    if actions.shape[1] != workload.num_moves:
+        raise CheckpointError(
+            f"{workload.program.name}: the run knows it with {actions.shape[1]} moves, now it has"
+            f" {workload.num_moves}; name another folder to start anew"
+        )
+    games = follow(workload, trainer.params, actions, trainer.config.practice.games)
+    for index, game in enumerate(games):
+        game.policy, game.value = arrays["policy"][index], arrays["value"][index]
+        game.reward = arrays["reward"][index]
+        outcome = float(arrays["outcome"][index])
+        game.outcome = None if np.isnan(outcome) else outcome
+    return games
+
+
+def _forget(trainer: Trainer, folder: Path) -> None:
+    """Delete the rounds whose games have left the memory."""
+    games = trainer.config.practice.games
+    kept = -(-trainer.config.practice.kept_games // games) * len(trainer.workloads)
+    for path in (folder / ROUNDS).glob("*.npz"):
+        if int(path.stem) < trainer.rounds - kept:
+            path.unlink()
+
+
+def _write(path: Path, arrays: Arrays) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    write_bytes(path, buffer.getvalue())
+
+
+def _read(path: Path) -> Arrays:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"{path}: cannot be read; name another folder to start anew"
+        ) from error
+
+
+def _tell(folder: Path, report: Round, workload: Workload) -> None:
+    line = {**asdict(report), "program": workload.program.name, "par": workload.par}
+    with (folder / CURVE).open("a") as curve:
+        curve.write(json.dumps(line) + "\n")
+        curve.flush()
+        os.fsync(curve.fileno())
+
+
+def _trim_curve(folder: Path, rounds: int) -> None:
+    """Drop the line of a round that was told but not saved."""
+    path = folder / CURVE
+    if path.exists():
+        lines = path.read_text().splitlines()[:rounds]
+        write_bytes(path, ("\n".join(lines) + "\n").encode() if lines else b"")

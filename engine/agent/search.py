@@ -1,0 +1,228 @@
+"""Tree search with mctx: the learned model, or the real rules as the model, or no search at all.
+
+Everything is batched over `B` games of one program. Values are points above par
+(`engine.agent.arena`). Letters: `A` actions, `N` simulations, `D` latent size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mctx
+from jax import Array
+
+from engine.agent.arena import Arena
+from engine.agent.network import Params, predict, react, represent
+from engine.agent.support import from_logits
+from engine.game import env
+from engine.game.env import Position
+from engine.game.features import static_row
+from engine.game.moves import NUM_ACTIONS
+from engine.game.observe import observe
+
+LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
+MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
+GUMBEL, CLASSIC = "gumbel", "muzero"
+ALGORITHMS = (GUMBEL, CLASSIC)
+IMPOSSIBLE = -1e9
+"""Logit of an action that the real rules forbid."""
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How to search.
+
+    `model`: what the tree is grown with, one of `MODELS`. `algorithm`: one of `ALGORITHMS`.
+    `value_scale`, `maxvisit_init`: Gumbel MuZero's weight of the values against the prior
+    (its c_scale and c_visit, Danihelka et al. 2022); values are not rescaled per node, for one
+    point means the same everywhere.
+    """
+
+    model: str = LEARNED
+    algorithm: str = GUMBEL
+    num_simulations: int = 8
+    value_scale: float = 0.05
+    maxvisit_init: float = 50.0
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Decision:
+    """What the search says of `B` positions. `policy`: improved; `value`: of the root."""
+
+    action: Array  # [B]
+    policy: Array  # [B, A]
+    value: Array  # [B]
+    prior: Array  # [B, A]
+    raw_value: Array  # [B]
+
+
+def decide(
+    params: Params,
+    arena: Arena,
+    positions: Position,
+    key: Array,
+    config: SearchConfig,
+    temperature: Array | float = 1.0,
+    lean: Array | float = 0.0,
+) -> tuple[Decision, mctx.Tree[Any] | None]:
+    """Choose an action in each of `B` positions; `key` is consumed.
+
+    `temperature` (scalar or `[B, 1]`) scales the Gumbel noise at the root: 0 plays greedily, 1
+    samples. `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier
+    game did here. The tree is None for policy-only play.
+    """
+    legal = positions.options.mask
+    latent = represent(params, _observe_all(arena, positions))
+    guess = predict(params, latent)
+    logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
+    prior = jax.nn.softmax(logits)
+    if config.model == POLICY_ONLY:
+        noise = temperature * jax.random.gumbel(key, logits.shape)
+        action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
+        return Decision(action, prior, guess.value, prior, guess.value), None
+    root = mctx.RootFnOutput(
+        prior_logits=logits,
+        value=guess.value,
+        embedding=_Embedding(latent, positions.state.move)
+        if config.model == LEARNED
+        else positions,
+    )
+    model = _imagine if config.model == LEARNED else _really_play
+    found = _search(params, key, root, partial(model, arena), ~legal, config, temperature)
+    values = found.search_tree.node_values[:, 0]
+    decision = Decision(found.action, found.action_weights, values, prior, guess.value)
+    return decision, found.search_tree
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Tree:
+    """Grown trees, node 0 the root, nodes in order of their creation; what was not visited is 0.
+
+    `parent` (-1: root) and `action` lead to a node; `reward` is earned on that way, `prior` what
+    the parent gives to it. `value`: mean over its visits; `raw_value`: the networks' own.
+    """
+
+    parent: Array  # [B, N + 1]
+    action: Array  # [B, N + 1]
+    visits: Array  # [B, N + 1]
+    value: Array  # [B, N + 1]
+    raw_value: Array  # [B, N + 1]
+    reward: Array  # [B, N + 1]
+    prior: Array  # [B, N + 1]
+
+
+@partial(jax.jit, static_argnames="config")
+def search(
+    params: Params, arena: Arena, positions: Position, key: Array, config: SearchConfig
+) -> tuple[Decision, Tree]:
+    """Search `B` positions without noise and keep the trees; not for policy-only play."""
+    decision, tree = decide(params, arena, positions, key, config, temperature=0.0)
+    assert tree is not None
+    parent = jnp.maximum(tree.parents, 0)
+    action = jnp.maximum(tree.action_from_parent, 0)
+    rows = jnp.arange(parent.shape[0])[:, None]
+    prior = jax.nn.softmax(tree.children_prior_logits)
+    is_child = tree.parents >= 0
+    return decision, Tree(
+        parent=tree.parents,
+        action=tree.action_from_parent,
+        visits=tree.node_visits,
+        value=tree.node_values,
+        raw_value=tree.raw_values,
+        reward=jnp.where(is_child, tree.children_rewards[rows, parent, action], 0.0),
+        prior=jnp.where(is_child, prior[rows, parent, action], 1.0),
+    )
+
+
+def _search(
+    params: Params,
+    key: Array,
+    root: mctx.RootFnOutput,
+    recurrent_fn: Callable[..., Any],
+    forbidden: Array,
+    config: SearchConfig,
+    temperature: Array | float,
+) -> mctx.PolicyOutput[Any]:
+    if config.algorithm == CLASSIC:
+        return mctx.muzero_policy(
+            params,
+            key,
+            root,
+            recurrent_fn,
+            config.num_simulations,
+            invalid_actions=forbidden,
+            temperature=1.0,
+        )
+    return mctx.gumbel_muzero_policy(
+        params,
+        key,
+        root,
+        recurrent_fn,
+        config.num_simulations,
+        invalid_actions=forbidden,
+        max_num_considered_actions=NUM_ACTIONS,
+        gumbel_scale=temperature,
+        qtransform=partial(
+            mctx.qtransform_completed_by_mix_value,
+            value_scale=config.value_scale,
+            maxvisit_init=config.maxvisit_init,
+            rescale_values=False,
+        ),
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Embedding:
+    """A node of the learned model: its latent state and the number of its move."""
+
+    latent: Array  # [B, D]
+    move: Array  # [B]
+
+
+def _observe_all(arena: Arena, positions: Position) -> Array:
+    return jax.vmap(lambda p: observe(arena.encoded, arena.known, p))(positions)
+
+
+def _imagine(
+    arena: Arena, params: Params, key: Array, action: Array, node: _Embedding
+) -> tuple[mctx.RecurrentFnOutput, _Embedding]:
+    """One step of the learned model."""
+    del key
+    end = arena.encoded.num_moves
+    move = jnp.minimum(node.move + 1, end)
+    following = jax.vmap(lambda m: static_row(arena.known, m))(move)
+    latent, reward_logits = react(params, node.latent, action, following)
+    guess = predict(params, latent)
+    step = mctx.RecurrentFnOutput(
+        reward=jnp.where(node.move < end, from_logits(reward_logits), 0.0),
+        discount=(move < end).astype(jnp.float32),
+        prior_logits=guess.policy,
+        value=guess.value,
+    )
+    return step, _Embedding(latent, move)
+
+
+def _really_play(
+    arena: Arena, params: Params, key: Array, action: Array, positions: Position
+) -> tuple[mctx.RecurrentFnOutput, Position]:
+    """One step of the real rules, judged by the networks."""
+    del key
+    following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(arena.encoded, positions, action)
+    guess = predict(params, represent(params, _observe_all(arena, following)))
+    move, end = positions.state.move, arena.encoded.num_moves
+    relative = jax.vmap(arena.relative)(move, reward)
+    step = mctx.RecurrentFnOutput(
+        reward=jnp.where(move < end, relative, 0.0) * arena.sees_rewards,
+        discount=(following.state.move < end).astype(jnp.float32),
+        prior_logits=jnp.where(following.options.mask, guess.policy, IMPOSSIBLE),
+        value=guess.value,
+    )
+    return step, following

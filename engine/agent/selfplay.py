@@ -1,0 +1,155 @@
+"""Playing games: `B` games of one program in step, some moves per compiled call.
+
+The same function plays freely, follows a script (demonstrations, the beginning of an earlier game),
+and searches again along a game that was played before (reanalyse). Letters as in
+`engine.agent.search`; `C` moves of one call, `L` moves of a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from engine.agent.arena import Arena
+from engine.agent.network import Params
+from engine.agent.search import SearchConfig, decide
+from engine.game import env
+from engine.game.env import Position
+from engine.game.moves import NUM_ACTIONS
+from engine.game.observe import observe
+
+CHUNK = 32
+"""Moves per compiled call."""
+FREE = -1
+"""In a script: the search decides this move."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Moves:
+    """What happened at some moves of `B` games; rewards and values in points above par.
+
+    On the host the same fields are NumPy arrays.
+    """
+
+    observation: Array  # [C, B, SIZE], half precision
+    legal: Array  # [C, B, A]
+    action: Array  # [C, B]
+    policy: Array  # [C, B, A]
+    value: Array  # [C, B]
+    reward: Array  # [C, B]
+
+
+@partial(jax.jit, static_argnames="batch")
+def first_positions(arena: Arena, batch: int) -> Position:
+    """`B` times the position before the first move."""
+    start = env.reset(arena.encoded)
+    many: Position = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *x.shape)), start)
+    return many
+
+
+@partial(jax.jit, static_argnames="batch")
+def repeat(positions: Position, batch: int) -> Position:
+    """`B` times the one position of `positions`."""
+    many: Position = jax.tree.map(lambda x: jnp.repeat(x, batch, axis=0), positions)
+    return many
+
+
+@partial(jax.jit, static_argnames="config", donate_argnames="positions")
+def play_chunk(
+    params: Params,
+    arena: Arena,
+    positions: Position,
+    key: Array,
+    temperature: Array,
+    script: Array,
+    lean: Array,
+    config: SearchConfig,
+) -> tuple[Position, Moves]:
+    """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
+
+    `key` is consumed. `temperature` `[B, 1]` and `lean` `[C, B, A]`: see
+    `engine.agent.search.decide`.
+    """
+
+    def play(positions: Position, now: tuple[Array, Array, Array]) -> tuple[Position, Moves]:
+        key, wanted, drawn = now
+        decision, _ = decide(params, arena, positions, key, config, temperature, drawn)
+        move = positions.state.move
+        following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
+            arena.encoded, positions, jnp.where(wanted == FREE, decision.action, wanted)
+        )
+        relative = jax.vmap(arena.relative)(move, reward)
+        seen = jax.vmap(lambda p: observe(arena.encoded, arena.known, p))(positions)
+        done = Moves(
+            observation=seen.astype(jnp.float16),
+            legal=positions.options.mask,
+            action=jnp.where(wanted == FREE, decision.action, wanted),
+            policy=decision.policy,
+            value=decision.value,
+            reward=jnp.where(move < arena.encoded.num_moves, relative, 0.0),
+        )
+        return following, done
+
+    keys = jax.random.split(key, script.shape[0])
+    played: tuple[Position, Moves] = jax.lax.scan(play, positions, (keys, script, lean))
+    return played
+
+
+def play_games(
+    params: Params,
+    arena: Arena,
+    positions: Position,
+    key: Array,
+    temperature: NDArray[np.float32],
+    script: NDArray[np.int32],
+    config: SearchConfig,
+    lean: NDArray[np.float32] | None = None,
+    go_on: Callable[[], bool] = lambda: True,
+) -> tuple[Position, Moves] | None:
+    """Play the moves of `script` `[L, B]`; returns `L` moves on the host.
+
+    `lean` `[L, B, A]`: see `engine.agent.search.decide`. None if `go_on`, asked between chunks,
+    says no.
+    """
+    length, batch = script.shape
+    padded = np.full((-(-length // CHUNK) * CHUNK, batch), FREE, np.int32)
+    padded[:length] = script
+    drawn = np.zeros((len(padded), batch, NUM_ACTIONS), np.float32)
+    if lean is not None:
+        drawn[:length] = lean
+    parts = []
+    for start in range(0, len(padded), CHUNK):
+        if not go_on():
+            return None
+        key, now = jax.random.split(key)
+        positions, moves = play_chunk(
+            params,
+            arena,
+            positions,
+            now,
+            jnp.asarray(temperature),
+            jnp.asarray(padded[start : start + CHUNK]),
+            jnp.asarray(drawn[start : start + CHUNK]),
+            config,
+        )
+        parts.append(jax.device_get(moves))
+    return positions, _joined(parts, length)
+
+
+def _joined(parts: list[Moves], length: int) -> Moves:
+    joined: Moves = jax.tree.map(lambda *some: np.concatenate(some)[:length], *parts)
+    return joined
+
+
+def temperatures(batch: int, top: float, is_spread: bool = True) -> NDArray[np.float32]:
+    """Noise of each game of a batch, `[B, 1]`: from none to `top`, or `top` for all."""
+    share = np.linspace(0.0, 1.0, batch) ** 1.5 if is_spread else np.ones(batch)
+    return (share * top).astype(np.float32)[:, None]

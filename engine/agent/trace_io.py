@@ -1,0 +1,154 @@
+"""What the agent thought at every move of a game, as data: for pages and files, without JAX.
+
+Values and rewards are in points above par; `par` and `point_s` turn them into seconds. Letters:
+`L` moves, `A` actions, `N` simulations, `U` imagined steps.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import CheckpointError
+from engine.program.io import write_bytes
+
+KIND, VERSION = "mallocmuzero-trace", 1
+MAX_BYTES = 512 * 2**20
+"""Of the arrays of a file, unpacked."""
+
+
+@dataclass(frozen=True)
+class SearchTrace:
+    """One game as the agent saw it; NumPy arrays.
+
+    Per move: the `action` played, `legal` ones, `reward` earned, `prior` and improved `policy`, the
+    networks' `raw_value` and the searched `value` of the position. `tree_…`: see
+    `engine.agent.search.Tree`. `imagined_reward[m, u]`: what the learned model, started at move
+    `m`, predicts for move `m + u` of this game; `imagined_value[m, u]`: for the position before
+    that move. Past the end of the game both are 0. `settings`: the fields of the `SearchConfig`;
+    empty in files that do not tell.
+    """
+
+    program: str
+    program_hash: str
+    model: str
+    point_s: float
+    par: NDArray[np.float32]  # [L + 1]
+    action: NDArray[np.int32]  # [L]
+    legal: NDArray[np.bool_]  # [L, A]
+    reward: NDArray[np.float32]  # [L]
+    prior: NDArray[np.float32]  # [L, A]
+    policy: NDArray[np.float32]  # [L, A]
+    raw_value: NDArray[np.float32]  # [L]
+    value: NDArray[np.float32]  # [L]
+    tree_parent: NDArray[np.int32]  # [L, N + 1]
+    tree_action: NDArray[np.int32]  # [L, N + 1]
+    tree_visits: NDArray[np.int32]  # [L, N + 1]
+    tree_value: NDArray[np.float32]  # [L, N + 1]
+    tree_raw_value: NDArray[np.float32]  # [L, N + 1]
+    tree_reward: NDArray[np.float32]  # [L, N + 1]
+    tree_prior: NDArray[np.float32]  # [L, N + 1]
+    imagined_reward: NDArray[np.float32]  # [L, U]
+    imagined_value: NDArray[np.float32]  # [L, U]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_moves(self) -> int:
+        """`L`."""
+        return len(self.action)
+
+    def root_visits(self) -> NDArray[np.int32]:
+        """Visits of each action at the root, `[L, A]`."""
+        return self._of_root(self.tree_visits).astype(np.int32)
+
+    def root_values(self) -> NDArray[np.float32]:
+        """What each searched action is worth (reward and value after it), `[L, A]`, else NaN."""
+        visits = self.root_visits()
+        worth = self._of_root(self.tree_reward + self.tree_value)
+        return np.where(visits > 0, worth, np.nan).astype(np.float32)
+
+    def _of_root(self, per_node: NDArray[Any]) -> NDArray[Any]:
+        found = np.zeros((self.num_moves, self.prior.shape[1]), np.float64)
+        moves, nodes = np.nonzero((self.tree_parent == 0) & (self.tree_visits > 0))
+        found[moves, self.tree_action[moves, nodes]] = per_node[moves, nodes]
+        return found
+
+
+def save_trace(trace: SearchTrace, path: Path) -> None:
+    """Write a trace as one `.npz` file without pickles."""
+    head: dict[str, Any] = {"kind": KIND, "version": VERSION}
+    arrays = {}
+    for f in fields(trace):
+        value = getattr(trace, f.name)
+        if isinstance(value, np.ndarray):
+            arrays[f.name] = value
+        else:
+            head[f.name] = dict(value) if isinstance(value, Mapping) else value
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
+    write_bytes(path, buffer.getvalue())
+
+
+def load_trace(path: Path) -> SearchTrace:
+    """Read a trace. Raises CheckpointError if the file is not one of this version."""
+    try:
+        return trace_from_bytes(path.read_bytes(), path.name)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def trace_from_bytes(data: bytes, name: str) -> SearchTrace:
+    """The trace of a file's content. Raises CheckpointError, which names the file."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as entries:
+            size = sum(entry.file_size for entry in entries.infolist())
+        if size > MAX_BYTES:
+            raise CheckpointError(f"{name}: holds {size} bytes, more than a trace may")
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        head = json.loads(str(arrays.pop("head")))
+        if (head.pop("kind"), head.pop("version")) != (KIND, VERSION):
+            raise CheckpointError(f"{name}: is a trace of another version; make it again")
+        return _consistent(SearchTrace(**head, **arrays))
+    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{name}: is not a readable search trace; make it again") from error
+
+
+def _consistent(trace: SearchTrace) -> SearchTrace:
+    """Raises ValueError if the columns do not fit together, or a tree is none."""
+    moves, actions = trace.prior.shape
+    nodes, steps = trace.tree_parent.shape[1], trace.imagined_reward.shape[1]
+    shapes: dict[str, tuple[int, ...]] = {"par": (moves + 1,)}
+    for name in ("action", "reward", "raw_value", "value"):
+        shapes[name] = (moves,)
+    for name in ("legal", "prior", "policy"):
+        shapes[name] = (moves, actions)
+    for name in ("parent", "action", "visits", "value", "raw_value", "reward", "prior"):
+        shapes[f"tree_{name}"] = (moves, nodes)
+    for name in ("imagined_reward", "imagined_value"):
+        shapes[name] = (moves, steps)
+    for name, shape in shapes.items():
+        column = getattr(trace, name)
+        if column.shape != shape or not np.all(np.isfinite(column)):
+            raise ValueError(f"{name} must be {shape} finite numbers")
+    order = np.arange(nodes)
+    is_node = trace.tree_visits > 0
+    is_fit = (trace.tree_parent < order) & (trace.tree_parent >= np.where(order, 0, -1))
+    is_action = (trace.tree_action >= 0) & (trace.tree_action < actions)
+    if np.any(is_node[:, 1:] & ~(is_fit & is_action)[:, 1:]):
+        raise ValueError("a node must come after its parent, by a known action")
+    if np.any((trace.action < 0) | (trace.action >= actions)) or not trace.point_s > 0:
+        raise ValueError("unknown actions, or points without a size")
+    if not all(isinstance(text, str) for text in (trace.program, trace.program_hash, trace.model)):
+        raise TypeError("program and model must have names")
+    if not all(isinstance(value, str | int | float) for value in trace.settings.values()):
+        raise TypeError("the settings must be plain values")
+    return trace

@@ -1,0 +1,183 @@
+"""A workload: one program as the agent works on it, with its memory of games on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.arena import Arena, make_arena, par_of
+from engine.agent.config import AgentConfig
+from engine.agent.network import Params
+from engine.agent.replay import Game, Replay
+from engine.agent.search import POLICY_ONLY, SearchConfig
+from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games
+from engine.game.encode import Shape, encode
+from engine.game.env import Position
+from engine.game.features import features, possible_s
+from engine.game.moves import NUM_ACTIONS, Rules
+from engine.game.reference import ReferenceGame
+from engine.plan.bounds import Bound
+from engine.program.model import Program
+
+RUNGS = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
+"""Moves, slots and look-back to which programs are padded, so that they share compiled games."""
+FOLLOW = SearchConfig(model=POLICY_ONLY)
+"""Enough to follow a script."""
+FOLLOWERS = 4
+"""Games that follow scripts in step."""
+
+
+@dataclass
+class Workload:
+    """`point_s`: seconds in a point; `par`: points of a game at par, from the first move on."""
+
+    program: Program
+    rules: Rules
+    arena: Arena
+    num_moves: int
+    point_s: float
+    par: float
+    demonstrations: tuple[tuple[int, ...], ...]
+    replay: Replay
+
+    def saved_s(self, score: float) -> float:
+        """Seconds that a game of that score saves against all slow."""
+        return (score + self.par) * self.point_s
+
+
+def make_workload(
+    program: Program,
+    demonstrations: Sequence[Sequence[int]],
+    config: AgentConfig,
+    *,
+    rules: Rules | None = None,
+    bound: Bound | None = None,
+    shape: Shape | None = None,
+    yardsticks: Sequence[Sequence[int]] = (),
+) -> Workload:
+    """Prepare `program`; `demonstrations` are games' actions, one per move.
+
+    Par comes from `yardsticks`, else from the demonstrations. Without a `bound` points are shares
+    of what all fast would save. Raises SolverError if the JAX game cannot hold the program, and
+    ValueError if an action is illegal.
+    """
+    rules = rules or Rules()
+    encoded = encode(program, rules, shape)
+    if shape is None:
+        encoded = encode(program, rules, rung_of(encoded.shape))
+    known = features(program, encoded, bound, config.hidden)
+    point_s = possible_s(program, bound) / 100
+    rewards = [points_of(program, rules, game, point_s) for game in yardsticks or demonstrations]
+    par = par_of(rewards, encoded.moves.shape[0])
+    practice = config.practice
+    return Workload(
+        program=program,
+        rules=rules,
+        arena=make_arena(encoded, known, par, not practice.is_competing),
+        num_moves=int(encoded.num_moves),
+        point_s=point_s,
+        par=float(par[0]),
+        demonstrations=tuple(tuple(game) for game in demonstrations),
+        replay=Replay(
+            practice.kept_games, practice.kept_best, practice.td_steps, practice.is_competing
+        ),
+    )
+
+
+def rung_of(shape: Shape) -> Shape:
+    """The first rung that covers a shape; the shape itself if none does."""
+    for num_moves, num_slots, look_back in RUNGS:
+        if shape.num_moves <= num_moves and shape.num_slots <= num_slots:
+            width = max(shape.look_back, look_back)
+            return replace(
+                shape,
+                num_moves=num_moves,
+                num_slots=num_slots,
+                look_back=width,
+                num_blocks=Rules().max_blocks,
+            )
+    return shape
+
+
+def points_of(
+    program: Program, rules: Rules, actions: Sequence[int], point_s: float
+) -> list[float]:
+    """Points that each move of a game earns. Raises ValueError if an action is illegal."""
+    game = ReferenceGame(program, rules)
+    return [game.step(int(action)) * program.all_slow_s / point_s for action in actions]
+
+
+def follow(
+    workload: Workload,
+    params: Params,
+    actions: Sequence[Sequence[int]] | NDArray[np.int32],
+    together: int = FOLLOWERS,
+) -> list[Game]:
+    """The games that were played by these actions, as the learner wants them.
+
+    Their policies are the actions, their values what they really earned. `together`: played in
+    step (each number is compiled once).
+    """
+    games: list[Game] = []
+    for first in range(0, len(actions), together):
+        some = np.asarray(actions[first : first + together], np.int32)
+        _, moves = _follow(workload, params, some, together)
+        games += split(moves)[: len(some)]
+    for game in games:
+        game.policy = np.eye(NUM_ACTIONS, dtype=np.float32)[game.action]
+        game.value = to_go(game.reward)
+    return games
+
+
+def position_after(workload: Workload, params: Params, actions: NDArray[np.int32]) -> Position:
+    """The position after the first moves of a game, as a batch of one.
+
+    Their number must be a multiple of `CHUNK`.
+    """
+    assert len(actions) % CHUNK == 0
+    positions, _ = _follow(workload, params, actions[None], FOLLOWERS)
+    one: Position = jax.tree.map(lambda x: x[:1], positions)
+    return one
+
+
+def _follow(
+    workload: Workload, params: Params, actions: NDArray[np.int32], together: int
+) -> tuple[Position, Moves]:
+    script = np.resize(actions, (together, actions.shape[1])).T
+    played = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, together),
+        jax.random.key(0),
+        np.zeros((together, 1), np.float32),
+        script,
+        FOLLOW,
+    )
+    assert played is not None
+    return played
+
+
+def split(moves: Moves) -> list[Game]:
+    """The games of a batch, one by one; `moves` on the host."""
+    batch = moves.action.shape[1]
+    return [
+        Game(
+            observation=np.asarray(moves.observation[:, i]),
+            legal=np.asarray(moves.legal[:, i]),
+            action=np.asarray(moves.action[:, i]),
+            policy=np.asarray(moves.policy[:, i]),
+            value=np.asarray(moves.value[:, i]),
+            reward=np.asarray(moves.reward[:, i]),
+        )
+        for i in range(batch)
+    ]
+
+
+def to_go(reward: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What is still earned from each move on."""
+    found: NDArray[np.float32] = np.cumsum(reward[::-1], dtype=np.float64)[::-1].astype(np.float32)
+    return found

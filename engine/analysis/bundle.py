@@ -1,0 +1,105 @@
+"""A reproducible bundle as one zip file.
+
+It holds the program, plans, the figures to expect, versions, and the commands that check it all
+without the explorer.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import platform
+import re
+import zipfile
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from engine.plan.check import check
+from engine.plan.io import plan_to_json
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.io import content_hash, to_json
+from engine.program.model import Program
+
+PROGRAM_FILE = "program.json.gz"
+PACKAGES = ("numpy", "highspy", "jax", "mctx")
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""Time stamp of all members: the same content gives the same file."""
+
+_README = """# {name}
+
+Program `{program_hash}` on {hardware}, with {count} plan(s). In a checkout of the mallocMuZero
+Explorer, with this folder as `B`:
+
+```
+{commands}
+```
+
+`check` prints `valid`; `simulate` prints the latencies of `expected.json`. `versions.json` says
+what made the bundle. {link}
+"""
+
+
+def bundle(program: Program, plans: Mapping[str, Plan], link: str = "") -> bytes:
+    """The zip file. `plans` by the names under which they are shown; `link` opens them again."""
+    files = {PROGRAM_FILE: gzip.compress(_text(to_json(program)), mtime=0)}
+    expected: dict[str, Any] = {}
+    commands = []
+    for name, plan in plans.items():
+        path = f"plans/{file_name(name)}.json"
+        files[path] = _text(plan_to_json(plan))
+        violation = check(program, plan)
+        expected[path] = {
+            "name": name,
+            "latency_s": simulate(program, plan).latency_s,
+            "violation": violation.rule if violation else None,
+            "solver": plan.solver,
+            "seed": plan.notes.get("seed"),
+        }
+        commands += [
+            f"python -m engine check B/{PROGRAM_FILE} B/{path}",
+            f"python -m engine simulate B/{PROGRAM_FILE} B/{path} --json",
+        ]
+    files["expected.json"] = _text(expected)
+    files["versions.json"] = _text(versions())
+    files["README.md"] = _README.format(
+        name=program.name,
+        program_hash=content_hash(program),
+        hardware=program.hardware.name,
+        count=len(plans),
+        commands="\n".join(commands),
+        link=f"It was made at `{link}`." if link else "",
+    ).encode()
+    return _zipped(files)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that can change a figure; those installed."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def file_name(name: str) -> str:
+    """A plan's name as a file name of letters, digits, `.`, `-` and `_`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "plan"
+
+
+def _text(body: Any) -> bytes:
+    return (json.dumps(body, separators=(",", ":")) + "\n").encode()
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in files.items():
+            member = zipfile.ZipInfo(path, _LONG_AGO)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(member, data)
+    return target.getvalue()

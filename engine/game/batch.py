@@ -1,0 +1,176 @@
+"""Many scripted games of one program in step, each resumed from a checkpoint of an earlier game.
+
+A search that changes a game from some move on need not replay what comes before: a `Trail` keeps
+the states at the checkpoints of one game, as NumPy arrays. Letters: `B` games, `M` moves (padded),
+`C` checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from engine.game.encode import EncodedProgram, encode
+from engine.game.moves import COPY, NUM_ACTIONS, TICKS
+from engine.game.rules import analyse, apply
+from engine.game.scripts import EARN
+from engine.game.state import State, initial_state
+from engine.program.model import Program
+
+NUM_CHECKPOINTS = 16
+THREADS = 2
+"""Batches are cut in as many parts, played at once."""
+
+
+@dataclass(frozen=True)
+class Trail:
+    """One game's states before its checkpoints, and its return in ticks up to each."""
+
+    states: tuple[NDArray[np.generic], ...]  # [C, ...] each
+    ticks: NDArray[np.int32]  # [C]
+
+    def spliced(self, parent: Trail, first: int) -> Trail:
+        """This trail from checkpoint `first` on, and the parent's up to it."""
+        states = tuple(
+            np.concatenate([old[: first + 1], new[first + 1 :]])
+            for old, new in zip(parent.states, self.states, strict=True)
+        )
+        return Trail(states, np.concatenate([parent.ticks[: first + 1], self.ticks[first + 1 :]]))
+
+
+@dataclass(frozen=True)
+class Played:
+    """Returns of a batch in ticks, never counted below `-2^30`, and what is needed to resume."""
+
+    ticks: NDArray[np.int32]  # [B]
+    states: tuple[NDArray[np.generic], ...]  # [C, B, ...] each
+    ticks_before: NDArray[np.int32]  # [C, B]
+
+    def trail(self, game: int) -> Trail:
+        """The checkpoints of one game of the batch, copied."""
+        states = tuple(leaf[:, game].copy() for leaf in self.states)
+        return Trail(states, self.ticks_before[:, game].copy())
+
+
+class BatchGame:
+    """The game of one program for scripts of words (`engine.game.scripts`)."""
+
+    def __init__(self, program: Program) -> None:
+        """Encode `program`. Raises SolverError if the JAX game cannot play it."""
+        self._encoded = encode(program)
+        self._num_rows = self._encoded.moves.shape[0]
+        self.num_moves = int(self._encoded.num_moves)
+        self.spacing = self._num_rows // NUM_CHECKPOINTS
+        beginning = initial_state(self._encoded)
+        self._form = jax.tree.structure(beginning)
+        states = [np.asarray(leaf) for leaf in jax.tree.leaves(beginning)]
+        self.beginning = Trail(
+            tuple(np.broadcast_to(leaf, (NUM_CHECKPOINTS, *leaf.shape)) for leaf in states),
+            np.zeros(NUM_CHECKPOINTS, np.int32),
+        )
+        self._pool = ThreadPoolExecutor(THREADS)
+        self._has_played = False
+
+    @property
+    def num_checkpoints(self) -> int:
+        """Checkpoints that have moves behind them: number `c` is before move `c · spacing`."""
+        return max(1, -(-self.num_moves // self.spacing))
+
+    def play(self, scripts: NDArray[np.int8], trails: Sequence[Trail], first: int) -> Played:
+        """Play scripts `[B, M]` from checkpoint `first` of each game's trail on.
+
+        Trails start at `beginning`. Batches of one size share one compiled game.
+        """
+        parts = [slice(part, None, THREADS) for part in range(THREADS)]
+        play = partial(self._play, first)
+        # The first batch compiles, which two threads would do twice.
+        in_turn = self._pool.map if self._has_played else map
+        found = list(in_turn(play, [scripts[p] for p in parts], [trails[p] for p in parts]))
+        self._has_played = True
+        order = np.argsort(np.concatenate([np.arange(len(scripts))[p] for p in parts]))
+
+        def join(arrays: Sequence[NDArray[np.generic]], axis: int) -> NDArray[np.generic]:
+            return np.take(np.concatenate(arrays, axis), order, axis)
+
+        states = zip(*(part.states for part in found), strict=True)
+        return Played(
+            ticks=np.concatenate([part.ticks for part in found])[order],
+            states=tuple(join(leaves, 1) for leaves in states),
+            ticks_before=np.concatenate([part.ticks_before for part in found], 1)[:, order],
+        )
+
+    def _play(self, first: int, scripts: NDArray[np.int8], trails: Sequence[Trail]) -> Played:
+        leaves = zip(*(trail.states for trail in trails), strict=True)
+        stacked = [jnp.asarray(np.stack([leaf[first] for leaf in column])) for column in leaves]
+        state = jax.tree.unflatten(self._form, stacked)
+        before = jnp.asarray(np.stack([trail.ticks[first] for trail in trails]))
+        rows = np.full((self._num_rows, len(scripts)), EARN, np.int8)
+        rows[: scripts.shape[1]] = scripts.T
+        ticks, states, ticks_before = _play_from(
+            self._encoded, state, before, jnp.asarray(rows), jnp.int32(first), self.spacing
+        )
+        return Played(
+            ticks=np.asarray(ticks),
+            states=tuple(np.asarray(leaf) for leaf in jax.tree.leaves(states)),
+            ticks_before=np.asarray(ticks_before),
+        )
+
+
+@partial(jax.jit, static_argnames="spacing")
+def _play_from(
+    encoded: EncodedProgram,
+    state: State,
+    ticks: Array,
+    scripts: Array,
+    first: Array,
+    spacing: int,
+) -> tuple[Array, State, Array]:
+    """Returns `[B]`, and states and returns before each checkpoint from `first` on.
+
+    `state` is `[B, ...]`, `scripts` is `[M, B]`.
+    """
+    play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0, 0))
+
+    def play_move(move: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
+        state, ticks = carry
+        played: tuple[State, Array] = play(move, state, ticks, scripts[move])
+        return played
+
+    def play_segment(
+        number: Array, carry: tuple[State, Array, tuple[State, Array]]
+    ) -> tuple[State, Array, tuple[State, Array]]:
+        state, ticks, book = carry
+        book = jax.tree.map(lambda pages, leaf: pages.at[number].set(leaf), book, (state, ticks))
+        end = jnp.minimum((number + 1) * spacing, encoded.num_moves)
+        state, ticks = jax.lax.fori_loop(number * spacing, end, play_move, (state, ticks))
+        return state, ticks, book
+
+    num_segments = (encoded.num_moves + spacing - 1) // spacing
+    book = jax.tree.map(
+        lambda leaf: jnp.zeros((NUM_CHECKPOINTS, *leaf.shape), leaf.dtype), (state, ticks)
+    )
+    begun = (state, ticks, book)
+    _, ticks, (states, before) = jax.lax.fori_loop(first, num_segments, play_segment, begun)
+    return ticks, states, before
+
+
+def _play_word(
+    encoded: EncodedProgram, move: Array, state: State, ticks: Array, word: Array
+) -> tuple[State, Array]:
+    # The loop's counter instead of the state's: games in step read one row of the moves, not `B`.
+    state = replace(state, move=move)
+    options = analyse(encoded, state)
+    saving = encoded.row(move).saving
+    is_vain = (word == EARN) & (options.copy_stall >= saving)
+    mask = options.mask & ~(is_vain & (jnp.arange(NUM_ACTIONS) == COPY))
+    action = jnp.where(word == EARN, COPY, word).astype(jnp.int32)
+    following, outcome = apply(encoded, state, replace(options, mask=mask), action)
+    return following, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)

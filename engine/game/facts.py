@@ -1,0 +1,73 @@
+"""What a game knows before it begins, and what its rules read of a position."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Protocol
+
+from engine.game.board import Block
+from engine.game.moves import Move, Quantised, Rules, moves, quantise
+from engine.program.model import TOP_LEVEL, Program
+
+FIRST_HORIZON = -1
+"""The horizon before any block was forgotten."""
+
+
+class Facts:
+    """What does not change during a game; shared by all its copies."""
+
+    def __init__(self, program: Program, rules: Rules) -> None:
+        """Derive moves and integers of `program`."""
+        self.program = program
+        self.rules = rules
+        self.moves: tuple[Move, ...] = moves(program)
+        self.numbers: Quantised = quantise(program)
+        self.level_slots = slots_of_level(self.numbers)
+
+    def first_slot(self, level: int, begin: int) -> int:
+        """First slot of `level` at or after `begin`; past the end if none."""
+        slots = self.level_slots[level]
+        place = bisect_left(slots, begin)
+        return slots[place] if place < len(slots) else self.program.num_slots + 1
+
+    def last_deadline(self, level: int, time: int) -> int:
+        """Latest deadline, not after `time`, of a write-back at `level`; -1 if none."""
+        if level != TOP_LEVEL and time == self.program.regions[level].end:
+            return time
+        slots = self.level_slots[level]
+        place = bisect_left(slots, time + 1)
+        return slots[place - 1] if place else -1
+
+
+class State(Protocol):
+    """What the rules read of a game."""
+
+    facts: Facts
+    live: dict[int, Block]
+    ended: list[Block]
+    left: list[int]
+    valid_from: list[int]
+    barrier: int
+    horizon: int
+    num_stayed_before: int
+
+
+def outermost_entered(program: Program, start: int, time: int) -> int:
+    """The outermost region that holds slot `time` but not slot `start`, or `TOP_LEVEL`."""
+    found = TOP_LEVEL
+    level = program.level_at(time)
+    while level != TOP_LEVEL:
+        region = program.regions[level]
+        if not region.start <= start < region.end:
+            found = level
+        level = region.parent
+    return found
+
+
+def slots_of_level(numbers: Quantised) -> dict[int, Sequence[int]]:
+    """The slots of each level in order; the end of the program, slot `T`, is at the top level."""
+    found: dict[int, list[int]] = {}
+    for slot, level in enumerate(numbers.slot_level):
+        found.setdefault(level, []).append(slot)
+    return {level: tuple(slots) for level, slots in found.items()}

@@ -1,0 +1,226 @@
+"""What the player may know of a program beforehand: numbers per move that no action changes.
+
+Units and names as in `engine.game.inputs`; letters as in `engine.game.encode`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from engine.game.encode import EncodedProgram
+from engine.game.inputs import (
+    NUM_AHEAD,
+    NUM_STATIC,
+    PARTS,
+    PRICE_FEATURES,
+    SIZE,
+    SPANS,
+    SWITCHES,
+)
+from engine.game.moves import TICKS, Move, moves, quantise
+from engine.plan.bounds import Bound
+from engine.program.model import TOP_LEVEL, Program
+
+Doubles = NDArray[np.float64]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Features:
+    """What the player may know of a program beforehand.
+
+    `table`: the static features per move, rows as in `EncodedProgram.moves`. `density`: points per
+    granule by rank. `point_ticks`: ticks in one point. `shown`: 1 where the observation is shown.
+    `told`: 1 if a learned dynamics is told the next move, else 0.
+    """
+
+    table: Array  # [M + H, F]
+    density: Array  # [ranks]
+    point_ticks: Array  # []
+    shown: Array  # [SIZE]
+    told: Array  # []
+
+
+def squash(points: Array) -> Array:
+    """Signed root: tame, but still steep around zero."""
+    return jnp.sign(points) * (jnp.sqrt(jnp.abs(points) + 0.01) - 0.1)
+
+
+def features(
+    program: Program,
+    encoded: EncodedProgram,
+    bound: Bound | None = None,
+    hidden: Sequence[str] = (),
+    num_ranks: int = 2048,
+) -> Features:
+    """The static features of `program`; without a bound its prices are zero.
+
+    `hidden`: names of `SWITCHES`. Programs with equally many padded moves get equal shapes.
+    """
+    rows = moves(program)
+    numbers = quantise(program)
+    point_s = possible_s(program, bound) / 100
+    builder = _Table(program, rows, point_s, bound)
+    table = np.zeros((encoded.moves.shape[0] + NUM_AHEAD, NUM_STATIC), np.float32)
+    table[: len(rows)] = builder.rows()
+    density = np.zeros(num_ranks, np.float32)
+    for move in rows:
+        if move.rank >= 0:
+            points = move.saving_s / point_s / numbers.size_granules[move.group]
+            density[min(move.rank, num_ranks - 1)] = points
+    shown = np.ones(SIZE, np.float32)
+    for switch in hidden:
+        for name in SWITCHES[switch]:
+            shown[PARTS[name].start : PARTS[name].end] = 0.0
+    return Features(
+        table=jnp.asarray(table),
+        density=jnp.asarray(density),
+        point_ticks=jnp.float32(point_s / numbers.tick_s),
+        shown=jnp.asarray(shown),
+        told=jnp.float32("dynamics" not in hidden),
+    )
+
+
+def possible_s(program: Program, bound: Bound | None = None) -> float:
+    """The most seconds that any plan can save (against the lower bound, else all fast)."""
+    floor_s = program.all_fast_s if bound is None else bound.bound_s
+    return max(program.all_slow_s - floor_s, program.all_slow_s * 1e-9, 1e-30)
+
+
+class _Table:
+    """Builds the static features."""
+
+    def __init__(
+        self, program: Program, rows: Sequence[Move], point_s: float, bound: Bound | None
+    ) -> None:
+        self._program, self._rows, self._point_s = program, rows, point_s
+        slots = program.num_slots + 1
+        self._fast = float(program.hardware.fast_bytes)
+        prices = np.zeros(slots) if bound is None else np.append(bound.memory_price, 0.0)
+        copies = np.zeros(slots) if bound is None else np.append(bound.copy_price, 0.0)
+        self._price = prices / point_s * self._fast
+        self._paid = np.concatenate([[0.0], np.cumsum(self._price)])
+        self._copy_price = copies / point_s
+        self._later: list[tuple[int, float, float]] = []
+
+    def rows(self) -> Doubles:
+        """`[moves, F]`."""
+        told = np.array([self._move(i, m) for i, m in enumerate(self._rows)], np.float64)
+        prices = self._price_rows()
+        times = np.array([m.time for m in self._rows], int)
+        demand, scratch = self._demand()
+        pressure = np.concatenate([_ahead(demand, times), _ahead(scratch, times)], axis=1)
+        priced = np.concatenate([prices, _tame(_ahead(self._price, times))], axis=1)
+        return np.concatenate([told, pressure, priced], axis=1)
+
+    def _move(self, index: int, move: Move) -> list[float]:
+        program = self._program
+        size = program.groups[move.group].size_bytes / self._fast
+        touches = program.touches_of_group[move.group]
+        later = [program.touches[i] for i in touches if i > move.touch >= 0]
+        gap = max(0, min(move.next_time, program.num_slots) - move.time)
+        work_s = program.groups[move.group].size_bytes / program.hardware.bandwidth
+        return [
+            float(move.is_sink),
+            float(move.reads),
+            float(move.writes),
+            float(move.is_first),
+            float(move.is_last),
+            float(move.may_stay_before),
+            float(move.level != TOP_LEVEL),
+            float(move.hoist is not None),
+            size,
+            size**0.5,
+            float(_tame(move.saving_s / self._point_s)),
+            self._rank_share(move),
+            float(_tame(work_s / self._point_s)),
+            np.log1p(gap) / 5.0,
+            float(_tame(later[0].saving_s / self._point_s)) if later else 0.0,
+            float(_tame(sum(t.saving_s for t in later) / self._point_s)),
+            np.log1p(len(later)) / 3.0,
+            index / len(self._rows),
+        ]
+
+    def _rank_share(self, move: Move) -> float:
+        top = max((m.rank for m in self._rows), default=0)
+        return (move.rank + 1) / (top + 1)
+
+    def _price_rows(self) -> Doubles:
+        """What the LP's prices say of each move; `best stay` sums the stays that pay, backwards."""
+        program = self._program
+        best: dict[int, float] = {}
+        told = np.zeros((len(self._rows), len(PRICE_FEATURES)))
+        for index in range(len(self._rows) - 1, -1, -1):
+            move = self._rows[index]
+            size = program.groups[move.group].size_bytes / self._fast
+            end = min(move.next_time, program.num_slots)
+            held = size * (self._paid[end] - self._paid[min(move.time + 1, end)])
+            following, saving = best.get(move.group, 0.0), self._next_saving(move)
+            gain = saving - held
+            if not move.is_sink:
+                best[move.group] = max(0.0, gain + following)
+            work_s = program.groups[move.group].size_bytes / program.hardware.bandwidth
+            told[index] = [
+                held,
+                gain,
+                max(0.0, gain + following),
+                work_s * self._copy_price[max(0, move.time - 1)],
+                size * self._price[move.time],
+            ]
+        return _tame(told)
+
+    def _next_saving(self, move: Move) -> float:
+        program = self._program
+        later = [i for i in program.touches_of_group[move.group] if i > move.touch]
+        return program.touches[later[0]].saving_s / self._point_s if later else 0.0
+
+    def _demand(self) -> tuple[Doubles, Doubles]:
+        """Per slot: groups between first and last touch, and scratch; in fast memories."""
+        program = self._program
+        change = np.zeros(program.num_slots + 2)
+        for group, touches in enumerate(program.touches_of_group):
+            if touches and program.groups[group].may_be_fast:
+                size = program.groups[group].size_bytes / self._fast
+                change[program.touches[touches[0]].time] += size
+                change[program.touches[touches[-1]].time + 1] -= size
+        demand = np.cumsum(change)[: program.num_slots + 1]
+        scratch = np.array([i.reserved_bytes / self._fast for i in program.instructions] + [0.0])
+        return np.sqrt(np.maximum(demand, 0.0)), scratch
+
+
+def _tame(points: Doubles | float) -> Doubles:
+    """`squash`, on the host."""
+    exact = np.asarray(points, np.float64)
+    tamed: Doubles = np.sign(exact) * (np.sqrt(np.abs(exact) + 0.01) - 0.1)
+    return tamed
+
+
+def _ahead(per_slot: Doubles, times: Doubles) -> Doubles:
+    """Means of `per_slot` over spans of slots from each time on, `[times, spans]`."""
+    total = np.concatenate([[0.0], np.cumsum(per_slot)])
+    last = len(per_slot)
+    columns, start = [], 0
+    for span in SPANS:
+        low = np.minimum(times + start, last - 1)
+        high = np.minimum(times + start + span, last)
+        columns.append((total[high] - total[low]) / np.maximum(high - low, 1))
+        start += span
+    return np.stack(columns, axis=1)
+
+
+def static_row(known: Features, move: Array) -> Array:
+    """The static features of a move for a learned dynamics, `[F]`; hidden ones are zero."""
+    row: Array = jax.lax.dynamic_index_in_dim(known.table, move, keepdims=False)
+    return row * known.shown[:NUM_STATIC] * known.told
+
+
+def reward_points(known: Features, reward: Array) -> Array:
+    """A move's reward (a share of `all_slow_s`) in points."""
+    return reward * (TICKS / known.point_ticks)

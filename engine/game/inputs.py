@@ -1,0 +1,95 @@
+"""The layout of what the player sees: named slices of the observation and of the static features.
+
+Sizes are shares of the fast memory. Savings, stalls and prices are in *points*: one point is 1 % of
+the most that any plan can save. Letters: `F` static features per move, `H` moves ahead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VERSION = 1
+"""Changes when an input of the same place means something else."""
+NUM_AHEAD = 12
+"""`H`, moves ahead that the player sees one by one."""
+NUM_BINS = 16
+"""Equal parts of the address space in which occupancy is counted."""
+SPANS = (1, 2, 4, 8, 16, 32, 64)
+"""Slots ahead (pressure, prices) and back (ledger), as ever longer spans."""
+
+MOVE_FEATURES = (
+    "is a sink",
+    "reads",
+    "writes",
+    "is the group's first touch",
+    "is the group's last move",
+    "may stay from before the start",
+    "is in a loop",
+    "a Copy may be hoisted",
+    "size",
+    "size, root",
+    "saving",
+    "saving per byte, rank",
+    "work of a copy",
+    "slots to the next touch",
+    "saving of the next touch",
+    "savings still to come",
+    "touches still to come",
+    "share of the moves played",
+)
+PRICE_FEATURES = (
+    "place until the next touch",
+    "next saving less that",
+    "best stay from here on",
+    "a copy of the group",
+    "place in this slot",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named slice of the observation."""
+
+    name: str
+    start: int
+    end: int
+
+
+def _parts(**sizes: int) -> dict[str, Part]:
+    found, start = {}, 0
+    for name, size in sizes.items():
+        found[name] = Part(name, start, start + size)
+        start += size
+    return found
+
+
+STATIC_PARTS = _parts(
+    move=len(MOVE_FEATURES), pressure=2 * len(SPANS), prices=len(PRICE_FEATURES) + len(SPANS)
+)
+"""Slices of a row of `Features.table`."""
+NUM_STATIC = STATIC_PARTS["prices"].end
+NUM_OPTION = 16
+PARTS = _parts(
+    move=len(MOVE_FEATURES),
+    pressure=2 * len(SPANS),
+    prices=len(PRICE_FEATURES) + len(SPANS),
+    ahead=NUM_AHEAD * len(MOVE_FEATURES),
+    prices_ahead=NUM_AHEAD * len(PRICE_FEATURES),
+    residents=2 * NUM_AHEAD,
+    options=NUM_OPTION,
+    memory=3 * NUM_BINS,
+    ledger=2 * len(SPANS) + 1,
+)
+"""Slices of an observation."""
+SIZE = PARTS["ledger"].end
+"""Length of an observation."""
+SWITCHES = {
+    "prices": ("prices", "prices_ahead"),
+    "ahead": ("ahead", "prices_ahead", "residents"),
+    "pressure": ("pressure",),
+    "options": ("options",),
+    "memory": ("memory",),
+    "ledger": ("ledger",),
+    "dynamics": (),
+}
+"""Groups of parts that an ablation can hide; `dynamics` hides what a learned dynamics is told."""

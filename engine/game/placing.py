@@ -1,0 +1,132 @@
+"""Where a newcomer stands in the reference game, and the write-backs of the ghosts that it takes.
+
+The rules stand in `docs/model.md` under "Places".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from engine.game.board import Block, Booking, Reason, Refusal, choose_offset, free_gaps
+from engine.game.facts import FIRST_HORIZON, State
+from engine.game.look_ahead import Newcomer, roomiest_offset, supported_offset
+from engine.game.moves import LOOK_AHEAD_RULES, Move, goes_high, lives_long
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The offset of a newcomer, the ghosts that it takes, as they end, and their write-backs."""
+
+    offset: int
+    evicted: tuple[Block, ...] = ()
+    bookings: tuple[Booking, ...] = ()
+
+
+def find_place(state: State, move: Move, start: int, end: int) -> Place | Refusal:
+    """A place for the newcomer `[start, end)` in three tries, each sparing fewer ghosts."""
+    if start < state.horizon:
+        return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
+    newcomer = Newcomer(
+        size=move.size_granules,
+        start=start,
+        until=max(end - 1, move.needed_until),
+        is_long=lives_long(move),
+        floor=_floor(state, move, start),
+        capacity=state.facts.numbers.fast_granules,
+    )
+    solid = [b for b in state.ended if b.stands_at(start)]
+    solid += [b for b in state.live.values() if not b.is_ghost(start)]
+    ghosts = [b for b in state.live.values() if b.is_ghost(start)]
+    if state.facts.rules.place in LOOK_AHEAD_RULES:
+        solid += [b for b in ghosts if b.is_dirty and not _fits_before(state, move, b, start)]
+    spared: list[list[Block]] = [ghosts, [b for b in ghosts if b.next_rank > move.rank], []]
+    refusal: Refusal | None = None
+    for avoided in spared:
+        obstacles = solid + [b for b in avoided if b not in solid]
+        found = _try_place(state, move, newcomer, obstacles, ghosts)
+        if isinstance(found, Place):
+            return found
+        refusal = found
+    assert refusal is not None
+    return replace(refusal, start=start, end=end) if refusal.hole < move.size_granules else refusal
+
+
+def _floor(state: State, move: Move, start: int) -> int:
+    """Granules of scratch at the low end which the newcomer must never touch."""
+    reserved = state.facts.numbers.reserved
+    if start == FIRST_HORIZON:
+        return max(reserved)
+    return max(move.reserved_ahead, max(reserved[start : move.time], default=0))
+
+
+def _fits_before(state: State, move: Move, block: Block, deadline: int) -> bool:
+    """Whether idle time is left to write the dirty block back by `deadline`, levels apart."""
+    begin = max(block.written + 1, state.barrier, move.time - state.facts.rules.look_back)
+    return sum(state.left[begin:deadline]) >= block.work_ticks
+
+
+def _try_place(
+    state: State, move: Move, newcomer: Newcomer, obstacles: list[Block], ghosts: list[Block]
+) -> Place | Refusal:
+    size, start = newcomer.size, newcomer.start
+    gaps = free_gaps(obstacles, newcomer.floor, newcomer.capacity)
+    offset = _choose(state, move, newcomer, obstacles, gaps)
+    if offset is None:
+        hole = max((high - low for low, high in gaps), default=0)
+        return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), floor=newcomer.floor, hole=hole)
+    taken = sorted(
+        (b for b in ghosts if b.offset < offset + size and offset < b.offset + b.size),
+        key=lambda b: b.group,
+    )
+    full = len(state.live) + len(state.ended) >= state.facts.rules.max_blocks
+    if full and not state.ended and not taken:
+        return Refusal(Reason.TABLE_FULL, hole=size)
+    dirty = [b for b in taken if b.is_dirty]
+    saved = write_back(state, move, dirty, start) if dirty else ()
+    if isinstance(saved, Refusal):
+        return replace(saved, floor=newcomer.floor, hole=size)
+    evicted = tuple(replace(b, end=start, is_dirty=False) for b in taken)
+    return Place(offset, evicted, saved)
+
+
+def _choose(
+    state: State,
+    move: Move,
+    newcomer: Newcomer,
+    obstacles: list[Block],
+    gaps: list[tuple[int, int]],
+) -> int | None:
+    """Where the place rule puts the newcomer, or None if no gap is large enough."""
+    rule = state.facts.rules.place
+    if rule == "support":
+        return supported_offset(newcomer, obstacles, gaps)
+    if rule == "roomy":
+        return roomiest_offset(newcomer, obstacles, gaps)
+    is_high = goes_high(state.facts.rules, move, newcomer.capacity)
+    return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=rule == "best_fit")
+
+
+def write_back(
+    state: State, move: Move, blocks: Sequence[Block], deadline: int
+) -> tuple[Booking, ...] | Refusal:
+    """Book write-backs of dirty `blocks` together, to be complete by `deadline` without a stall."""
+    facts = state.facts
+    level = blocks[0].level
+    begin = max(
+        max(b.written for b in blocks) + 1, state.barrier, move.time - facts.rules.look_back
+    )
+    start = facts.first_slot(level, begin)
+    end = facts.last_deadline(level, deadline)
+    work = sum(b.work_ticks for b in blocks)
+    free = sum(state.left[start:end]) if start <= end else -1
+    if free < work or any(b.level != level for b in blocks):
+        return Refusal(
+            Reason.NO_TIME,
+            start=begin,
+            end=deadline,
+            blockers=tuple(blocks),
+            needed_ticks=work,
+            free_ticks=max(0, free),
+        )
+    return tuple(Booking(b.group, False, start, end, b.work_ticks) for b in blocks)

@@ -1,0 +1,179 @@
+"""What if the chip were another one: a program derived from a captured one, honestly labelled.
+
+This is arithmetic, not a compilation: schedule, fusions, layouts and padding stay those that the
+compiler made for the original chip. What changes:
+
+- fast-memory size, bandwidth, alignment and the number of cross-program prefetches;
+- the scoped scratch, where the original had its chip's own, becomes the new chip's;
+- `fast_s` is scaled by the ratio of the chips' peak rates, when both are known;
+- the savings of an instruction, together, by the roofline model of `engine.hardware.cost`. With
+  `Q` bytes that its accesses draw from slow memory and `E` their savings, `H = Q / bandwidth - E`
+  is the transfer time that was hidden behind compute. Hidden time is compute time, so the new
+  sum is `max(0, Q / new bandwidth - scale * H)`, shared in proportion to the old savings (by bytes
+  where there were none). An instruction that saved nothing hid at least `fast_s`:
+  `H = max(fast_s, Q / bandwidth)`. A negative `H` is an overhead of slow accesses and stays as it
+  is.
+
+At the original hardware all of it changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from engine.errors import ProgramFormatError
+from engine.hardware.presets import DEVICES, find_device
+from engine.program.io import content_hash, validate
+from engine.program.model import Access, Hardware, Instruction, Program
+
+KIND = "what-if"
+"""`provenance["kind"]` of a derived program."""
+
+_MIB = 2**20
+_GIGA = 1e9
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The wished hardware; None leaves a thing as it is, or as the named preset has it.
+
+    `hardware`: name of a preset. `fast_bytes`: size of the fast memory. `bandwidth`: of the slow
+    memory, bytes per second.
+    """
+
+    hardware: str | None = None
+    fast_bytes: int | None = None
+    bandwidth: float | None = None
+
+
+def name_of(original: str, wish: WhatIf) -> str:
+    """A name that says what was wished, and from which `wish_of` reads it: `p~tpu-v6e~64MiB`."""
+    parts = [original]
+    if wish.hardware is not None:
+        parts.append(wish.hardware)
+    if wish.fast_bytes is not None:
+        parts.append(f"{wish.fast_bytes / _MIB:.10g}MiB")
+    if wish.bandwidth is not None:
+        parts.append(f"{wish.bandwidth / _GIGA:.10g}GBps")
+    return "~".join(parts)
+
+
+def wish_of(name: str) -> tuple[str, WhatIf] | None:
+    """The original's name and the wish in a name made by `name_of`; None for any other name."""
+    original, *parts = name.split("~")
+    found: dict[str, str] = {}
+    for part in parts:
+        match = re.fullmatch(f"({_NUMBER})(MiB|GBps)", part)
+        key, text = (match[2], match[1]) if match else ("hardware", part)
+        if key in found or not part:
+            return None
+        found[key] = text
+    if not found:
+        return None
+    wish = WhatIf(
+        hardware=found.get("hardware"),
+        fast_bytes=round(float(found["MiB"]) * _MIB) if "MiB" in found else None,
+        bandwidth=float(found["GBps"]) * _GIGA if "GBps" in found else None,
+    )
+    return original, wish
+
+
+def derive(program: Program, wish: WhatIf, name: str) -> Program:
+    """The program on the wished hardware, called `name`.
+
+    Raises UnknownNameError for an unknown preset, ProgramFormatError for a fast memory smaller than
+    the scratch, or an impossible bandwidth.
+    """
+    hardware = _hardware(program.hardware, wish)
+    if not hardware.bandwidth > 0:
+        raise ProgramFormatError(f"{name}: a bandwidth of {hardware.bandwidth} moves nothing")
+    scale = _compute_scale(program.hardware.name, hardware.name)
+    instructions = tuple(
+        _instruction(i, program.hardware, hardware, scale) for i in program.instructions
+    )
+    scratch = max((i.reserved_bytes for i in instructions), default=0)
+    if hardware.fast_bytes < scratch:
+        raise ProgramFormatError(
+            f"{name}: {hardware.fast_bytes} bytes of fast memory are less than the {scratch} bytes"
+            " of scratch that an instruction needs; choose a larger size"
+        )
+    derived = Program(
+        name=name,
+        hardware=hardware,
+        instructions=instructions,
+        values=program.values,
+        accesses=_accesses(program, hardware.bandwidth, scale),
+        regions=program.regions,
+        provenance={
+            "kind": KIND,
+            "derived_from": program.name,
+            "original_hash": content_hash(program),
+            "original_hardware": program.hardware.name,
+            "compute_scale": scale,
+            "rule": "roofline per instruction, see engine/hardware/what_if.py; not a compilation",
+        },
+    )
+    validate(derived, name)
+    return derived
+
+
+def _hardware(original: Hardware, wish: WhatIf) -> Hardware:
+    found = original if wish.hardware is None else find_device(wish.hardware).hardware
+    return replace(
+        found,
+        # Sizes and offsets of the tensors are multiples of the original's granule.
+        alignment=max(found.alignment, original.alignment),
+        fast_bytes=found.fast_bytes if wish.fast_bytes is None else wish.fast_bytes,
+        bandwidth=found.bandwidth if wish.bandwidth is None else wish.bandwidth,
+    )
+
+
+def _compute_scale(original: str, wished: str) -> float:
+    """How much longer compute takes; 1 where one of the chips' rates is not known."""
+    if original == wished or original not in DEVICES or wished not in DEVICES:
+        return 1.0
+    return DEVICES[original].peak_flops / DEVICES[wished].peak_flops
+
+
+def _instruction(
+    instruction: Instruction, original: Hardware, wished: Hardware, scale: float
+) -> Instruction:
+    reserved = instruction.reserved_bytes
+    is_known = original.name in DEVICES and wished.name in DEVICES
+    if is_known and reserved == DEVICES[original.name].scoped_bytes:
+        reserved = DEVICES[wished.name].scoped_bytes
+    return replace(instruction, fast_s=scale * instruction.fast_s, reserved_bytes=reserved)
+
+
+def _accesses(program: Program, bandwidth: float, scale: float) -> tuple[Access, ...]:
+    if bandwidth == program.hardware.bandwidth and scale == 1.0:
+        return program.accesses
+    by_time: dict[int, list[Access]] = defaultdict(list)
+    for access in program.accesses:
+        by_time[access.time].append(access)
+    return tuple(
+        access
+        for time in sorted(by_time)
+        for access in _rescaled(by_time[time], program, time, bandwidth, scale)
+    )
+
+
+def _rescaled(
+    accesses: list[Access], program: Program, time: int, bandwidth: float, scale: float
+) -> list[Access]:
+    """The accesses of instruction `time` with the savings of the other bandwidth."""
+    drawn = sum(a.slow_bytes for a in accesses)
+    saved_s = sum(a.saving_s for a in accesses)
+    transfer_s = drawn / program.hardware.bandwidth
+    hidden_s = transfer_s - saved_s
+    if saved_s == 0.0:
+        hidden_s = max(program.instructions[time].fast_s, transfer_s)
+    exposed_s = max(0.0, drawn / bandwidth - (scale if hidden_s > 0 else 1.0) * hidden_s)
+    if saved_s > 0:
+        return [replace(a, saving_s=exposed_s * a.saving_s / saved_s) for a in accesses]
+    if drawn == 0:
+        return accesses
+    return [replace(a, saving_s=exposed_s * a.slow_bytes / drawn) for a in accesses]

@@ -1,0 +1,44 @@
+"""Games of the heuristics, for the agent to begin from. XLA's own plan is never among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.game.moves import SIMPLE_RULES, Rules
+from engine.game.reference import ReferenceGame
+from engine.game.replay import replay
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers.greedy import play_greedily
+from engine.solvers.registry import Budget
+from engine.solvers.xla_like import xla_like
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """Games of one place rule, best first; `rewards` are shares of `all_slow_s`."""
+
+    rules: Rules
+    actions: tuple[tuple[int, ...], ...]
+    rewards: tuple[float, ...]
+
+
+def demonstrate(program: Program, places: Sequence[str] = SIMPLE_RULES) -> Demonstrations:
+    """Greedy play, and the re-implemented XLA heuristic replayed as moves.
+
+    Both are played under each of the place rules; the rule whose better game is best is taken.
+    """
+    plan = xla_like(program, Budget())
+    found = [_under(program, Rules(place=place), plan) for place in places]
+    return max(found, key=lambda d: d.rewards[0])
+
+
+def _under(program: Program, rules: Rules, plan: Plan) -> Demonstrations:
+    games: list[ReferenceGame] = [play_greedily(program, rules), replay(program, plan, rules)]
+    games.sort(key=lambda game: -game.total_reward)
+    return Demonstrations(
+        rules=rules,
+        actions=tuple(tuple(game.actions) for game in games),
+        rewards=tuple(game.total_reward for game in games),
+    )

@@ -1,0 +1,55 @@
+"""`evolution`: a seeded evolutionary search over action sequences of the mallocGame."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from engine.game.reference import ReferenceGame
+from engine.game.scripts import play_script
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers.evolution_genome import NUM_FIRST, first_genomes, layout
+from engine.solvers.registry import Budget, register
+
+COMPILE_S = 10.0
+"""Shorter budgets are over before the batched game is compiled; they play in plain Python."""
+
+
+@register("evolution", "an evolutionary search over action sequences", uses_time=True)
+def evolution(program: Program, budget: Budget) -> Plan:
+    """Evolve until the seconds are over; raises SolverError if JAX cannot play the program."""
+    begun = time.perf_counter()
+    if budget.seconds < COMPILE_S:
+        return _plain(program, budget, begun)
+    from engine.solvers.evolution_search import start  # JAX takes a second to import
+
+    search = start(program, budget.seed)
+    while True:
+        spent = time.perf_counter() - begun
+        message = f"{search.games:.0f} games, generation {search.generations}"
+        if not budget.progress(min(1.0, spent / budget.seconds), message):
+            break
+        if spent >= budget.seconds or not len(search.layout.touches):
+            break
+        search.step()
+    notes = {"games": round(search.games), "generations": search.generations}
+    return play_script(program, search.best.genes).plan("evolution", notes)
+
+
+def _plain(program: Program, budget: Budget, begun: float) -> Plan:
+    """As many of the first genomes' games as fit, at least one."""
+    genomes = first_genomes(layout(program), NUM_FIRST, np.random.default_rng(budget.seed))
+    best: ReferenceGame | None = None
+    num = 0
+    for genes in genomes:
+        game = play_script(program, genes)
+        num += 1
+        if best is None or game.total_reward > best.total_reward:
+            best = game
+        is_wanted = budget.progress(num / len(genomes), f"{num} games")
+        if not is_wanted or time.perf_counter() - begun >= budget.seconds:
+            break
+    assert best is not None
+    return best.plan("evolution", {"games": num, "generations": 0})

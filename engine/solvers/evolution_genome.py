@@ -1,0 +1,75 @@
+"""Genomes of `evolution`: scripts of the mallocGame, one word per move.
+
+A word is a wish: one that is illegal now is kept, and comes true when another change makes room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.game.moves import COPY, DROP, NO_COPY, moves
+from engine.game.scripts import EARN, NUM_WORDS
+from engine.program.model import Program
+
+Genes = NDArray[np.int8]  # [moves]
+Rng = np.random.Generator
+NUM_FIRST = 96
+"""Genomes that are tried before the first generation."""
+WORD_CHANCES = (0.1, 0.15, 0.35, 0.4)
+"""Of Copy, NoCopy, Drop, `EARN` as a new word."""
+RANDOM_SHARE = 0.15
+"""Of the first genomes: every move's word drawn by itself; in the others a group has one word."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the operators know about a program's moves: their groups and which are free.
+
+    `touches`: moves that are no sinks. `of_group[g]`: the moves of a group.
+    """
+
+    group: NDArray[np.intp]  # [moves]
+    touches: NDArray[np.intp]
+    of_group: tuple[NDArray[np.intp], ...]
+
+    @property
+    def num_moves(self) -> int:
+        """Length of a genome."""
+        return len(self.group)
+
+
+def layout(program: Program) -> Layout:
+    """The layout of a program's moves."""
+    rows = moves(program)
+    group = np.asarray([row.group for row in rows], dtype=np.intp)
+    touches = np.flatnonzero([not row.is_sink for row in rows])
+    return Layout(group, touches, tuple(np.flatnonzero(group == g) for g in range(_end(group))))
+
+
+def _end(group: NDArray[np.intp]) -> int:
+    return int(group.max(initial=-1)) + 1
+
+
+def first_genomes(program_layout: Layout, num: int, rng: Rng) -> list[Genes]:
+    """The greedy game, everything slow, NoCopy and Copy throughout, and random ones."""
+    plain = [np.full(program_layout.num_moves, w, np.int8) for w in (EARN, DROP, NO_COPY, COPY)]
+    return plain[:num] + random_genomes(program_layout, num - len(plain), rng)
+
+
+def random_genomes(program_layout: Layout, num: int, rng: Rng) -> list[Genes]:
+    """Random words per move, or whole groups dropped out of the greedy game, few or many."""
+    return [_random_genome(program_layout, rng) for _ in range(num)]
+
+
+def _random_genome(program_layout: Layout, rng: Rng) -> Genes:
+    if rng.random() < RANDOM_SHARE:
+        return rng.integers(0, NUM_WORDS, program_layout.num_moves).astype(np.int8)
+    chance = rng.random(len(program_layout.of_group))
+    words = np.where(chance < 0.8 * rng.random(), DROP, EARN)
+    if rng.random() < 0.4:
+        words = np.where(rng.random(len(words)) < 0.1, NO_COPY, words)
+    genes: Genes = words[program_layout.group].astype(np.int8)
+    return genes

@@ -1,0 +1,154 @@
+"""Training the generalist: one agent that practises on many programs in turn.
+
+Model families named in `HELD_OUT` never enter the training, so that what the checkpoint does on
+them shows what carries over to programs it has not seen.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from engine.agent.checkpoint import Checkpoint, save_checkpoint
+from engine.agent.compile_cache import keep_compiled
+from engine.agent.config import AgentConfig
+from engine.agent.run import CURVE, resume, save_round
+from engine.agent.trainer import Trainer
+from engine.agent.workload import Workload, make_workload
+from engine.errors import SolverError
+from engine.game.encode import Shape, common_shape, encode
+from engine.plan.bounds import lower_bound
+from engine.program import library
+from engine.program.io import content_hash, write_bytes
+from engine.program.model import Program
+from engine.solvers.demonstrations import demonstrate
+
+HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
+"""Model families that are only ever tested."""
+MEMORY_RANGE = (0.5, 1.5)
+BANDWIDTH_RANGE = (0.7, 1.4)
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What to train on, and for how long.
+
+    `variants`: per program, further copies with another memory size and bandwidth. Training ends
+    after `rounds` or `seconds` (of this call), whichever comes first.
+    """
+
+    programs: tuple[str, ...] = ()
+    variants: int = 1
+    rounds: int = 10_000
+    seconds: float = 3600.0
+    seed: int = 0
+
+
+def training_names() -> tuple[str, ...]:
+    """The captured sample programs whose families are not held out."""
+    return tuple(
+        e.name for e in library.index() if e.xla_latency_s is not None and not is_held_out(e.name)
+    )
+
+
+def is_held_out(name: str) -> bool:
+    """Whether a sample program is kept out of the training."""
+    return name.split("-", maxsplit=1)[0] in HELD_OUT
+
+
+def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell: Tell) -> Trainer:
+    """Train, or go on training, in `folder`; write the checkpoint to `output` at the end.
+
+    Raises SolverError if no program is named, CheckpointError if `folder` is of another run.
+    """
+    keep_compiled()
+    deadline = time.perf_counter() + course.seconds
+    names = course.programs or training_names()
+    if not names:
+        raise SolverError("train: no program to train on; name some with --programs")
+    workloads = _workloads(names, course, config, tell)
+    trainer = Trainer(workloads, config, course.seed)
+    trainer.show_demonstrations()
+    if resume(trainer, folder):
+        tell(f"goes on after round {trainer.rounds}")
+    else:
+        trainer.warm_up()
+        save_round(trainer, None, [], folder)
+        tell("warmed up on the demonstrations")
+    while trainer.rounds < course.rounds and time.perf_counter() < deadline:
+        report = trainer.play_round()
+        assert report is not None
+        save_round(trainer, report, trainer.last_games, folder)
+        workload = workloads[report.workload]
+        tell(
+            f"round {report.number} {workload.program.name}: mean {report.mean:+.2f},"
+            f" top {report.top:+.2f}, best {report.best:+.2f} points above par"
+        )
+    _ship(trainer, course, folder, output)
+    return trainer
+
+
+def _workloads(
+    names: Sequence[str], course: Course, config: AgentConfig, tell: Tell
+) -> list[Workload]:
+    programs = []
+    for index, name in enumerate(names):
+        program = library.resolve(name)
+        rng = np.random.default_rng([course.seed, index])
+        programs += [program, *(vary(program, rng) for _ in range(course.variants))]
+    shape = common_shape([encode(program) for program in programs])
+    workloads = []
+    for number, program in enumerate(programs):
+        tell(f"prepares {program.name} ({number + 1} of {len(programs)})")
+        workloads.append(_workload(program, config, shape))
+    return workloads
+
+
+def _workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
+    # The default place rule for all: it is compiled into the game, and one game shall do.
+    shown = demonstrate(program, places=("long_high",))
+    bound = lower_bound(program)
+    return make_workload(
+        program, shown.actions, config, rules=shown.rules, bound=bound, shape=shape
+    )
+
+
+def vary(program: Program, rng: np.random.Generator) -> Program:
+    """The program on hardware with another memory size and bandwidth; savings stay as they are."""
+    hardware = program.hardware
+    granules = hardware.fast_bytes // hardware.alignment
+    fast = int(granules * rng.uniform(*MEMORY_RANGE)) * hardware.alignment
+    least = max((i.reserved_bytes for i in program.instructions), default=0)
+    factor = float(rng.uniform(*BANDWIDTH_RANGE))
+    changed = replace(
+        hardware,
+        fast_bytes=max(fast, least, hardware.alignment),
+        bandwidth=hardware.bandwidth * factor,
+    )
+    return replace(program, name=f"{program.name}-varied", hardware=changed, provenance={})
+
+
+def _ship(trainer: Trainer, course: Course, folder: Path, output: Path) -> None:
+    training = {
+        "seed": course.seed,
+        "rounds": trainer.rounds,
+        "variants": course.variants,
+        "held_out_families": list(HELD_OUT),
+        "programs": {w.program.name: content_hash(w.program) for w in trainer.workloads},
+    }
+    save_checkpoint(Checkpoint(trainer.params, trainer.config, training), output)
+    curve = folder / CURVE
+    if curve.exists() and curve.parent != output:
+        write_bytes(output / CURVE, curve.read_bytes())
+
+
+def read_curve(path: Path) -> list[dict[str, object]]:
+    """The rounds of a training run, one dict each."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line]

@@ -1,0 +1,156 @@
+"""The agent practises on one program: the work behind the solver `muzero`.
+
+It starts from the shipped checkpoint, sees the games of the heuristics, and then plays and learns
+until the time is over. The answer is the best game that it *played* itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.agent.checkpoint import load_checkpoint
+from engine.agent.compile_cache import keep_compiled
+from engine.agent.config import AgentConfig
+from engine.agent.network import Params
+from engine.agent.search import ALGORITHMS, MODELS
+from engine.agent.trace import trace_game
+from engine.agent.trace_io import SearchTrace
+from engine.agent.trainer import Round, Trainer
+from engine.agent.workload import Workload, make_workload
+from engine.errors import SolverError
+from engine.game.env import plan_from_actions
+from engine.plan.bounds import lower_bound
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers.demonstrations import demonstrate
+from engine.solvers.registry import Budget
+
+GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
+SCRATCH = "scratch"
+"""Instead of a checkpoint's folder: fresh weights."""
+OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
+"""Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
+BOUND_SHARE = 0.1
+"""Most of the time that the linear program of the prices may take."""
+
+
+Told = Callable[[Trainer, Round], None]
+
+
+def _ignore(trainer: Trainer, report: Round) -> None:
+    del trainer, report
+
+
+@dataclass(frozen=True)
+class Practised:
+    """What came of practising on a program."""
+
+    trainer: Trainer
+    workload: Workload
+    actions: tuple[int, ...]
+    games: int
+
+    def trace(self) -> SearchTrace:
+        """What the agent thinks along its best game, with the weights that it has now."""
+        return trace_game(
+            self.trainer.params, self.workload, self.actions, self.trainer.config.search
+        )
+
+
+def plan_of(found: Practised) -> Plan:
+    """The best game as a plan; its notes hold the actions, so that it can be shown move by move."""
+    workload = found.workload
+    plan = plan_from_actions(workload.program, found.actions, "muzero", workload.rules)
+    notes = {
+        "games": found.games,
+        "rounds": found.trainer.rounds,
+        "place": workload.rules.place,
+        "actions": "".join(map(str, found.actions)),
+    }
+    return replace(plan, notes=notes)
+
+
+def practise(
+    program: Program, budget: Budget, config: AgentConfig | None = None, told: Told = _ignore
+) -> Practised:
+    """Play and learn until the time is over; at least one round of games is finished.
+
+    `config` replaces the checkpoint's settings (for ablations); `told` hears of every round.
+    Raises SolverError for an unknown option or a program that the JAX game cannot hold,
+    CheckpointError for a bad checkpoint.
+    """
+    deadline = time.perf_counter() + budget.seconds
+    keep_compiled()
+    config, params = _agent(budget.options, config)
+    shown = demonstrate(program)
+    bound = lower_bound(program, max(1.0, budget.seconds * BOUND_SHARE))
+    workload = make_workload(program, shown.actions, config, rules=shown.rules, bound=bound)
+    trainer = Trainer([workload], config, budget.seed, params)
+    trainer.show_demonstrations()
+    clock = _Clock(budget, deadline, workload)
+    trainer.warm_up(clock.is_half_way)
+    report = trainer.play_round()
+    while report is not None:
+        told(trainer, report)
+        report = trainer.play_round(clock.goes_on) if clock.goes_on() else None
+    best = workload.replay.best[0]
+    return Practised(
+        trainer=trainer,
+        workload=workload,
+        actions=tuple(int(a) for a in best.action),
+        games=trainer.rounds * config.practice.games,
+    )
+
+
+class _Clock:
+    """Asks the time, and tells the user how it goes."""
+
+    def __init__(self, budget: Budget, deadline: float, workload: Workload) -> None:
+        self._budget, self._deadline, self._workload = budget, deadline, workload
+        self._is_wanted = True
+
+    def goes_on(self) -> bool:
+        left = self._deadline - time.perf_counter()
+        best = self._workload.replay.top_score
+        share = min(1.0, 1.0 - left / max(self._budget.seconds, 1e-9))
+        saved = self._workload.saved_s(best) / self._workload.program.all_slow_s
+        word = f"best game saves {saved:.2%} of all slow" if best > float("-inf") else "warming up"
+        self._is_wanted = self._is_wanted and self._budget.progress(share, word)
+        return left > 0 and self._is_wanted
+
+    def is_half_way(self) -> bool:
+        """Whether the warm-up may take more time."""
+        return self.goes_on() and self._deadline - time.perf_counter() > self._budget.seconds / 2
+
+
+def _agent(
+    options: Mapping[str, Any], config: AgentConfig | None
+) -> tuple[AgentConfig, Params | None]:
+    unknown = set(options) - set(OPTIONS)
+    if unknown:
+        raise SolverError(f"muzero has no option {min(unknown)!r}; it knows {', '.join(OPTIONS)}")
+    folder = options.get("checkpoint", GENERALIST if GENERALIST.exists() else SCRATCH)
+    params = None
+    if folder != SCRATCH:
+        checkpoint = load_checkpoint(Path(folder))
+        params, config = checkpoint.params, config or checkpoint.config
+    config = config or AgentConfig()
+    search = replace(
+        config.search,
+        model=_one_of("model", options.get("model", config.search.model), MODELS),
+        algorithm=_one_of(
+            "algorithm", options.get("algorithm", config.search.algorithm), ALGORITHMS
+        ),
+        num_simulations=int(options.get("simulations", config.search.num_simulations)),
+    )
+    return replace(config, search=search), params
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise SolverError(f"muzero: {name} {value!r} is none of {', '.join(known)}")
+    return str(value)

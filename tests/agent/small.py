@@ -1,0 +1,53 @@
+"""Settings so small that a whole training round takes milliseconds, once it is compiled."""
+
+from __future__ import annotations
+
+import functools
+
+from engine.agent.compile_cache import keep_compiled
+from engine.agent.config import AgentConfig, PracticeConfig
+from engine.agent.learner import LearnerConfig
+from engine.agent.network import NetworkConfig
+from engine.agent.search import SearchConfig
+from engine.agent.trainer import Trainer
+from engine.agent.workload import Workload, make_workload
+from engine.plan.bounds import lower_bound
+from engine.program import library
+from engine.solvers.demonstrations import demonstrate
+
+keep_compiled()
+
+PROGRAM = "teach-keep-or-drop"
+CONFIG = AgentConfig(
+    network=NetworkConfig(width=32, latent=16, num_blocks=1),
+    search=SearchConfig(num_simulations=4),
+    learner=LearnerConfig(unroll=2),
+    practice=PracticeConfig(
+        games=8,
+        positions=16,
+        learn_steps=2,
+        warm_up_steps=2,
+        kept_games=16,
+        kept_best=3,
+        reanalyse_every=2,
+    ),
+)
+
+
+def small_workload(config: AgentConfig = CONFIG, name: str = PROGRAM) -> Workload:
+    """A fresh workload with an empty memory."""
+    program = library.load_sample(name)
+    shown = _shown(name)
+    return make_workload(program, shown, config, bound=lower_bound(program))
+
+
+@functools.cache
+def _shown(name: str) -> tuple[tuple[int, ...], ...]:
+    return demonstrate(library.load_sample(name), places=("long_high",)).actions
+
+
+def small_trainer(config: AgentConfig = CONFIG, seed: int = 0) -> Trainer:
+    """A trainer that has seen the demonstrations."""
+    trainer = Trainer([small_workload(config)], config, seed)
+    trainer.show_demonstrations()
+    return trainer

@@ -1,0 +1,125 @@
+"""The search: legal, deterministic without noise, and right where the rules can tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from engine.agent.network import init_params
+from engine.agent.search import (
+    CLASSIC,
+    GUMBEL,
+    LEARNED,
+    POLICY_ONLY,
+    SIMULATOR,
+    SearchConfig,
+    decide,
+    search,
+)
+from engine.agent.selfplay import FREE, first_positions, play_games, temperatures
+from engine.agent.trace import trace_game
+from engine.agent.trace_io import load_trace, save_trace
+from engine.agent.workload import Workload, split
+from engine.errors import CheckpointError
+from engine.game.reference import ReferenceGame
+from tests.agent.small import CONFIG, small_trainer, small_workload
+
+PARAMS = init_params(jax.random.key(1), CONFIG.network)
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return small_workload()
+
+
+@pytest.mark.parametrize(
+    ("model", "algorithm"),
+    [(LEARNED, GUMBEL), (SIMULATOR, GUMBEL), (POLICY_ONLY, GUMBEL), (LEARNED, CLASSIC)],
+)
+def test_only_legal_actions_are_chosen(workload: Workload, model: str, algorithm: str) -> None:
+    config = SearchConfig(model=model, algorithm=algorithm, num_simulations=4)
+    script = np.full((workload.num_moves, 8), FREE, np.int32)
+    start = first_positions(workload.arena, 8)
+    played = play_games(
+        PARAMS, workload.arena, start, jax.random.key(0), temperatures(8, 3.0), script, config
+    )
+    assert played is not None
+    for game in split(played[1]):
+        reference = ReferenceGame(workload.program, workload.rules)
+        for move, action in enumerate(game.action.tolist()):
+            assert reference.legal() == tuple(game.legal[move].tolist())
+            reference.step(action)
+            assert game.policy[move][~game.legal[move]].sum() < 1e-6
+        saved_s = reference.total_reward * workload.program.all_slow_s
+        assert workload.saved_s(game.score) == pytest.approx(saved_s, rel=1e-4)
+
+
+def test_without_noise_the_key_does_not_matter(workload: Workload) -> None:
+    start = first_positions(workload.arena, 2)
+    config = SearchConfig(num_simulations=4)
+    seen = [
+        decide(PARAMS, workload.arena, start, jax.random.key(k), config, 0.0)[0] for k in (1, 2)
+    ]
+    assert np.array_equal(seen[0].action, seen[1].action)
+    assert np.allclose(seen[0].policy, seen[1].policy)
+
+
+def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
+    """With values of zero, one step of the real rules must prefer the larger reward."""
+    silent = jax.tree.map(jnp.zeros_like, PARAMS)
+    config = SearchConfig(model=SIMULATOR, num_simulations=16, value_scale=10.0)
+    _, tree = search(
+        silent, workload.arena, first_positions(workload.arena, 1), jax.random.key(0), config
+    )
+    assert int(tree.visits[0, 0]) == 17
+    reference = ReferenceGame(workload.program, workload.rules)
+    legal = [a for a in range(3) if reference.legal()[a]]
+    for node in np.flatnonzero(np.asarray(tree.parent[0]) == 0):
+        twin = reference.clone()
+        action = int(tree.action[0, node])
+        assert action in legal
+        points = twin.step(action) * workload.program.all_slow_s / workload.point_s
+        relative = points - float(workload.arena.par[0] - workload.arena.par[1])
+        assert float(tree.reward[0, node]) == pytest.approx(relative, abs=1e-3)
+
+
+def test_a_trace_tells_the_same_game(workload: Workload) -> None:
+    trainer = small_trainer()
+    trainer.play_round()
+    best = trainer.workloads[0].replay.best[0]
+    trace = trace_game(trainer.params, workload, best.action.tolist(), CONFIG.search)
+    assert trace.num_moves == workload.num_moves
+    assert np.allclose(trace.reward, best.reward, atol=1e-4)
+    assert np.array_equal(trace.legal, best.legal)
+    nodes = CONFIG.search.num_simulations + 1
+    assert trace.tree_visits.shape == (workload.num_moves, nodes)
+    assert (trace.tree_visits[:, 0] == nodes).all()
+    assert (trace.root_visits().sum(axis=1) == nodes - 1).all()
+    assert (trace.root_visits()[~trace.legal] == 0).all()
+    assert np.isfinite(trace.root_values()[trace.root_visits() > 0]).all()
+
+
+def test_imagination_starts_from_what_the_networks_say(workload: Workload) -> None:
+    actions = workload.demonstrations[0]
+    trace = trace_game(PARAMS, workload, actions, CONFIG.search)
+    assert np.allclose(trace.imagined_value[:, 0], trace.raw_value, atol=1e-4)
+    assert (trace.imagined_reward[-1, 1:] == 0).all()
+    assert (trace.imagined_value[-1, 1:] == 0).all()
+
+
+def test_traces_survive_a_file(workload: Workload, tmp_path: Path) -> None:
+    path = tmp_path / "game.trace.npz"
+    trace = trace_game(PARAMS, workload, workload.demonstrations[0], CONFIG.search)
+    save_trace(trace, path)
+    back = load_trace(path)
+    assert back.program_hash == trace.program_hash
+    assert np.array_equal(back.tree_value, trace.tree_value)
+    assert replace(back, par=trace.par).point_s == trace.point_s
+    path.write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="not a readable search trace"):
+        load_trace(path)

@@ -1,0 +1,90 @@
+"""Checkpoints: exact round trips, and one clear line for each way in which one can be wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from engine.agent.checkpoint import ARRAYS, MANIFEST, Checkpoint, load_checkpoint, save_checkpoint
+from engine.agent.config import AgentConfig, from_json, to_json
+from engine.agent.network import init_params
+from engine.errors import CheckpointError
+from tests.agent.small import CONFIG
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    params = init_params(jax.random.key(3), CONFIG.network)
+    save_checkpoint(Checkpoint(params, CONFIG, {"rounds": 5}), tmp_path)
+    return tmp_path
+
+
+def edit(folder: Path, **changes: Any) -> None:
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps(manifest | changes))
+
+
+def test_round_trip(folder: Path) -> None:
+    found = load_checkpoint(folder)
+    assert found.config == CONFIG
+    assert found.training == {"rounds": 5}
+    wanted = init_params(jax.random.key(3), CONFIG.network)
+    for layer, parts in wanted.items():
+        for part, array in parts.items():
+            assert np.array_equal(found.params[layer][part], array)
+
+
+def test_settings_survive_json() -> None:
+    config = AgentConfig(hidden=("prices", "ahead"))
+    assert from_json(json.loads(json.dumps(to_json(config)))) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "something"}, "is not the manifest"),
+        ({"version": 99}, "version is 99, needed is"),
+        ({"observation_version": 0}, "observation_version is 0"),
+        ({"config": {"network": {}}}, "settings of another version"),
+        ({"arrays_sha256": "0"}, "not the file that the manifest names"),
+    ],
+)
+def test_a_wrong_manifest_says_what_is_wrong(
+    folder: Path, changes: dict[str, Any], message: str
+) -> None:
+    edit(folder, **changes)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(folder)
+
+
+def test_weights_of_another_shape_are_refused(folder: Path) -> None:
+    body = to_json(CONFIG)
+    body["network"]["width"] = 64
+    edit(folder, config=body)
+    with pytest.raises(CheckpointError, match="must be float32 of shape"):
+        load_checkpoint(folder)
+
+
+def test_missing_and_broken_files_are_one_line(folder: Path, tmp_path: Path) -> None:
+    (folder / ARRAYS).write_bytes(b"PK not a zip")
+    with pytest.raises(CheckpointError, match="copy it again"):
+        load_checkpoint(folder)
+    (folder / MANIFEST).write_text("{")
+    with pytest.raises(CheckpointError, match="is not JSON"):
+        load_checkpoint(folder)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(tmp_path / "nowhere")
+
+
+def test_pickles_are_never_opened(folder: Path) -> None:
+    np.savez(folder / ARRAYS, **{"predict_in.w": np.array([{"a": 1}], dtype=object)})
+    digest = hashlib.sha256((folder / ARRAYS).read_bytes()).hexdigest()
+    edit(folder, arrays_sha256=digest)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(folder)

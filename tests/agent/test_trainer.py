@@ -1,0 +1,126 @@
+"""Rounds of play and learning: deterministic, honest scores, going on after a kill."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from engine.agent.run import CURVE, ROUNDS, resume, save_round
+from engine.agent.trainer import Trainer
+from engine.agent.workload import follow
+from engine.errors import CheckpointError
+from engine.game.env import plan_from_actions
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from tests.agent.small import CONFIG, small_trainer, small_workload
+
+
+def weights(trainer: Trainer) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves((trainer.params, trainer.state))]
+
+
+def same(first: Trainer, second: Trainer) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(weights(first), weights(second), strict=True))
+
+
+def test_the_seed_decides_everything() -> None:
+    trainers = [small_trainer(seed=seed) for seed in (1, 1, 2)]
+    for trainer in trainers:
+        trainer.warm_up()
+        for _ in range(3):
+            trainer.play_round()
+    assert same(trainers[0], trainers[1])
+    assert not same(trainers[0], trainers[2])
+
+
+def test_a_score_is_what_the_simulator_says() -> None:
+    trainer = small_trainer()
+    trainer.play_round()
+    workload = trainer.workloads[0]
+    best = workload.replay.best[0]
+    plan = plan_from_actions(workload.program, best.action.tolist(), "muzero", workload.rules)
+    assert check(workload.program, plan) is None
+    result = simulate(workload.program, plan)
+    saved_s = result.all_slow_s - result.latency_s
+    assert workload.saved_s(best.score) == pytest.approx(saved_s, rel=1e-4)
+
+
+def test_demonstrations_score_par_on_average() -> None:
+    workload = small_workload()
+    games = follow(workload, small_trainer().params, workload.demonstrations)
+    assert np.mean([game.score for game in games]) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_rounds_inside_the_best_game_begin_like_it() -> None:
+    config = replace(CONFIG, practice=replace(CONFIG.practice, restart_share=1.0))
+    trainer = Trainer([small_workload(config, "alexnet-v4-b24")], config, 0)
+    trainer.play_round()
+    begun = {}
+    for _ in range(8):
+        best = trainer.workloads[0].replay.best[0].action.copy()
+        report = trainer.play_round()
+        assert report is not None
+        for game in trainer.last_games:
+            assert np.array_equal(game.action[: report.start], best[: report.start])
+            assert len(game.action) == trainer.workloads[0].num_moves
+        begun[report.start] = report.greedy
+    assert set(begun) == {0, 32}
+    assert begun[32] is None
+
+
+def test_an_early_end_leaves_no_half_played_games() -> None:
+    trainer = small_trainer()
+    assert trainer.play_round(lambda: False) is None
+    assert trainer.rounds == 0
+    assert not trainer.workloads[0].replay.games
+
+
+def test_reanalysis_freshens_only_the_best() -> None:
+    config = replace(CONFIG, practice=replace(CONFIG.practice, reanalyse_every=1, kept_games=64))
+    trainer = small_trainer(config)
+    trainer.play_round()
+    memory = trainer.workloads[0].replay
+    before = [game.policy.copy() for game in memory.games]
+    trainer.play_round()
+    kept = memory.games[: len(before)]
+    assert all(np.array_equal(a, game.policy) for a, game in zip(before, kept, strict=True))
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole = small_trainer()
+    whole.warm_up()
+    for _ in range(5):
+        whole.play_round()
+    first = small_trainer()
+    first.warm_up()
+    save_round(first, None, [], tmp_path)
+    for _ in range(3):
+        report = first.play_round()
+        save_round(first, report, first.last_games, tmp_path)
+    (tmp_path / ROUNDS / "000003.npz").write_bytes(b"half a file")
+    with (tmp_path / CURVE).open("a") as curve:
+        curve.write("half a line")
+    second = small_trainer()
+    assert resume(second, tmp_path)
+    assert second.rounds == 3
+    for _ in range(2):
+        report = second.play_round()
+        save_round(second, report, second.last_games, tmp_path)
+    assert same(whole, second)
+    lines = (tmp_path / CURVE).read_text().splitlines()
+    assert [json.loads(line)["number"] for line in lines] == [0, 1, 2, 3, 4]
+
+
+def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
+    assert not resume(small_trainer(), tmp_path)
+    save_round(small_trainer(), None, [], tmp_path)
+    with pytest.raises(CheckpointError, match="another seed or network"):
+        resume(small_trainer(seed=7), tmp_path)
+    wider = replace(CONFIG, network=replace(CONFIG.network, width=48))
+    with pytest.raises(CheckpointError, match="another seed or network"):
+        resume(small_trainer(wider), tmp_path)

@@ -1,0 +1,50 @@
+"""The bundle reproduces its figures headlessly, by the commands that it names."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from engine.analysis.bundle import bundle, file_name, versions
+from engine.program import library
+from engine.solvers import solve
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_commands_of_the_readme_give_the_expected_figures(tmp_path: Path) -> None:
+    program = library.load_sample("alexnet-v4-b24")
+    plans = {"greedy": solve("greedy", program), "XLA's own": solve("xla_compiled", program)}
+    packed = bundle(program, plans, "http://somewhere/compare")
+    assert packed == bundle(program, plans, "http://somewhere/compare")
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(tmp_path / "B")
+    expected = json.loads((tmp_path / "B" / "expected.json").read_text())
+    assert [e["name"] for e in expected.values()] == list(plans)
+    readme = (tmp_path / "B" / "README.md").read_text()
+    lines = [line for line in readme.splitlines() if line.startswith("python -m engine")]
+    assert len(lines) == 4
+    for line in lines:
+        words = [w.replace("B/", f"{tmp_path}/B/", 1) for w in shlex.split(line)[1:]]
+        done = subprocess.run(
+            [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        if "check" in words:
+            assert done.stdout.strip() == "valid"
+        else:
+            path = str(Path(words[4]).relative_to(tmp_path / "B"))
+            found = json.loads(done.stdout)["latency_s"]
+            assert found == pytest.approx(expected[path]["latency_s"], rel=1e-12)
+
+
+def test_names_become_file_names() -> None:
+    assert file_name("you 2") == "you-2"
+    assert file_name("../..") == "plan"
+    assert "python" in versions()

@@ -1,0 +1,194 @@
+"""`make bench-agent`: what the agent reaches, beside XLA's plan and the evolutionary search.
+
+`python -m tests.bench_agent SECTION …`; each row is kept in `docs/results/agent_SECTION.json` as
+soon as it is measured, and rows that are there already are not measured again. Every run has a
+process of its own. PROGRAMS (comma-separated) and SECONDS shorten a section.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.plan.bounds import lower_bound
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.solvers import solve
+from engine.solvers.generalist import is_held_out
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+CONTESTED = 0.03
+"""XLA's plan is at least so much above the bound."""
+ABLATED = ("bert-v5e-b32", "gptdecode-v5e-b8", "mobilenetv2-v5e-b64", "t5-v5e-b24")
+CURVE_PROGRAM = "bert-v5e-b32"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement; `settings` are changes of the agent's settings by dotted name."""
+
+    program: str
+    solver: str
+    seconds: float
+    seed: int = 0
+    label: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> list[Any]:
+        """What tells it from other runs of its section."""
+        return [self.program, self.solver, self.seconds, self.seed, self.label]
+
+
+def contested() -> list[str]:
+    """Captured programs whose XLA plan leaves something to win, by the samples' index."""
+    wanted = os.environ.get("PROGRAMS")
+    names = [
+        entry.name
+        for entry in library.index()
+        if entry.xla_latency_s
+        and entry.bound_s
+        and entry.xla_latency_s / entry.bound_s - 1 >= CONTESTED
+    ]
+    return wanted.split(",") if wanted else names
+
+
+def _seconds(usual: float) -> float:
+    return float(os.environ.get("SECONDS", usual))
+
+
+def solvers_section() -> Iterator[Run]:
+    """The agent at 60 and 600 seconds, and the rival at 600."""
+    for name in contested():
+        yield Run(name, "muzero", 60.0)
+    for name in contested():
+        yield Run(name, "muzero", _seconds(600.0))
+        yield Run(name, "evolution", _seconds(600.0))
+
+
+def ablations_section() -> Iterator[Run]:
+    """Each part of the agent taken away in turn, two seeds, equal time."""
+    arms: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "default": ({}, {}),
+        "real rules as model": ({"model": "simulator"}, {}),
+        "policy only": ({"model": "policy"}, {}),
+        "4 simulations": ({"simulations": 4}, {}),
+        "16 simulations": ({"simulations": 16}, {}),
+        "32 simulations": ({"simulations": 32}, {}),
+        "no LP prices": ({}, {"hidden": ["prices"]}),
+        "no demonstrations": (
+            {},
+            {"practice.demonstration_share": 0.0, "practice.warm_up_steps": 0},
+        ),
+        "self-competition": ({}, {"practice.is_competing": True}),
+        "dynamics not told the program": ({}, {"hidden": ["dynamics"]}),
+        "no restarts": ({}, {"practice.restart_share": 0.0}),
+        "no reanalyse": ({}, {"practice.reanalyse_every": 0}),
+        "no best games": ({}, {"practice.best_share": 0.0}),
+    }
+    wanted = os.environ.get("ARMS")
+    for seed in (0, 1):
+        for label, (options, settings) in arms.items():
+            if wanted and label not in wanted.split(","):
+                continue
+            for name in os.environ.get("PROGRAMS", ",".join(ABLATED)).split(","):
+                yield Run(
+                    name,
+                    "muzero",
+                    _seconds(120.0),
+                    seed,
+                    label,
+                    {"checkpoint": "scratch", **options},
+                    settings,
+                )
+
+
+def curve_section() -> Iterator[Run]:
+    """The agent from scratch on one program, every round."""
+    yield Run(
+        CURVE_PROGRAM, "muzero", _seconds(600.0), 0, "from scratch", {"checkpoint": "scratch"}
+    )
+
+
+SECTIONS: dict[str, Callable[[], Iterator[Run]]] = {
+    "solvers": solvers_section,
+    "ablations": ablations_section,
+    "curve": curve_section,
+}
+
+
+def measure(run: Run) -> Row:
+    """One run in a process of its own."""
+    command = [sys.executable, "-m", "tests.bench_agent_run", json.dumps(asdict(run))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")
+    found: Row = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def with_gap(row: Row) -> Row:
+    """Add XLA's latency, the bound, and the share of the gap between them that was closed."""
+    program = library.load_sample(row["program"])
+    xla_s = simulate(program, solve("xla_compiled", program)).latency_s
+    bound_s = lower_bound(program).bound_s
+    gap_s = xla_s - bound_s
+    closed = (xla_s - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
+    return {**row, "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
+
+
+def run_section(name: str) -> list[Row]:
+    """Measure what is missing of a section, and keep each row at once."""
+    path = RESULTS / f"agent_{name}.json"
+    rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
+    for run in SECTIONS[name]():
+        if any(row["key"] == run.key for row in rows):
+            continue
+        row = with_gap(measure(run))
+        rows.append(row)
+        path.write_text(json.dumps(rows, indent=1) + "\n")
+        print(
+            f"{run.program:24} {run.solver:10} {run.seconds:5.0f} s seed {run.seed} {run.label:30}"
+            f" closes {row['gap_closed']:7.1%} of the gap",
+            flush=True,
+        )
+    return rows
+
+
+def summary(name: str, rows: list[Row]) -> None:
+    """The figures of a section."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        _, solver, seconds, _, label = row["key"]
+        groups.setdefault((solver, seconds, label), []).append(row)
+    print(f"\n{name}: share of the gap between XLA's plan and the bound that is closed")
+    for (solver, seconds, label), some in groups.items():
+        closed = [row["gap_closed"] for row in some]
+        unseen = [row["gap_closed"] for row in some if is_held_out(row["program"])]
+        wins = sum(row["latency_s"] < row["xla_s"] for row in some)
+        print(
+            f"  {solver:10} {seconds:5.0f} s {label:30} beats XLA on {wins} of {len(some)},"
+            f" mean {statistics.mean(closed):7.1%}, median {statistics.median(closed):7.1%}"
+            + (f", held out {statistics.mean(unseen):7.1%} ({len(unseen)})" if unseen else "")
+        )
+
+
+def main(names: list[str]) -> None:
+    """Run the named sections, or all."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name in names or SECTIONS:
+        summary(name, run_section(name))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,89 @@
+"""One run of `tests.bench_agent`: a JSON description in, a JSON row on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+from engine.agent.checkpoint import load_checkpoint
+from engine.agent.config import AgentConfig
+from engine.agent.trainer import Round, Trainer
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+from engine.solvers.practice import GENERALIST, SCRATCH, plan_of, practise
+
+
+def changed(config: Any, name: str, value: Any) -> Any:
+    """`config` with the field of that dotted name replaced."""
+    first, _, rest = name.partition(".")
+    if rest:
+        value = changed(getattr(config, first), rest, value)
+    return replace(config, **{first: tuple(value) if isinstance(value, list) else value})
+
+
+def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:
+    """The checkpoint's settings, or the default ones, with some changed."""
+    folder = options.get("checkpoint", str(GENERALIST) if GENERALIST.exists() else SCRATCH)
+    config = AgentConfig() if folder == SCRATCH else load_checkpoint(folder).config
+    for name, value in changes.items():
+        config = changed(config, name, value)
+    return config
+
+
+def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
+    """The agent's result, with what each round brought."""
+    rounds: list[dict[str, Any]] = []
+    begun = time.perf_counter()
+
+    def told(trainer: Trainer, report: Round) -> None:
+        workload = trainer.workloads[0]
+        rounds.append(
+            {
+                "seconds": round(time.perf_counter() - begun, 2),
+                "games": (report.number + 1) * trainer.config.practice.games,
+                "greedy_s": None if report.greedy is None else latency(workload, report.greedy),
+                "mean_s": latency(workload, report.mean),
+                "best_s": latency(workload, report.best),
+            }
+        )
+
+    def latency(workload: Any, score: float) -> float:
+        return float(program.all_slow_s - workload.saved_s(score))
+
+    budget = Budget(run["seconds"], run["seed"], options=run["options"])
+    found = practise(program, budget, settings_of(run["options"], run["settings"]), told)
+    plan = plan_of(found)
+    assert check(program, plan) is None
+    return {
+        "latency_s": simulate(program, plan).latency_s,
+        "games": found.games,
+        "rounds": rounds,
+    }
+
+
+def main(text: str) -> None:
+    """Measure and tell."""
+    run = json.loads(text)
+    program = library.load_sample(run["program"])
+    begun = time.perf_counter()
+    if run["solver"] == "muzero":
+        result = play(program, run)
+    else:
+        plan = solve(run["solver"], program, Budget(run["seconds"], run["seed"]))
+        result = {"latency_s": simulate(program, plan).latency_s, "games": plan.notes.get("games")}
+    key = [run["program"], run["solver"], run["seconds"], run["seed"], run["label"]]
+    took = round(time.perf_counter() - begun, 2)
+    print(json.dumps({"key": key, "program": run["program"], "took_s": took, **result}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

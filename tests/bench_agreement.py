@@ -1,0 +1,55 @@
+"""Random games of the JAX rules against the plain-Python game, move by move, over all samples.
+
+Run by `make bench` in a process of its own, on the CPU. `GAMES`: how many games, 10,000 by default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+
+from engine.game.encode import encode
+from engine.game.env import rollout
+from engine.game.moves import Rules
+from engine.program import library
+from engine.program.model import Program
+from tests.differential.comparison import compare
+
+GAMES = int(os.environ.get("GAMES", "10000"))
+BATCH = 32
+
+
+def compare_many(program: Program, games: int, seed: int) -> tuple[int, str]:
+    """Moves compared in that many random games, and the first difference, empty if none."""
+    encoded = encode(program)
+    many = jax.jit(jax.vmap(lambda e, key: rollout(e, key)[1], in_axes=(None, 0)))
+    moves, keys = 0, jax.random.split(jax.random.key(seed), -(-games // BATCH) * BATCH)
+    for begin in range(0, games, BATCH):
+        records = jax.device_get(many(encoded, keys[begin : begin + BATCH]))
+        for number in range(min(BATCH, games - begin)):
+            record = jax.tree.map(lambda column, n=number: column[n], records)
+            game, difference = compare(program, Rules(), record)
+            moves += game.move_index
+            if difference:
+                return moves, difference
+    return moves, ""
+
+
+def main() -> None:
+    """Print one JSON line per program."""
+    names = library.sample_names()
+    games = -(-GAMES // len(names))
+    for seed, name in enumerate(names):
+        moves, difference = compare_many(library.load_sample(name), games, seed)
+        row = {"program": name, "games": games, "moves": moves, "difference": difference}
+        sys.stdout.write(json.dumps(row) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

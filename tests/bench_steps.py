@@ -1,0 +1,248 @@
+"""`python -m tests.bench steps`: what a key press in Play costs, alone and among ten visitors.
+
+Everything is timed inside the pages, by their own clock. *Redraw* is from the key press to the map
+with the next move drawn; *answer* until the panel beside it has changed, which takes a round trip
+to the server and the 140 ms for which the map waits whether the hand rests. Both stand beside the
+round trip of a fragment that does nothing, measured in the same run on the same machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from engine.program import library
+from engine.program.io import save
+from tests.browser.test_memory_map import Traffic
+from tests.synthetic import crowd
+from ui.screenshots import SIZE, chromium, serve
+
+STEPS = int(os.environ.get("STEPS", "200"))
+RECTANGLES = 50_000
+VISITORS = 10
+STEPS_AMONG = 40
+SEARCHES = ("random", "evolution")
+PATIENCE_MS = 600_000
+
+# Steps `count` times, half a second apart at least, and keeps what each took in window.steps. An
+# answer that does not come within 20 s is an error.
+STEPPING = """([key, count, pause]) => {
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const frame = () => new Promise(requestAnimationFrame);
+  const find = (root, selector) => {
+    const found = root.querySelector(selector);
+    if (found) return found;
+    for (const element of root.querySelectorAll("*")) {
+      const inside = element.shadowRoot && find(element.shadowRoot, selector);
+      if (inside) return inside;
+    }
+    return null;
+  };
+  const map = find(document, ".map");
+  const told = () => document.querySelector(".turn")?.textContent;
+  window.steps = { redraw: [], answer: [], errors: 0, isDone: false };
+  (async () => {
+    for (let n = 0; n < count; n++) {
+      const before = told(), move = map?.dataset.move, begin = performance.now();
+      if (map) document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      else document.querySelector('[class*="st-key-step"] button').click();
+      while (map && map.dataset.move === move && performance.now() - begin < 20_000) await frame();
+      if (map) window.steps.redraw.push(performance.now() - begin);
+      while (told() === before && performance.now() - begin < 20_000) await frame();
+      if (told() === before) window.steps.errors++;
+      window.steps.answer.push(performance.now() - begin);
+      if (!map) window.steps.redraw.push(performance.now() - begin);
+      await sleep(pause);
+    }
+    window.steps.isDone = true;
+  })();
+}"""
+
+
+def main() -> None:
+    """Measure, tell on standard error, and print the rows as JSON."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve() as address,
+        serve(app=Path(__file__).with_name("empty_fragment.py")) as empty,
+        chromium() as browser,
+    ):
+        rows = [_alone("empty fragment", _opened(browser, empty, ".turn"))]
+        floor_ms = rows[0]["answer_p95_ms"]
+        _tell(rows[0], floor_ms)
+        for row in _measured(browser, address, Path(folder)):
+            _tell(row, floor_ms)
+            rows.append(row)
+    sys.stdout.write(json.dumps(rows) + "\n")
+
+
+def _measured(browser: Browser, address: str, folder: Path) -> Iterator[dict[str, Any]]:
+    names = _programs()
+    for name in names:
+        page = _opened(browser, f"{address}/?program={name}&move=1", ".map[data-move]")
+        yield _alone(name, page)
+    yield from _among(browser, address, names[0])
+    # Last, since a program of this size leaves the server with much to keep.
+    yield _alone(f"{RECTANGLES} rectangles", _crowded(browser, address, folder))
+
+
+def _programs() -> list[str]:
+    """The captured program nearest to 1,000 accesses, and the one with the most."""
+    entries = [e for e in library.index() if e.xla_latency_s is not None]
+    near = min(entries, key=lambda e: abs(e.touches - 1000))
+    return [near.name, max(entries, key=lambda e: e.touches).name]
+
+
+def _opened(browser: Browser, url: str, selector: str) -> Page:
+    page = browser.new_page(viewport=SIZE)
+    page.traffic = Traffic(page)  # type: ignore[attr-defined]
+    page.goto(url, timeout=PATIENCE_MS)
+    _settle(page, selector)
+    return page
+
+
+def _settle(page: Page, selector: str) -> None:
+    page.wait_for_selector(selector, timeout=PATIENCE_MS)
+    page.wait_for_selector(".turn", timeout=PATIENCE_MS)
+    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    page.wait_for_timeout(2000)
+
+
+def _crowded(browser: Browser, address: str, folder: Path) -> Page:
+    """Play with the synthetic program, brought as a visitor would bring it."""
+    path = folder / "crowd.json.gz"
+    save(crowd(RECTANGLES), path)
+    page = browser.new_page(viewport=SIZE)
+    page.traffic = Traffic(page)  # type: ignore[attr-defined]
+    page.goto(f"{address}/programs", timeout=PATIENCE_MS)
+    page.wait_for_selector(".card", timeout=PATIENCE_MS)
+    page.get_by_text("Open a file of your own").click()
+    page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(path)
+    page.locator('[class*="st-key-open_files"] button:enabled').click(timeout=PATIENCE_MS)
+    _settle(page, ".map[data-move]")
+    page.keyboard.press("Home")
+    page.wait_for_timeout(2000)
+    return page
+
+
+def _alone(name: str, page: Page) -> dict[str, Any]:
+    traffic: Traffic = page.traffic  # type: ignore[attr-defined]
+    traffic.reset()
+    row = _figures(name, [_stepped(page, STEPS, pause_ms=100)])
+    row["sent_per_step"] = traffic.sent / STEPS
+    row["received_per_step"] = traffic.received / STEPS
+    page.close()
+    return row
+
+
+def _stepped(page: Page, count: int, pause_ms: int) -> dict[str, Any]:
+    page.evaluate(STEPPING, ["ArrowRight", count, pause_ms])
+    page.wait_for_function("window.steps.isDone", timeout=PATIENCE_MS)
+    found: dict[str, Any] = page.evaluate("window.steps")
+    return found
+
+
+def _among(browser: Browser, address: str, name: str) -> list[dict[str, Any]]:
+    """One visitor alone, then ten at once while two searches run, on the same program."""
+    url = f"{address}/?program={name}&move=1"
+    lone = _figures("one visitor", [_steps_of_visitors(browser, url, 1)[0]])
+    with _searches(browser, f"{address}/compare?program={name}"):
+        many = _steps_of_visitors(browser, url, VISITORS)
+    row = _figures(f"{VISITORS} visitors, {len(SEARCHES)} searches", many)
+    each = [_percentile(v["answer"], 0.95) for v in many]
+    row["worst_over_lone"] = max(each) / lone["answer_p95_ms"]
+    row["worst_redraw_over_lone"] = (
+        max(_percentile(v["redraw"], 0.95) for v in many) / lone["redraw_p95_ms"]
+    )
+    return [lone, row]
+
+
+def _steps_of_visitors(browser: Browser, url: str, count: int) -> list[dict[str, Any]]:
+    contexts: list[BrowserContext] = [browser.new_context(viewport=SIZE) for _ in range(count)]
+    pages = [context.new_page() for context in contexts]
+    for page in pages:
+        page.goto(url, timeout=PATIENCE_MS)
+    for page in pages:
+        _settle(page, ".map[data-move]")
+    for page in pages:
+        page.evaluate(STEPPING, ["ArrowRight", STEPS_AMONG, 1000])
+    found = []
+    for page in pages:
+        page.wait_for_function("window.steps.isDone", timeout=PATIENCE_MS)
+        found.append(page.evaluate("window.steps"))
+        assert page.locator('[data-testid="stException"]').count() == 0
+    for context in contexts:
+        context.close()
+    return found
+
+
+@contextmanager
+def _searches(browser: Browser, url: str) -> Iterator[None]:
+    """Two long runs under way, ordered in a page of their own and stopped at the end."""
+    page = browser.new_page(viewport=SIZE)
+    page.goto(url, timeout=PATIENCE_MS)
+    page.locator('[class*="st-key-solvers"] button').first.wait_for(timeout=PATIENCE_MS)
+    page.wait_for_timeout(5000)
+    for name in ("xla_like", "greedy", *SEARCHES):
+        page.get_by_role("button", name=name, exact=True).click()
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("End")
+    page.wait_for_timeout(3000)
+    page.get_by_role("button", name="Run").click()
+    page.wait_for_function(
+        "count => document.querySelectorAll('[class*=\"st-key-stop_\"] button').length >= count",
+        arg=len(SEARCHES),
+        timeout=PATIENCE_MS,
+    )
+    yield
+    assert page.locator('[class*="st-key-stop_"] button').count() > 0, "a search ended too early"
+    while page.locator('[class*="st-key-stop_"] button').count():
+        page.locator('[class*="st-key-stop_"] button').first.click()
+        time.sleep(1)
+    page.close()
+
+
+def _figures(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": name, "errors": sum(run["errors"] for run in runs)}
+    for what in ("redraw", "answer"):
+        times = [ms for run in runs for ms in run[what]]
+        row[f"{what}_median_ms"] = median(times)
+        row[f"{what}_p95_ms"] = _percentile(times, 0.95)
+    return row
+
+
+def _percentile(times: list[float], share: float) -> float:
+    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+
+def _tell(row: dict[str, Any], floor_ms: float) -> None:
+    line = (
+        f"{row['name']:32} redraw p95 {row['redraw_p95_ms']:6.0f} ms"
+        f" ({row['redraw_p95_ms'] / floor_ms:.2f} of an empty round trip),"
+        f" answer p95 {row['answer_p95_ms']:6.0f} ms ({row['answer_p95_ms'] / floor_ms:.2f}),"
+        f" {row['errors']} unanswered"
+    )
+    if "sent_per_step" in row:
+        line += f", {row['received_per_step']:.0f} B down, {row['sent_per_step']:.0f} B up"
+    if "worst_over_lone" in row:
+        line += (
+            f", worst visitor {row['worst_over_lone']:.1f} times the lone answer,"
+            f" {row['worst_redraw_over_lone']:.1f} times the lone redraw"
+        )
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Compare and Programs in a real browser: linked maps, picking, links, upload, cancel, themes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_memory_map import COLOURS, Traffic
+from ui.screenshots import SIZE, Theme
+
+pytestmark = pytest.mark.browser
+
+PAIR = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=layouts"
+PATIENCE_MS = 90_000
+
+
+def open_layouts(browser: Browser, server: str, theme: Theme = "light") -> Page:
+    page = browser.new_page(viewport={"width": 1280, "height": 1200}, color_scheme=theme)
+    page.goto(f"{server}/compare?{PAIR}")
+    page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
+    page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
+    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    page.wait_for_timeout(1500)
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, server: str) -> Iterator[Page]:
+    found = open_layouts(browser, server)
+    yield found
+    found.close()
+
+
+def window(page: Page) -> list[float]:
+    text = page.locator(".sheet").get_attribute("data-window") or ""
+    return [float(number) for number in text.split()]
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_plans_are_drawn_in_both_themes(browser: Browser, server: str, theme: Theme) -> None:
+    page = open_layouts(browser, server, theme)
+    canvases = page.locator(".sheet canvas")
+    assert canvases.count() == 2
+    for number in range(2):
+        assert canvases.nth(number).evaluate(COLOURS) > 5
+    names = page.locator(".sheet h4 b").all_inner_texts()
+    assert names == ["xla_compiled", "greedy"]
+    assert page.locator('[data-testid="stException"]').count() == 0
+    page.close()
+
+
+def test_zoom_and_cursor_are_shared_and_send_nothing(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 1200})
+    traffic = Traffic(page)
+    page.goto(f"{server}/compare?{PAIR}")
+    page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
+    page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
+    page.wait_for_timeout(4000)
+    before = [page.locator(".sheet canvas").nth(n).evaluate("c => c.toDataURL()") for n in range(2)]
+    whole = window(page)
+    traffic.reset()
+    box = page.locator(".sheet canvas").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, -400)
+    assert eventually(lambda: window(page)[1] - window(page)[0] < whole[1] - whole[0])
+    page.wait_for_timeout(500)
+    for number, picture in enumerate(before):
+        assert page.locator(".sheet canvas").nth(number).evaluate("c => c.toDataURL()") != picture
+    assert int(page.locator(".sheet").get_attribute("data-slot") or "-1") >= 0
+    page.locator('.sheet [data-unit="seconds"]').click()
+    page.locator('.sheet [data-do="fit"]').click()
+    page.locator('.sheet [data-unit="slots"]').click()
+    assert eventually(lambda: window(page) == whole)
+    assert traffic.sent == 0
+    page.close()
+
+
+# The middle of the largest stay of the first panel.
+SOME_STAY = """element => {
+  const sheet = element.getRootNode().sheet ?? element.getRootNode().host?.sheet;
+  const panel = sheet.panels[0], bounds = panel.canvas.getBoundingClientRect();
+  let best = { area: 0 };
+  for (let i = 0; i < panel.plan.stay_group.length; i++) {
+    const [x, y, width, height] = panel.box(i);
+    if (width * height > best.area) best = {
+      area: width * height, x: bounds.left + x + width / 2, y: bounds.top + y + height / 2,
+      group: panel.plan.stay_group[i],
+    };
+  }
+  return best;
+}"""
+
+
+def test_a_picked_tensor_leads_to_its_move(page: Page) -> None:
+    spot = page.locator(".sheet").evaluate(SOME_STAY)
+    page.mouse.click(spot["x"], spot["y"])
+    assert eventually(
+        lambda: page.locator(".sheet").get_attribute("data-group") == str(spot["group"])
+    )
+    page.wait_for_selector("text=is selected. Open it on the map", timeout=PATIENCE_MS)
+    assert "MiB" in page.locator(".sheet .status").inner_text()
+    page.locator('[class*="st-key-picked_1"] button').first.click()
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    expect(page.locator(".map")).to_have_attribute(
+        "data-selected", str(spot["group"]), timeout=PATIENCE_MS
+    )
+    assert "plan=greedy" in page.url
+    page.get_by_role("link", name="Compare").click()
+    page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
+
+
+def test_the_diff_fades_what_is_the_same(page: Page) -> None:
+    canvas = page.locator(".sheet canvas").first
+    before = canvas.evaluate("c => c.toDataURL()")
+    page.get_by_text("Only what differs").click()
+    expect(page.locator(".sheet")).to_have_attribute("data-diff", "true", timeout=PATIENCE_MS)
+    assert eventually(lambda: canvas.evaluate("c => c.toDataURL()") != before)
+    assert eventually(lambda: "diff=1" in page.url)
+    assert "only here" in page.locator(".sheet .legend").inner_text()
+
+
+def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/compare?program=alexnet-v4-b24&mode=runtimes")
+    page.get_by_test_id("stButtonGroup").first.wait_for(timeout=PATIENCE_MS)
+    for name in ("xla_like", "greedy", "random"):
+        page.get_by_role("button", name=name, exact=True).click()
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("End")
+    page.wait_for_timeout(1500)
+    page.get_by_role("button", name="Run").click()
+    stop = page.locator('[class*="st-key-stop_"] button').last
+    stop.wait_for(timeout=PATIENCE_MS)
+    assert page.get_by_text("random", exact=False).count() > 0
+    page.get_by_role("radio", name="Where the time goes").click()
+    page.wait_for_selector("text=Time per instruction", timeout=PATIENCE_MS)
+    stop.click()
+    page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=PATIENCE_MS)
+    assert page.locator('[data-testid="stException"]').count() == 0
+    page.close()
+
+
+def test_an_upload_opens_and_a_bad_one_says_why(
+    browser: Browser, server: str, tmp_path: Path
+) -> None:
+    bad, good = tmp_path / "bad.csv", tmp_path / "good.65536.csv"
+    bad.write_text("id,lower,upper,size\na,4,4,1\n")
+    good.write_text("id,lower,upper,size\na,0,4,4096\nb,2,6,8192\n")
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/programs")
+    page.wait_for_selector(".card", timeout=PATIENCE_MS)
+    page.get_by_text("Open a file of your own").click()
+    chooser = page.locator('[data-testid="stFileUploader"] input[type="file"]')
+    open_button = page.locator('[class*="st-key-open_files"] button')
+    chooser.set_input_files(bad)
+    expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
+    open_button.click()
+    page.wait_for_selector("text=bad.csv", timeout=PATIENCE_MS)
+    page.locator('[data-testid="stAlert"]').wait_for(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Remove bad.csv").click()
+    expect(open_button).to_be_disabled(timeout=PATIENCE_MS)
+    chooser.set_input_files(good)
+    expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
+    open_button.click()
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    assert re.search("program=good", page.url)
+    page.close()
+
+
+def test_search_narrows_the_gallery(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/programs")
+    page.wait_for_selector(".card", timeout=PATIENCE_MS)
+    assert page.locator(".card img").first.evaluate("i => i.complete && i.naturalWidth") > 0
+    everything = page.locator(".card").count()
+    page.get_by_role("textbox", name="Search").fill("bert")
+    page.keyboard.press("Enter")
+    assert eventually(lambda: 0 < page.locator(".card").count() < everything)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
+    page.close()

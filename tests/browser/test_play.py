@@ -1,0 +1,270 @@
+"""Playing in a real browser: keys, variations, search, listing, links, pictures, no jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.test_memory_map import (
+    SOME_STAY,
+    STEP_BYTES,
+    Traffic,
+    eventually,
+    number,
+    panel,
+    window,
+)
+from ui.screenshots import SIZE, Theme, open_page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE_MS = 60_000
+# How many colours the stays on the map have.
+FILLS = """e => {
+  const { plan, look } = e.getRootNode().memoryMap, seen = new Set();
+  for (let i = 0; i < plan.numStays; i++) seen.add(fill(i));
+  function fill(i) { return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]); }
+  return seen.size;
+}"""
+ZONE = """(e, y) => {
+  const map = e.getRootNode().memoryMap;
+  return map.zoneOf(200, y - map.top.getBoundingClientRect().top);
+}"""
+PLACES = """elements => elements.map(e => {
+  const box = e.getBoundingClientRect();
+  return [box.x, box.y, box.width, box.height];
+})"""
+QUERY = "program=resnet50-v5e-b64&move=100"
+
+
+@pytest.fixture
+def page(browser: Browser, server: str) -> Iterator[Page]:
+    found = open_page(browser, server, "play", "light", QUERY)
+    found.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    found.wait_for_timeout(1000)
+    yield found
+    found.close()
+
+
+def press(page: Page, key: str) -> None:
+    """Press a key and wait until the map has taken in what came back."""
+    before = plan(page), number(page, "move"), number(page, "tip")
+    page.keyboard.press(key)
+    assert eventually(lambda: (plan(page), number(page, "move"), number(page, "tip")) != before)
+    page.wait_for_selector(".map:not([aria-busy])", timeout=PATIENCE_MS)
+
+
+def plan(page: Page) -> str:
+    return page.locator(".map").get_attribute("data-plan") or ""
+
+
+def variations(page: Page) -> list[str]:
+    return page.locator(".tree button").all_inner_texts()
+
+
+def legal_key(page: Page, is_chosen: bool) -> str:
+    """The key of a legal action that is, or is not, the one played here."""
+    cards = page.locator("button.choice.chosen" if is_chosen else "button.choice:not(.chosen)")
+    return cards.first.locator("kbd").inner_text()
+
+
+def go_to_a_choice(page: Page) -> int:
+    """Step to a move that can be played otherwise; its number."""
+    while page.locator("button.choice:not(.chosen)").count() == 0:
+        told = panel(page)
+        page.keyboard.press("ArrowRight")
+        assert eventually(lambda told=told: panel(page) != told)
+    return number(page, "move")
+
+
+def test_keys_leave_the_plan_and_undo_and_redo(page: Page) -> None:
+    fork, total = go_to_a_choice(page), number(page, "tip")
+    press(page, legal_key(page, is_chosen=True))
+    assert number(page, "tip") == total
+    page.keyboard.press("ArrowLeft")
+    assert eventually(lambda: number(page, "move") == fork)
+    page.wait_for_selector("button.choice:not(.chosen)")
+    page.wait_for_timeout(800)
+    press(page, legal_key(page, is_chosen=False))
+    tip = number(page, "tip")
+    assert fork < tip < total
+    page.wait_for_selector("text=Your variation")
+    assert len(variations(page)) == 2
+    press(page, "z")
+    assert (number(page, "move"), number(page, "tip")) == (fork, tip)
+    press(page, "y")
+    assert number(page, "move") == tip
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert number(page, "move") == tip
+
+
+def test_a_player_finishes_and_the_plan_comes_back(page: Page) -> None:
+    go_to_a_choice(page)
+    before = plan(page)
+    press(page, legal_key(page, is_chosen=False))
+    page.locator(".player").select_option("greedy")
+    press(page, "g")
+    assert number(page, "move") == number(page, "tip") - 1
+    page.wait_for_selector("text=Keep as a plan")
+    assert len(variations(page)) >= 2
+    page.locator('.tree [data-number="-1"]').click()
+    assert eventually(lambda: plan(page) == before)
+    page.wait_for_selector("text=You follow")
+    assert len(variations(page)) >= 2
+
+
+def test_playing_on_sends_little(page: Page) -> None:
+    go_to_a_choice(page)
+    press(page, legal_key(page, is_chosen=False))
+    traffic = Traffic(page)
+    page.reload()
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    page.wait_for_selector("text=Your variation")
+    page.wait_for_timeout(1500)
+    for _ in range(5):
+        traffic.reset()
+        press(page, page.locator("button.choice kbd").first.inner_text())
+        page.wait_for_timeout(700)
+        assert 0 < traffic.sent < STEP_BYTES
+        assert 0 < traffic.received < STEP_BYTES
+
+
+def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:
+    refused = page.locator(".choice.refused")
+    while refused.get_by_role("button", name="show what forbids it").count() == 0:
+        told = panel(page)
+        page.keyboard.press("ArrowRight")
+        assert eventually(lambda told=told: panel(page) != told)
+    ghosts = "e => e.getRootNode().memoryMap.state.overlay?.ghosts.length ?? 0"
+    refused.get_by_role("button", name="show what forbids it").first.click()
+    page.wait_for_selector("text=hide")
+    assert eventually(lambda: page.locator(".map").evaluate(ghosts) > 0)
+
+
+def test_what_if_is_answered_by_replay(page: Page) -> None:
+    page.get_by_role("button", name="never fast").click()
+    page.wait_for_selector(".what-if >> text=Runtime")
+
+
+def test_search_jumps_and_the_listing_follows(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("conv5_block2")
+    page.wait_for_selector(".found li[data-hit]")
+    page.keyboard.press("Enter")
+    assert eventually(lambda: "conv5_block2" in page.locator(".row.current").inner_text())
+    chip = page.locator(".row.current .chip").first
+    group = int(chip.get_attribute("data-group") or -1)
+    chip.click()
+    assert eventually(lambda: number(page, "selected") == group)
+    assert page.locator(".row.touching").count() > 0
+    page.keyboard.press("Home")
+    assert eventually(lambda: number(page, "move") == 0)
+    assert eventually(lambda: page.locator(".row.current .slot").inner_text() == "0")
+
+
+@pytest.mark.parametrize("colour", ["kind", "saving", "size", "age", "layer"])
+def test_the_legend_says_what_colours_mean(page: Page, colour: str) -> None:
+    page.locator("select.colour").select_option(colour)
+    words = {
+        "kind": "temporary",
+        "saving": "µs/MiB",
+        "size": "MiB",
+        "age": "slot 0",
+        "layer": "of ",
+    }
+    legend = page.locator(".legend")
+    assert eventually(
+        lambda: words[colour] in legend.inner_text() or "s/MiB" in legend.inner_text()
+    )
+    if colour == "kind":
+        return
+    assert page.locator(".map").evaluate(FILLS) > 2
+
+
+def test_a_copied_link_restores_the_view(browser: Browser, server: str, page: Page) -> None:
+    go_to_a_choice(page)
+    press(page, legal_key(page, is_chosen=False))
+    spot = page.locator(".map").evaluate(SOME_STAY)
+    page.mouse.click(spot["x"], spot["y"])
+    page.locator("select.colour").select_option("size")
+    page.keyboard.press("+")
+    page.keyboard.press("l")
+    assert eventually(lambda: page.locator(".map").get_attribute("data-link") is not None)
+    link = page.locator(".map").get_attribute("data-link") or ""
+    query = parse_qs(urlsplit(link).query)
+    assert {"program", "plan", "move", "line", "select", "window", "colour"} <= set(query)
+    there = browser.new_page(viewport=SIZE)
+    there.goto(link)
+    there.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    assert eventually(lambda: number(there, "tip") == number(page, "tip"))
+    assert number(there, "move") == number(page, "move")
+    assert number(there, "selected") == number(page, "selected") == spot["group"]
+    assert there.locator("select.colour").input_value() == "size"
+    assert window(there) == pytest.approx(window(page), rel=1e-3)
+    there.close()
+
+
+def test_pictures_are_saved(page: Page, tmp_path: Path) -> None:
+    for ending in ("PNG", "SVG"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=ending, exact=True).click()
+        download.value.save_as(tmp_path / ending)
+    assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")
+    root = ElementTree.fromstring((tmp_path / "SVG").read_text())
+    rectangles = root.findall(".//{http://www.w3.org/2000/svg}rect")
+    assert len(rectangles) > number(page, "stays")
+    assert "color-mix" not in (tmp_path / "SVG").read_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="JSON").click()
+    assert download.value.suggested_filename.endswith(".plan.json")
+
+
+def test_the_help_lists_the_keys(page: Page) -> None:
+    page.keyboard.press("?")
+    page.wait_for_selector(".help:visible")
+    assert "undo" in page.locator(".help").inner_text()
+    page.keyboard.press("Escape")
+    assert eventually(lambda: not page.locator(".help").is_visible())
+
+
+def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(page: Page) -> None:
+    traffic = Traffic(page)
+    page.reload()
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    page.wait_for_timeout(1500)
+    box = page.locator("canvas.top").bounding_box()
+    assert box
+    y = box["y"] + box["height"] - 70
+    assert page.locator(".map").evaluate(ZONE, y) == "curve"
+    traffic.reset()
+    page.mouse.move(box["x"] + 120, y)
+    page.wait_for_selector(".card:visible")
+    assert "has saved" in page.locator(".card").inner_text()
+    assert traffic.sent == 0
+    before = number(page, "move")
+    page.mouse.click(box["x"] + box["width"] - 60, y)
+    assert eventually(lambda: number(page, "move") > before)
+    page.wait_for_timeout(1500)
+    assert 0 < traffic.sent < STEP_BYTES
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_jumps_while_stepping(browser: Browser, server: str, theme: Theme) -> None:
+    page = open_page(browser, server, "play", theme, QUERY)
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    page.wait_for_timeout(1000)
+    spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
+    first = page.locator(spots).evaluate_all(PLACES)
+    for _ in range(12):
+        told = panel(page)
+        page.keyboard.press("ArrowRight")
+        assert eventually(lambda told=told: panel(page) != told)
+        assert page.locator(spots).evaluate_all(PLACES) == first
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
+    page.close()

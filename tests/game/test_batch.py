@@ -1,0 +1,75 @@
+"""Batches of scripts against the plain game, and resumed games against whole ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.game.batch import NUM_CHECKPOINTS, BatchGame
+from engine.game.moves import COPY, DROP, NO_COPY, TICKS
+from engine.game.reference import ReferenceGame
+from engine.game.scripts import EARN, NUM_WORDS, play_script
+from engine.program.model import Program
+from tests.strategies import random_program
+
+NUM_GAMES = 6
+SEEDS = (3, 8)
+
+
+def scripts_of(num_moves: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, NUM_WORDS, (NUM_GAMES, num_moves)).astype(np.int8)
+
+
+def plain_ticks(program: Program, script: np.ndarray) -> float:
+    return play_script(program, script).total_reward * TICKS
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_returns_are_those_of_the_plain_game(seed: int) -> None:
+    program = random_program(seed, 60)
+    game = BatchGame(program)
+    scripts = scripts_of(game.num_moves, seed)
+    scripts[0] = EARN
+    played = game.play(scripts, [game.beginning] * NUM_GAMES, 0)
+    assert len(set(played.ticks.tolist())) > 2
+    for ticks, script in zip(played.ticks, scripts, strict=True):
+        expected = max(-TICKS, plain_ticks(program, script))
+        assert ticks == pytest.approx(expected, abs=1e-6 * TICKS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_resumed_games_equal_whole_ones(seed: int) -> None:
+    game = BatchGame(random_program(seed, 60))
+    old, new = scripts_of(game.num_moves, seed), scripts_of(game.num_moves, seed + 1)
+    whole = game.play(old, [game.beginning] * NUM_GAMES, 0)
+    trails = [whole.trail(k) for k in range(NUM_GAMES)]
+    for first in (1, game.num_checkpoints // 2, game.num_checkpoints - 1):
+        mixed = old.copy()
+        mixed[:, first * game.spacing :] = new[:, first * game.spacing :]
+        resumed = game.play(mixed, trails, first)
+        again = game.play(mixed, [game.beginning] * NUM_GAMES, 0)
+        assert resumed.ticks.tolist() == again.ticks.tolist()
+        for k, parent in enumerate(trails):
+            spliced, expected = resumed.trail(k).spliced(parent, first), again.trail(k)
+            upto = game.num_checkpoints
+            assert spliced.ticks[:upto].tolist() == expected.ticks[:upto].tolist()
+            for mine, its in zip(spliced.states, expected.states, strict=True):
+                assert len(mine) == NUM_CHECKPOINTS
+                np.testing.assert_array_equal(mine[:upto], its[:upto])
+
+
+def test_earn_is_copy_unless_its_stall_eats_the_saving() -> None:
+    """Every choice of `EARN` in some games, judged by what the position says."""
+    seen = set()
+    for seed in range(12):
+        program = random_program(seed, 60)
+        game = ReferenceGame(program)
+        actions = play_script(program, [EARN] * game.num_moves).actions
+        for action in actions:
+            legal = game.legal()
+            pays = legal[COPY] and game.placement(COPY).stall_ticks < game.move.saving_ticks
+            assert action == (COPY if pays else NO_COPY if legal[NO_COPY] else DROP)
+            seen.add((legal[COPY], pays))
+            game.step(action)
+    assert seen == {(True, True), (True, False), (False, False)}

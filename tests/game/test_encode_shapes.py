@@ -1,0 +1,70 @@
+"""Padded encodings: programs of one shape stack, and padding changes no game."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from engine.game.encode import EncodedProgram, Shape, common_shape, encode
+from engine.game.env import Record, rollout, scripted
+from engine.game.moves import Rules
+from tests.strategies import random_program
+
+NUM_SLOTS = (8, 24, 40)
+PROGRAMS = [random_program(seed, slots) for seed, slots in enumerate(NUM_SLOTS)]
+
+
+def as_wanted(seed: int, num_moves: int) -> list[int]:
+    return np.random.default_rng(seed).integers(0, 3, num_moves).tolist()
+
+
+def played(encoded: EncodedProgram, seed: int) -> Record:
+    """A game that tries the same actions whatever the padding."""
+    wanted = as_wanted(seed, int(encoded.num_moves))
+    record: Record = rollout(encoded, jax.random.key(0), scripted(encoded, wanted))[1]
+    return jax.tree.map(lambda column: np.asarray(column)[: len(wanted)], record)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(max_blocks=9, look_back=10)])
+def test_padding_changes_no_game(rules: Rules) -> None:
+    own = [encode(program, rules) for program in PROGRAMS]
+    shape = common_shape(own)
+    for seed, program in enumerate(PROGRAMS):
+        padded = encode(program, rules, shape)
+        assert padded.shape == shape
+        jax.tree.map(np.testing.assert_array_equal, played(own[seed], seed), played(padded, seed))
+
+
+def test_encodings_of_one_shape_stack() -> None:
+    own = [encode(program) for program in PROGRAMS]
+    shape = common_shape(own)
+    single = [encode(program, shape=shape) for program in PROGRAMS]
+    stacked: EncodedProgram = jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
+    lines = [
+        scripted(encoded, as_wanted(seed, int(encoded.num_moves)))
+        for seed, encoded in enumerate(single)
+    ]
+    script = jax.tree.map(lambda *leaves: jnp.stack(leaves), *lines)
+    keys = jnp.stack([jax.random.key(0)] * len(single))
+    _, records = jax.vmap(lambda e, k, s: rollout(e, k, s))(stacked, keys, script)
+    for seed, encoded in enumerate(single):
+        count = int(encoded.num_moves)
+        mine = jax.tree.map(lambda column, i=seed, n=count: np.asarray(column)[i, :n], records)
+        jax.tree.map(np.testing.assert_array_equal, played(encoded, seed), mine)
+
+
+def test_a_shape_must_cover_the_program_and_no_more_than_the_rules() -> None:
+    rules = Rules(max_blocks=6, look_back=7)
+    shape: Shape = encode(PROGRAMS[2], rules).shape
+    for field in ("num_moves", "num_slots", "num_levels"):
+        with pytest.raises(ValueError, match="more than"):
+            encode(PROGRAMS[2], rules, replace(shape, **{field: 1}))
+    for field in ("look_back", "num_blocks"):
+        for change in (-1, 1):
+            with pytest.raises(ValueError, match="more than"):
+                wrong = replace(shape, **{field: getattr(shape, field) + change})
+                encode(PROGRAMS[2], rules, wrong)

@@ -1,0 +1,139 @@
+"""What the player sees, against the plain-Python game."""
+
+from __future__ import annotations
+
+import random
+
+import jax
+import numpy as np
+import pytest
+
+from engine.game import env
+from engine.game.encode import encode
+from engine.game.features import Features, features, possible_s, static_row
+from engine.game.inputs import (
+    MOVE_FEATURES,
+    NUM_AHEAD,
+    NUM_BINS,
+    NUM_STATIC,
+    PARTS,
+    PRICE_FEATURES,
+    SIZE,
+    SPANS,
+    SWITCHES,
+)
+from engine.game.observe import observe
+from engine.game.reference import ReferenceGame
+from engine.plan.bounds import lower_bound
+from engine.program import library
+from engine.program.model import Program
+
+STEP = jax.jit(env.step)
+OBSERVE = jax.jit(observe)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return library.load_sample("teach-loop-carry")
+
+
+def part(seen: np.ndarray, name: str) -> np.ndarray:
+    return seen[PARTS[name].start : PARTS[name].end]
+
+
+def untame(value: float) -> float:
+    """The inverse of `squash`."""
+    return float(np.sign(value) * ((abs(value) + 0.1) ** 2 - 0.01))
+
+
+def walk(program: Program, seed: int) -> list[tuple[ReferenceGame, np.ndarray]]:
+    """A random game: the reference at each move, and the observation there."""
+    encoded = encode(program)
+    known = features(program, encoded, lower_bound(program))
+    position, game = env.reset(encoded), ReferenceGame(program)
+    rng, seen = random.Random(seed), []
+    while not game.is_over:
+        seen.append((game.clone(), np.asarray(OBSERVE(encoded, known, position))))
+        action = rng.choice([a for a, legal in enumerate(game.legal()) if legal])
+        game.step(action)
+        position, _ = STEP(encoded, position, action)
+    return seen
+
+
+def test_every_number_is_finite_and_tame(program: Program) -> None:
+    for _, seen in walk(program, 0):
+        assert seen.shape == (SIZE,)
+        assert np.isfinite(seen).all()
+        assert np.abs(seen).max() <= 20
+
+
+@pytest.mark.parametrize("name", ["teach-loop-carry", "alexnet-v4-b24", "lstm-v5e-b128"])
+def test_residents_idle_time_and_memory_agree_with_the_reference(name: str) -> None:
+    program = library.load_sample(name)
+    point_s = possible_s(program, lower_bound(program)) / 100
+    tick_s = program.all_slow_s / 2**30
+    for game, seen in walk(program, 1):
+        ahead = game.moves[game.move_index + 1 : game.move_index + 1 + NUM_AHEAD]
+        is_here, is_dirty = np.split(part(seen, "residents"), 2)
+        for index, move in enumerate(ahead):
+            block = game.live.get(move.group)
+            assert is_here[index] == (block is not None)
+            assert is_dirty[index] == (block is not None and block.is_dirty)
+        now = game.move.time
+        for index, span in enumerate(SPANS):
+            idle_s = sum(game.left[max(0, now - span) : now]) * tick_s
+            told = untame(float(part(seen, "ledger")[index]))
+            assert told == pytest.approx(idle_s / point_s, rel=0.02, abs=0.05)
+        certain = part(seen, "memory")[:NUM_BINS]
+        width = -(-game.facts.numbers.fast_granules // NUM_BINS)
+        blocks = [*game.live.values(), *game.ended]
+        for cell in range(NUM_BINS):
+            low, high = cell * width, (cell + 1) * width
+            taken = sum(
+                max(0, min(b.offset + b.size, high) - max(b.offset, low))
+                for b in blocks
+                if b.stands_at(now) and not (b in game.live.values() and b.is_ghost(now))
+            )
+            assert certain[cell] == pytest.approx(min(1.0, taken / width), abs=1e-4)
+
+
+def test_the_options_tell_who_is_resident(program: Program) -> None:
+    for game, seen in walk(program, 2):
+        block = game.live.get(game.move.group)
+        assert bool(part(seen, "options")[0]) == (block is not None)
+
+
+def known_of(program: Program, *hidden: str) -> tuple[Features, Features]:
+    encoded, bound = encode(program), lower_bound(program)
+    return features(program, encoded, bound), features(program, encoded, bound, hidden)
+
+
+@pytest.mark.parametrize("switch", sorted(SWITCHES))
+def test_a_switch_hides_its_parts_and_nothing_else(program: Program, switch: str) -> None:
+    encoded = encode(program)
+    position = env.reset(encoded)
+    whole, some = known_of(program, switch)
+    before = np.asarray(OBSERVE(encoded, whole, position))
+    after = np.asarray(OBSERVE(encoded, some, position))
+    for name in PARTS:
+        wanted = 0.0 * part(before, name) if name in SWITCHES[switch] else part(before, name)
+        assert np.array_equal(part(after, name), wanted)
+
+
+def test_the_dynamics_is_told_what_is_not_hidden(program: Program) -> None:
+    whole, some = known_of(program, "prices")
+    _, nothing = known_of(program, "dynamics")
+    prices = slice(NUM_STATIC - len(PRICE_FEATURES) - len(SPANS), NUM_STATIC)
+    assert np.abs(np.asarray(static_row(whole, 0))[: len(MOVE_FEATURES)]).sum() > 0
+    assert (np.asarray(static_row(some, 0))[prices] == 0).all()
+    assert (np.asarray(static_row(nothing, 0)) == 0).all()
+
+
+def test_without_a_bound_there_are_no_prices(program: Program) -> None:
+    encoded = encode(program)
+    blind = features(program, encoded)
+    first = NUM_STATIC - len(PRICE_FEATURES) - len(SPANS)
+    named = dict(zip(PRICE_FEATURES, np.asarray(blind.table)[:, first:].T, strict=False))
+    for name in ("place until the next touch", "a copy of the group", "place in this slot"):
+        assert (named[name] == 0).all()
+    assert float(blind.point_ticks) > 0

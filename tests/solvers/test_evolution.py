@@ -1,0 +1,138 @@
+"""`evolution`: the search behind it, and what it does with seconds, progress and bad programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import SolverError
+from engine.game.moves import TICKS, Rules
+from engine.game.scripts import play_script
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers import Budget, evolution, evolution_search, find, solve
+from engine.solvers.evolution_genome import NUM_FIRST
+from engine.solvers.evolution_search import run, start
+from tests.strategies import random_program
+
+TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
+GENERATIONS = 40
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return random_program(5, 60)
+
+
+def test_the_seed_decides(program: Program) -> None:
+    first, second, other = (run(program, seed, 12) for seed in (1, 1, 2))
+    assert [one.ticks for one in first.population] == [one.ticks for one in second.population]
+    assert (first.best.genes == second.best.genes).all()
+    assert first.games == second.games
+    assert [one.ticks for one in first.population] != [one.ticks for one in other.population]
+
+
+def test_the_best_game_only_gets_better_and_beats_the_first(program: Program) -> None:
+    search = start(program, 0)
+    returns = [search.best.ticks]
+    for _ in range(GENERATIONS):
+        search.step()
+        returns.append(search.best.ticks)
+    assert returns == sorted(returns)
+    assert returns[-1] > returns[0]
+    assert search.generations == GENERATIONS
+    assert search.games > NUM_FIRST
+
+
+def test_every_survivor_is_worth_what_its_genome_plays(program: Program) -> None:
+    """Children resume from their parents' checkpoints, over many generations."""
+    for one in run(program, 3, GENERATIONS).population:
+        game = play_script(program, one.genes)
+        assert one.ticks / TICKS == pytest.approx(game.total_reward, abs=1e-6)
+        plan = game.plan("evolution")
+        assert check(program, plan) is None
+        saved = 1 - simulate(program, plan).latency_s / program.all_slow_s
+        assert one.ticks / TICKS == pytest.approx(saved, abs=1e-6)
+
+
+def test_survivors_are_sorted_and_differ(program: Program) -> None:
+    returns = [one.ticks for one in run(program, 4, 5).population]
+    assert returns == sorted(set(returns), reverse=True)
+    assert 1 < len(returns) <= evolution_search.NUM_SURVIVORS
+
+
+def test_stale_populations_begin_again_and_nothing_is_lost(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evolution_search, "STALE_GENERATIONS", 2)
+    search, best = start(program, 6), 0
+    while len(search.champions) < 3:
+        search.step()
+        assert search.best.ticks >= best
+        best = search.best.ticks
+    # The third epoch began with the champions of the first two among its survivors.
+    assert search.champions[2].ticks >= max(one.ticks for one in search.champions[:2])
+
+
+@pytest.mark.parametrize("name", TEACHING)
+def test_it_finds_the_optimum_of_the_teaching_programs(name: str) -> None:
+    sample = library.load_sample(name)
+    game = play_script(sample, run(sample, 0, 10).best.genes)
+    latency = simulate(sample, game.plan("evolution")).latency_s
+    assert latency == pytest.approx(library.find_sample(name).best_s, rel=1e-6)
+
+
+def test_it_stops_when_asked_to(program: Program) -> None:
+    told: list[float] = []
+
+    def progress(share: float, message: str) -> bool:
+        told.append(share)
+        assert "games" in message
+        return len(told) < 4
+
+    plan = solve("evolution", program, Budget(3600.0, 1, progress))
+    assert plan.notes["generations"] == 3
+    assert plan.notes["games"] >= NUM_FIRST
+    assert len(told) == 4
+    assert told == sorted(told)
+
+
+def test_it_evolves_until_the_seconds_are_over(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+
+    def progress(share: float, message: str) -> bool:
+        del message
+        told.append(share)
+        return True
+
+    monkeypatch.setattr(evolution, "COMPILE_S", 0.0)
+    start(program, 0)  # compiles
+    plan = solve("evolution", program, Budget(2.0, 0, progress))
+    assert told[-1] == 1.0
+    assert max(told[:-1]) < 1.0
+    assert plan.notes["generations"] == len(told) - 1 > 0
+
+
+def test_short_budgets_play_some_first_games_plainly(program: Program) -> None:
+    none, some = (solve("evolution", program, Budget(seconds)) for seconds in (0.0, 9.0))
+    assert (none.notes["games"], none.notes["generations"]) == (1, 0)
+    assert some.notes["games"] == NUM_FIRST
+    assert simulate(program, some).latency_s <= simulate(program, none).latency_s
+
+
+def test_programs_that_jax_cannot_play_are_refused(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(program: Program, rules: Rules | None = None) -> None:
+        raise SolverError(f"{program.name}: too deep")
+
+    monkeypatch.setattr("engine.game.batch.encode", refuse)
+    with pytest.raises(SolverError, match="too deep"):
+        solve("evolution", program, Budget(60.0))
+
+
+def test_it_is_known_to_use_time() -> None:
+    assert find("evolution").uses_time

@@ -1,0 +1,127 @@
+"""Operators and first genomes of `evolution`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.scripts import EARN, NUM_WORDS
+from engine.solvers.evolution_genome import Layout, first_genomes, layout
+from engine.solvers.evolution_operators import (
+    MUTATIONS,
+    Site,
+    change_group,
+    change_stretch,
+    cross,
+    make_room,
+    mutate,
+    site_at,
+)
+from tests.strategies import random_program
+
+FIRST, SPACING = 20, 8
+BLANK = 9
+TRIES = 200
+
+
+@pytest.fixture(scope="module")
+def moves() -> Layout:
+    return layout(random_program(5, 60))
+
+
+@pytest.fixture(scope="module")
+def site(moves: Layout) -> Site:
+    found = site_at(moves, FIRST, SPACING)
+    assert found is not None
+    return found
+
+
+def blank(moves: Layout) -> np.ndarray:
+    return np.full(moves.num_moves, BLANK, np.int8)
+
+
+def changed(moves: Layout, site: Site, operator, seed: int) -> np.ndarray:
+    """The moves that an operator changes; all words it writes are words."""
+    genes = blank(moves)
+    operator(genes, site, np.random.default_rng(seed))
+    found = np.flatnonzero(genes != BLANK)
+    assert set(genes[found].tolist()) <= set(range(NUM_WORDS))
+    return found
+
+
+@pytest.mark.parametrize("operator", MUTATIONS)
+def test_mutations_leave_what_was_played_before(operator, moves: Layout, site: Site) -> None:
+    touched = np.concatenate([changed(moves, site, operator, seed) for seed in range(TRIES)])
+    assert len(touched)
+    assert touched.min() >= FIRST
+
+
+@pytest.mark.parametrize("operator", [change_group, change_stretch])
+def test_group_mutations_change_one_tensor(operator, moves: Layout, site: Site) -> None:
+    sizes = set()
+    for seed in range(TRIES):
+        found = changed(moves, site, operator, seed)
+        assert len(set(moves.group[found].tolist())) == 1
+        sizes.add(len(found))
+        own = moves.of_group[moves.group[found[0]]]
+        own = own[own >= found[0]]
+        assert found.tolist() == own[: len(found)].tolist()
+    assert len(sizes) > 1
+
+
+def test_room_is_made_by_dropping_others_during_a_life(moves: Layout, site: Site) -> None:
+    num_dropped = []
+    for seed in range(TRIES):
+        genes = blank(moves)
+        make_room(genes, site, np.random.default_rng(seed))
+        wanted = np.flatnonzero(genes == EARN)
+        dropped = np.flatnonzero(genes == DROP)
+        assert len(set(moves.group[wanted].tolist())) == 1
+        if len(dropped):
+            assert wanted[0] <= dropped.min()
+            assert dropped.max() <= wanted[-1]
+        num_dropped.append(len(dropped))
+    assert min(num_dropped) == 0 < max(num_dropped)
+
+
+def test_more_mutations_change_more(moves: Layout, site: Site) -> None:
+    def mean(num: int) -> float:
+        def operator(genes, site, rng) -> None:
+            mutate(genes, site, num, rng)
+
+        return float(np.mean([len(changed(moves, site, operator, s)) for s in range(TRIES)]))
+
+    assert mean(1) < mean(4)
+
+
+def test_crossover_takes_a_stretch_of_time_or_whole_tensors(moves: Layout, site: Site) -> None:
+    other = np.full(moves.num_moves, COPY, np.int8)
+    kinds = set()
+    for seed in range(TRIES):
+        found = changed(moves, site, lambda g, s, r: cross(g, other, s, r), seed)
+        if not len(found):
+            continue
+        assert found.min() >= FIRST
+        ahead = np.arange(FIRST, moves.num_moves)
+        groups = np.isin(moves.group[ahead], moves.group[found])
+        is_time = len(found) == found[-1] - found[0] + 1
+        is_group = found.tolist() == ahead[groups].tolist()
+        assert is_time or is_group
+        kinds.add(is_group and not is_time)
+    assert kinds == {True, False}
+
+
+def test_nothing_to_change_behind_the_last_touch(moves: Layout) -> None:
+    assert site_at(moves, moves.num_moves, SPACING) is None
+
+
+def test_the_first_genomes_are_the_simple_games_and_random_ones(moves: Layout) -> None:
+    genomes = first_genomes(moves, 40, np.random.default_rng(0))
+    assert len(genomes) == 40
+    for genes, word in zip(genomes, (EARN, DROP, NO_COPY, COPY), strict=False):
+        assert (genes == word).all()
+    assert len({genes.tobytes() for genes in genomes}) > 30
+    assert [len(g) for g in first_genomes(moves, 2, np.random.default_rng(0))] == [
+        moves.num_moves
+    ] * 2

@@ -1,0 +1,51 @@
+"""A program and a plan of as many rectangles as asked for, to see how the explorer bears it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.plan.io import plan_to_json
+from engine.plan.model import Plan, Stay
+from engine.program.io import content_hash
+from engine.program.model import Access, Hardware, Instruction, Program, Value
+
+GRANULE = 512
+ROWS = 64
+"""Tensors that share the memory at once."""
+
+
+def crowd(num_stays: int) -> Program:
+    """`num_stays` tensors, each made and read in the next slot, and the plan that keeps them all.
+
+    The plan travels as the compiler's own would, in `provenance["xla_plan"]`.
+    """
+    per_slot = ROWS // 2
+    num_slots = -(-num_stays // per_slot) + 1
+    values, accesses = [], []
+    for number in range(num_stays):
+        made = number // per_slot
+        values.append(Value(f"t{number}", "u8[512]", GRANULE, made, number))
+        accesses.append(Access(made, number, True, 1e-7, GRANULE))
+        accesses.append(Access(made + 1, number, False, 1e-7, GRANULE, number % per_slot))
+    accesses.sort(key=lambda a: (a.time, a.is_write))
+    program = Program(
+        name=f"crowd-{num_stays}",
+        hardware=Hardware("crowded", ROWS * GRANULE, GRANULE, 1e9, 1e9),
+        instructions=tuple(Instruction(f"i{k}", "fusion", 1e-6) for k in range(num_slots)),
+        values=tuple(values),
+        accesses=tuple(accesses),
+    )
+    plan = Plan(
+        program_hash=content_hash(program),
+        solver="crowd",
+        is_fast=(True,) * len(accesses),
+        stays=tuple(_stay(number, per_slot) for number in range(num_stays)),
+        copies=(),
+    )
+    return replace(program, provenance={"xla_plan": plan_to_json(plan)})
+
+
+def _stay(number: int, per_slot: int) -> Stay:
+    """Even slots fill the lower half, odd ones the upper, since each tensor lives for two."""
+    made, place = divmod(number, per_slot)
+    return Stay(number, (place + per_slot * (made % 2)) * GRANULE, made, made + 2)

@@ -1,0 +1,64 @@
+// Colours of a tree: better is blue, worse is orange, so that nobody has to tell red from green.
+
+const TONES = ["blue", "green", "red"];
+const COLOURS = { worth: "what it is worth", reward: "reward", prior: "prior", rules: "imagined − real" };
+
+function fitCanvas(canvas) {
+  const ratio = devicePixelRatio || 1, { clientWidth: width, clientHeight: height } = canvas;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return [pen, width, height];
+}
+
+// `share` from -1 (worst) to 1 (best).
+function diverging(palette, share) {
+  const bounded = Math.max(-1, Math.min(1, share));
+  return mix(bounded < 0 ? palette.orange : palette.blue, 0.1 + 0.65 * Math.abs(bounded));
+}
+
+// Per colouring: the fill of a node, and the scale's ends in words.
+const PAINTS = {
+  worth: (tree) => ({
+    fill: (node, grown, palette) => diverging(palette, grown.lead(node) / tree.spread),
+    ends: [signedTime(-tree.spread * tree.point_s), "as the root", signedTime(tree.spread * tree.point_s)],
+  }),
+  reward: (tree) => {
+    const most = Math.max(1e-9, ...tree.reward.map(Math.abs));
+    return {
+      fill: (node, grown, palette) => diverging(palette, tree.reward[node] / most),
+      ends: [signedTime(-most * tree.point_s), "par", signedTime(most * tree.point_s)],
+    };
+  },
+  prior: (tree) => ({
+    fill: (node, grown, palette) => mix(palette.violet, 0.06 + 0.7 * (node ? tree.prior[node] : 1)),
+    ends: ["0 %", "prior", "100 %"], isRising: true,
+  }),
+  rules: (tree) => {
+    const errors = [...tree.reward.keys()].map((i) => Math.abs(tree.error(i) ?? 0));
+    const most = Math.max(1e-12, ...errors);
+    return {
+      fill: (node, grown, palette, patterns) => {
+        if (tree.state[node] === ILLEGAL) return patterns.illegal;
+        const error = tree.error(node);
+        return error === null ? mix(palette.gray, 0.14) : diverging(palette, error / most);
+      },
+      ends: [signedTime(-most), "as it is", signedTime(most)], hasIllegal: true,
+    };
+  },
+};
+
+function scaleHtml(paint, palette) {
+  const stops = paint.isRising
+    ? [mix(palette.violet, 0.06), mix(palette.violet, 0.76)]
+    : [-1, -0.5, 0, 0.5, 1].map((share) => diverging(palette, share));
+  const [low, middle, high] = paint.ends;
+  const illegal = paint.hasIllegal ? '<i class="key illegal"></i>illegal in the real game<i class="key unknown"></i>not played out' : "";
+  return `<span>${low}</span><i class="ramp" style="background:linear-gradient(90deg,${stops.join(",")})" title="${middle} in the middle"></i>
+    <span>${high}</span><small>${middle} in the middle · width: visits · pale: one visit</small>${illegal}`;
+}
+
+function timeOrNone(seconds) { return seconds === null ? "–" : signedTime(seconds); }

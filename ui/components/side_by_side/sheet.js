@@ -1,0 +1,232 @@
+// All panels of the page: one window, one cursor, one selection.
+
+class Sheet {
+  constructor(root, template, style) {
+    root.append(template.content.cloneNode(true), style.cloneNode(true));
+    this.root = root.querySelector(".sheet");
+    this.grid = this.root.querySelector(".grid");
+    this.pattern = this.grid.firstElementChild;
+    this.pattern.remove();
+    this.status = this.root.querySelector(".status");
+    this.state = { group: NOBODY, hover: NOBODY, slot: NOBODY, isDiff: false };
+    this.panels = [];
+    this.nonce = null;
+    this.cleanups = [];
+    this.on(this.root, "click", (e) => this.press(e.target.dataset ?? {}));
+    this.on(this.root, "keydown", (e) => this.key(e));
+    const observer = new ResizeObserver(() => this.refresh());
+    observer.observe(this.grid);
+    this.cleanups.push(() => observer.disconnect());
+  }
+
+  on(target, event, handler, options) {
+    target.addEventListener(event, handler, options);
+    this.cleanups.push(() => target.removeEventListener(event, handler, options));
+  }
+
+  update(component, plans) {
+    const { data } = component;
+    this.send = component.setStateValue;
+    if (this.plans !== plans) {
+      const isSame = this.plans?.program === plans.program;
+      this.plans = plans;
+      if (isSame) { this.window.plans = plans; this.window.clamp(); } else this.window = new Window(plans);
+      this.build();
+      if (!isSame && data.window) this.window.take(data.window);
+    }
+    this.state.isDiff = data.is_diff;
+    if (data.nonce !== this.nonce) {
+      this.nonce = data.nonce;
+      this.state.group = data.group;
+      if (data.slot >= 0) this.reveal(data.slot);
+    }
+    this.grid.style.height = `${data.height}px`;
+    this.refresh();
+  }
+
+  build() {
+    this.panels = this.plans.one.map((plan, number) => {
+      const element = this.pattern.cloneNode(true);
+      element.querySelector("b").textContent = plan.name;
+      element.querySelector("span").textContent = plan.caption;
+      return new Panel(element, number);
+    });
+    this.grid.replaceChildren(...this.panels.map((panel) => panel.element));
+    this.grid.dataset.count = this.panels.length;
+    for (const panel of this.panels) this.listen(panel);
+  }
+
+  listen(panel) {
+    const { canvas } = panel;
+    canvas.addEventListener("wheel", (e) => this.wheel(panel, e), { passive: false });
+    canvas.addEventListener("pointerdown", (e) => {
+      canvas.setPointerCapture(e.pointerId);
+      this.drag = { x: e.offsetX, y: e.offsetY, hasMoved: false };
+    });
+    canvas.addEventListener("pointermove", (e) => (this.drag ? this.pull(panel, e) : this.point(panel, e)));
+    canvas.addEventListener("pointerup", (e) => this.release(panel, e));
+    canvas.addEventListener("pointerleave", () => { this.state.hover = NOBODY; this.draw(); });
+  }
+
+  reveal(slot) {
+    this.state.slot = slot;
+    const unit = this.window.unitOf(0, slot), { x0, x1 } = this.window;
+    if (unit < x0 || unit > x1) this.window.pan(unit - (x0 + x1) / 2, 0);
+  }
+
+  refresh() {
+    if (!this.plans || !this.grid.clientWidth) return;
+    const palette = readPalette(this.root);
+    for (const panel of this.panels) panel.resize();
+    const pen = this.panels[0].pen;
+    this.look = { palette, scratch: hatch(pen, mix(palette.gray, 0.75), 6, 1, 1.2) };
+    for (const button of this.root.querySelectorAll("[data-unit]")) {
+      button.setAttribute("aria-pressed", button.dataset.unit === this.window.unit);
+    }
+    this.root.querySelector(".legend").innerHTML = this.legend(palette);
+    this.draw();
+  }
+
+  legend(palette) {
+    const items = this.state.isDiff
+      ? [[mix(palette.gray, 0.3), "the same in both"], [mix(palette.green, 0.34), "at another address"],
+        [palette.green, "at other times"], [`${palette.green};outline:1px solid ${palette.text}`, "only here"]]
+      : palette.kinds.map((colour, kind) => [colour, KINDS[kind]]);
+    const times = [[mix(palette.gray, 0.75), "compute"], [palette.orange, "slow accesses"], [palette.red, "stalls"]];
+    const html = ([colour, text]) => `<span><i style="background:${colour}"></i>${text}</span>`;
+    return `<b>Map</b>${items.map(html).join("")}<b>Strip</b>${times.map(html).join("")}`;
+  }
+
+  draw() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      if (!this.plans || !this.look) return;
+      for (const panel of this.panels) panel.draw(this.plans, this.window, this.look, this.state);
+      this.describe();
+    });
+  }
+
+  // In words what the cursor shows, and for tests what the window is.
+  describe() {
+    const { plans, state, window: view } = this, group = state.hover >= 0 ? state.hover : state.group;
+    const slot = Math.max(0, state.slot);
+    const at = state.slot >= 0 ? `${plans.instruction_names[Math.min(slot, plans.numSlots - 1)]} (slot ${slot})` : "";
+    let text = at || "Wheel zooms · drag pans · click a tensor to follow it · f shows everything";
+    if (group >= 0) {
+      const places = plans.places(group, slot).map((place, n) => `${plans.one[n].name}: ${place}`);
+      text = `${plans.group_names[group]} · ${sizeText(plans.group_granules[group] * plans.granule)} · ${at} — ${places.join(" · ")}`;
+    }
+    this.status.textContent = this.status.title = text;
+    Object.assign(this.root.dataset, {
+      plans: plans.id, group: state.group, slot: state.slot, diff: state.isDiff,
+      window: [view.x0, view.x1, view.y0, view.y1].map((v) => v.toPrecision(6)).join(" "),
+    });
+  }
+
+  wheel(panel, event) {
+    event.preventDefault();
+    const factor = Math.exp(Math.max(-80, Math.min(80, event.deltaY || event.deltaX)) * 0.0035);
+    const scale = (this.window.x1 - this.window.x0) / panel.plotWidth;
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey) this.window.pan(event.deltaX * scale, 0);
+    else if (event.shiftKey || event.offsetX < EDGE) this.window.zoomAddress(factor, panel.granuleAt(event.offsetY));
+    else this.window.zoom(factor, panel.unitAt(event.offsetX));
+    this.draw();
+  }
+
+  pull(panel, event) {
+    const dx = event.offsetX - this.drag.x, dy = event.offsetY - this.drag.y;
+    if (!this.drag.hasMoved && Math.hypot(dx, dy) < 4) return;
+    const { x0, x1, y0, y1 } = this.window;
+    this.window.pan(-dx * (x1 - x0) / panel.plotWidth, dy * (y1 - y0) / panel.bottom);
+    this.drag = { x: event.offsetX, y: event.offsetY, hasMoved: true };
+    this.draw();
+  }
+
+  pick(panel, event) {
+    const slot = panel.slotAt(event.offsetX);
+    const stay = this.plans.stayAt(panel.number, slot, panel.granuleAt(event.offsetY));
+    return [Math.min(slot, this.plans.numSlots - 1), stay === NOBODY ? NOBODY : panel.plan.stay_group[stay]];
+  }
+
+  point(panel, event) {
+    if (!panel.plan) return;
+    [this.state.slot, this.state.hover] = this.pick(panel, event);
+    this.draw();
+  }
+
+  release(panel, event) {
+    const { drag } = this;
+    this.drag = null;
+    if (!drag || drag.hasMoved) return;
+    const [slot, group] = this.pick(panel, event);
+    this.choose(panel.number, slot, group);
+  }
+
+  choose(plan, slot, group) {
+    Object.assign(this.state, { slot, group });
+    this.draw();
+    this.send("picked", { plans: this.plans.id, plan, group, slot, nonce: this.nonce });
+  }
+
+  press({ do: name, unit }) {
+    const { window: view } = this, middle = (view.x0 + view.x1) / 2;
+    if (unit) { view.setUnit(unit); this.refresh(); }
+    if (name === "in") view.zoom(0.6, middle);
+    if (name === "out") view.zoom(1 / 0.6, middle);
+    if (name === "fit") view.fit();
+    if (name === "png") this.savePicture();
+    if (name === "link") this.copyLink();
+    if (name !== "link") this.draw();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "BUTTON" && event.key === " ") return;
+    const name = { "+": "in", "=": "in", "-": "out", f: "fit" }[event.key];
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (name) this.press({ do: name });
+    else if (step) {
+      this.reveal(Math.max(0, Math.min(this.plans.numSlots - 1, this.state.slot + step * (event.shiftKey ? 10 : 1))));
+      this.draw();
+    } else if (event.key === "Escape") this.choose(0, this.state.slot, NOBODY);
+    else return;
+    event.preventDefault();
+  }
+
+  // The address of this page, with what only the browser knows: the window.
+  copyLink() {
+    const address = new URL(location.href);
+    address.searchParams.set("window", this.window.text);
+    navigator.clipboard?.writeText(address.href);
+    history.replaceState(history.state, "", address);
+    this.status.textContent = "The link is in the address bar and on the clipboard.";
+  }
+
+  // All panels under one another, as they look now.
+  savePicture() {
+    const { palette } = this.look, ratio = devicePixelRatio || 1, gap = 26;
+    const width = Math.max(...this.panels.map((p) => p.width));
+    const height = this.panels.reduce((sum, p) => sum + p.height + gap, 0);
+    const sheet = document.createElement("canvas"), pen = sheet.getContext("2d");
+    [sheet.width, sheet.height] = [width * ratio, height * ratio];
+    pen.scale(ratio, ratio);
+    pen.fillStyle = palette.background;
+    pen.fillRect(0, 0, width, height);
+    let top = 0;
+    for (const panel of this.panels) {
+      pen.fillStyle = palette.text;
+      pen.font = `600 13px ${palette.font}`;
+      pen.fillText(`${panel.plan.name}  ${panel.plan.caption}`, EDGE, top + 17);
+      pen.drawImage(panel.canvas, 0, top + gap, panel.width, panel.height);
+      top += panel.height + gap;
+    }
+    const link = document.createElement("a");
+    link.href = sheet.toDataURL("image/png");
+    link.download = `${this.plans.title}.png`;
+    link.click();
+  }
+
+  destroy() {
+    cancelAnimationFrame(this.frame);
+    for (const undo of this.cleanups) undo();
+  }
+}
