@@ -1,6 +1,7 @@
 """Moves per second of the two implementations of the game, on one core, same programs.
 
-Run by `make bench` in a process of its own, pinned to one core, with XLA's thread pool off.
+Run by `make bench` in a process of its own, pinned to one core, with XLA's thread pool off. Time is
+the process's own, so other work on the core does not count against either side.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def reference_speed(program: Program) -> float:
     """Moves per second of the plain-Python game, random play, median of three games."""
     rates = []
     for seed in range(3):
-        begun = time.perf_counter()
+        begun = time.process_time()
         game = play_randomly(program, random.Random(seed))
-        rates.append(game.num_moves / (time.perf_counter() - begun))
+        rates.append(game.num_moves / (time.process_time() - begun))
     return statistics.median(rates)
 
 
@@ -48,9 +49,9 @@ def vmapped_speed(program: Program, num_moves: int) -> float:
     rates = []
     for seed in range(3):
         keys = jax.random.split(jax.random.key(seed), BATCH)
-        begun = time.perf_counter()
+        begun = time.process_time()
         jax.block_until_ready(many(encoded, keys))
-        rates.append(BATCH * num_moves / (time.perf_counter() - begun))
+        rates.append(BATCH * num_moves / (time.process_time() - begun))
     return statistics.median(rates)
 
 

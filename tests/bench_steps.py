@@ -126,7 +126,8 @@ def _crowded(browser: Browser, address: str, folder: Path) -> Page:
     page.traffic = Traffic(page)  # type: ignore[attr-defined]
     page.goto(f"{address}/programs", timeout=PATIENCE_MS)
     page.wait_for_selector(".card", timeout=PATIENCE_MS)
-    page.get_by_text("Open a file of your own").click()
+    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    page.get_by_text("Open a file of your own").click(timeout=PATIENCE_MS)
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(path)
     page.locator('[class*="st-key-open_files"] button:enabled').click(timeout=PATIENCE_MS)
     _settle(page, ".map[data-move]")

@@ -126,6 +126,16 @@ def _with_advice(page: Page) -> None:
     settle(page)
 
 
+def _searched_again(page: Page) -> None:
+    """The agent has practised; one position is searched as in the game, and more deeply."""
+    page.get_by_role("button", name="Let the agent practise").click()
+    page.wait_for_selector(".search[data-move]", timeout=1_800_000)
+    page.get_by_text("Search this position again", exact=True).click()
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.wait_for_selector('.search[data-searches="2"]', timeout=1_800_000)
+    settle(page)
+
+
 def _as_it_opens(page: Page) -> None:
     page.mouse.move(0, 0)
 
@@ -146,11 +156,13 @@ READY = {
     "programs": ".card img",
     "play": ".map canvas",
     "compare": '[data-testid="stMetric"]',
+    "search": "text=Watch the agent think",
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
     "programs": Picture("programs"),
     "play": Picture("play"),
+    "search": Picture("search", "&move=60", _searched_again, 1080),
     "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
     "layouts": Picture(
         "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", _once_all_is_run, 1150

@@ -5,7 +5,7 @@ Only that process loads the agent's libraries.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ import numpy as np
 from engine.agent.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
-from engine.agent.network import Params, init_params
-from engine.agent.research import trace_move
-from engine.agent.search import SearchConfig
+from engine.agent.network import Params
+from engine.agent.research import trace_move, untrained
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.agent.workload import make_workload
 from engine.errors import SolverError
@@ -47,7 +46,7 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     budget = Budget(order["seconds"], order["seed"], progress, options)
     found = practice.practise(program, budget)
     progress(0.99, "searches its best game once more, for you to see")
-    trace = _with_settings(found.trace(), found.trainer.config.search)
+    trace = found.trace()
     plan = _as_film(practice.plan_of(found), found.actions, trace)
     violation = check(program, plan)
     if violation is not None:
@@ -94,17 +93,10 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
 
 def _weights(folder: Path, name: str, seed: int) -> tuple[AgentConfig, Params]:
     if name == FRESH:
-        import jax
-
         config = AgentConfig()
-        return config, init_params(jax.random.key(seed), config.network)
+        return config, untrained(config, seed)
     found = load_checkpoint(folder if name == PRACTISED else CHECKPOINTS / name)
     return found.config, found.params
-
-
-def _with_settings(trace: Any, config: SearchConfig) -> SearchTrace:
-    columns = {f.name: getattr(trace, f.name) for f in fields(trace)}
-    return SearchTrace(**{**columns, "settings": asdict(config)})
 
 
 def _as_film(plan: Plan, actions: tuple[int, ...], trace: SearchTrace) -> Plan:

@@ -17,28 +17,30 @@ class PracticeConfig:
     `games`: played in step. `positions`: of one learning batch; `learn_steps`: batches per round of
     games. `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of
     the wildest game of a round. `restart_share`: rounds that begin somewhere in one of the best
-    games so far and are drawn to what it did from there on: the last game by `top_lean` logits, the
-    first not at all. `kept_games`, `kept_best`: size of the memory per program. `best_share`,
-    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after each
-    round. `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best
-    games are searched again; 0: never. `is_competing`: the agent learns only whether a game beats
-    the average of its own recent ones (self-competition, MuZero-RC, arXiv 2202.06626).
+    games so far and lean to what it did from there on, by `lean` logits. `whims`: most per game,
+    and their strength (`engine.agent.whims`). `kept_games`, `kept_best`: size of the memory per
+    program. `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
+    `demonstration_decay` after each round. `td_steps`: see `engine.agent.replay`.
+    `reanalyse_every`: rounds after which the best games are searched again; 0: never.
+    `is_competing`: the agent learns only whether a game beats the average of its own recent ones
+    (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
     games: int = 64
     positions: int = 256
-    learn_steps: int = 60
+    learn_steps: int = 30
     warm_up_steps: int = 200
     top_temperature: float = 1.0
     restart_share: float = 0.75
-    top_lean: float = 8.0
+    lean: float = 4.0
+    whims: tuple[float, ...] = (6.0, 30.0)
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25
-    demonstration_share: float = 0.3
+    demonstration_share: float = 0.05
     demonstration_decay: float = 0.8
     td_steps: int = 20
-    reanalyse_every: int = 4
+    reanalyse_every: int = 0
     is_competing: bool = False
 
 
@@ -75,7 +77,7 @@ def _read(kind: type, body: Any) -> Any:
         if is_dataclass(wanted):
             cells[name] = _read(wanted, value)  # type: ignore[arg-type]
         elif isinstance(value, list):
-            cells[name] = tuple(str(item) for item in value)
+            cells[name] = tuple(value)
         elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
             cells[name] = float(value)
         elif type(value) is not wanted:

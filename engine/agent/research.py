@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from engine.agent.network import Params
+from engine.agent.config import AgentConfig
+from engine.agent.network import Params, init_params
 from engine.agent.search import POLICY_ONLY, SearchConfig, search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
@@ -70,6 +71,11 @@ def trace_move(
         settings=asdict(config),
         **{f"tree_{f.name}": np.asarray(getattr(tree, f.name)) for f in fields(tree)},
     )
+
+
+def untrained(config: AgentConfig, seed: int) -> Params:
+    """Fresh weights, to compare with."""
+    return init_params(jax.random.key(seed), config.network)
 
 
 @jax.jit

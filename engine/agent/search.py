@@ -85,7 +85,8 @@ def decide(
     if config.model == POLICY_ONLY:
         noise = temperature * jax.random.gumbel(key, logits.shape)
         action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
-        return Decision(action, prior, guess.value, prior, guess.value), None
+        policy = _without(prior, lean, legal)
+        return Decision(action, policy, guess.value, policy, guess.value), None
     root = mctx.RootFnOutput(
         prior_logits=logits,
         value=guess.value,
@@ -96,8 +97,14 @@ def decide(
     model = _imagine if config.model == LEARNED else _really_play
     found = _search(params, key, root, partial(model, arena), ~legal, config, temperature)
     values = found.search_tree.node_values[:, 0]
-    decision = Decision(found.action, found.action_weights, values, prior, guess.value)
-    return decision, found.search_tree
+    policy = _without(found.action_weights, lean, legal)
+    prior = _without(prior, lean, legal)
+    return Decision(found.action, policy, values, prior, guess.value), found.search_tree
+
+
+def _without(policy: Array, lean: Array | float, legal: Array) -> Array:
+    """What the policy would be without the lean, which is a way to explore and no opinion."""
+    return jax.nn.softmax(jnp.where(legal, jnp.log(policy + 1e-12) - lean, IMPOSSIBLE))
 
 
 @jax.tree_util.register_dataclass

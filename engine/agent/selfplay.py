@@ -149,7 +149,7 @@ def _joined(parts: list[Moves], length: int) -> Moves:
     return joined
 
 
-def temperatures(batch: int, top: float, is_spread: bool = True) -> NDArray[np.float32]:
-    """Noise of each game of a batch, `[B, 1]`: from none to `top`, or `top` for all."""
-    share = np.linspace(0.0, 1.0, batch) ** 1.5 if is_spread else np.ones(batch)
-    return (share * top).astype(np.float32)[:, None]
+def temperatures(batch: int, top: float) -> NDArray[np.float32]:
+    """Noise of each game of a batch, `[B, 1]`: the first plays greedily, the last the wildest."""
+    spread: NDArray[np.float32] = (np.linspace(0.0, 1.0, batch) ** 1.5 * top).astype(np.float32)
+    return spread[:, None]

@@ -20,6 +20,7 @@ from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import Game
 from engine.agent.selfplay import CHUNK, FREE, first_positions, play_games, repeat, temperatures
+from engine.agent.whims import whims
 from engine.agent.workload import Workload, follow, position_after, split
 from engine.game.moves import NUM_ACTIONS
 
@@ -93,8 +94,11 @@ class Trainer:
         if every and visit % every == every - 1 and workload.replay.best:
             self._reanalyse(workload, go_on)
         example = self._example(workload, rng)
-        start = 0 if example is None else CHUNK * int(rng.integers(_chunks(workload)))
-        games = self._play(workload, example, start, go_on)
+        start = 0 if example is None else CHUNK * int(_chunks(workload) * rng.random() ** 2)
+        lean = whims(
+            rng, workload.groups, start, self.config.practice.games, *self.config.practice.whims
+        )
+        games = self._play(workload, example, start, lean, go_on)
         if games is None:
             return None
         for game in games:
@@ -128,25 +132,29 @@ class Trainer:
         return best[int(len(best) * rng.random() ** 2)]
 
     def _play(
-        self, workload: Workload, example: Game | None, start: int, go_on: Go
+        self,
+        workload: Workload,
+        example: Game | None,
+        start: int,
+        lean: NDArray[np.float32],
+        go_on: Go,
     ) -> list[Game] | None:
         practice, arena = self.config.practice, workload.arena
-        positions, lean = first_positions(arena, practice.games), None
+        positions = first_positions(arena, practice.games)
         if example is not None:
             if start:
                 positions = position_after(workload, self.params, example.action[:start])
                 positions = repeat(positions, practice.games)
-            strength = np.linspace(0.0, practice.top_lean, practice.games)[None, :, None]
-            lean = (_played(example)[start:, None] * strength).astype(np.float32)
+            lean = lean + practice.lean * _played(example)[:, None]
         played = play_games(
             self.params,
             arena,
             positions,
             self._key(_PLAY, self.rounds),
-            temperatures(practice.games, practice.top_temperature, example is None),
+            temperatures(practice.games, practice.top_temperature),
             np.full((workload.num_moves - start, practice.games), FREE, np.int32),
             self.config.search,
-            lean,
+            lean[start:],
             go_on,
         )
         if played is None:

@@ -15,7 +15,7 @@ from engine.agent.network import Params
 from engine.agent.replay import Game, Replay
 from engine.agent.search import POLICY_ONLY, SearchConfig
 from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games
-from engine.game.encode import Shape, encode
+from engine.game.encode import COLUMN, Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
 from engine.game.moves import NUM_ACTIONS, Rules
@@ -33,7 +33,7 @@ FOLLOWERS = 4
 
 @dataclass
 class Workload:
-    """`point_s`: seconds in a point; `par`: points of a game at par, from the first move on."""
+    """`point_s`: seconds in a point; `par`: points of a game at par; `groups`: of each move."""
 
     program: Program
     rules: Rules
@@ -42,6 +42,7 @@ class Workload:
     point_s: float
     par: float
     demonstrations: tuple[tuple[int, ...], ...]
+    groups: NDArray[np.int32]  # [L]
     replay: Replay
 
     def saved_s(self, score: float) -> float:
@@ -82,6 +83,7 @@ def make_workload(
         point_s=point_s,
         par=float(par[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
+        groups=np.asarray(encoded.moves)[: int(encoded.num_moves), COLUMN["group"]],
         replay=Replay(
             practice.kept_games, practice.kept_best, practice.td_steps, practice.is_competing
         ),

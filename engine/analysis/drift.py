@@ -9,14 +9,11 @@ same networks say of the real position at that move.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.agent.trace_io import SearchTrace
 from engine.analysis.points import Spread, achieved_us, microseconds, spread
-
-if TYPE_CHECKING:
-    from engine.agent.trace_io import SearchTrace
 
 
 @dataclass(frozen=True)

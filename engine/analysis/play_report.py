@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from engine.agent.trace_io import SearchTrace
 from engine.analysis.drift import drift
 from engine.analysis.points import MICRO, achieved_us
 from engine.analysis.regret import Line, Regret, RegretStudy
 from engine.analysis.surprise import Surprises, surprises
 from engine.analysis.value_calibration import ValueCalibration, value_calibration
 from engine.game.moves import ACTION_NAMES
-
-if TYPE_CHECKING:
-    from engine.agent.trace_io import SearchTrace
 
 INBOX = 20
 """Most entries of the inbox and of the list of regrets."""

@@ -7,13 +7,12 @@ microseconds made of them: zero is as good as par.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:  # the agent needs jax, reading its traces does not
-    from engine.agent.trace_io import SearchTrace
+from engine.agent.trace_io import SearchTrace
 
 Floats = NDArray[np.float64]
 MICRO = 1e6

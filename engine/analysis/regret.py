@@ -14,10 +14,10 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.agent.trace_io import SearchTrace
 from engine.analysis.continuation import Continuation, finish, greedily, likewise
 from engine.analysis.points import MICRO
 from engine.errors import CheckpointError
@@ -25,9 +25,6 @@ from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.io import content_hash
 from engine.program.model import Program
-
-if TYPE_CHECKING:
-    from engine.agent.trace_io import SearchTrace
 
 AS_PLAYED, GREEDY = "as played", "greedy"
 EVERY = 32

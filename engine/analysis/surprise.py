@@ -8,15 +8,13 @@ of this game, 5 is five times as surprising.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.agent.trace_io import SearchTrace
 from engine.analysis.points import Floats, microseconds
-
-if TYPE_CHECKING:
-    from engine.agent.trace_io import SearchTrace
 
 VISITS, POLICY, JUMP, CORRECTION = "visits", "policy", "value jump", "correction"
 SIGNS = (VISITS, POLICY, JUMP, CORRECTION)

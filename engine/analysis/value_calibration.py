@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.agent.trace_io import SearchTrace
 from engine.analysis.points import Floats, Spread, achieved_us, microseconds, spread
-
-if TYPE_CHECKING:
-    from engine.agent.trace_io import SearchTrace
 
 NUM_BINS = 10
 

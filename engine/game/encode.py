@@ -1,170 +1,33 @@
-"""A program as arrays of int32, the form in which the JAX game reads it.
+"""Encoding: from a program and rules to the arrays that the JAX game reads.
 
-Letters: `M` moves, `T` slots, `C` columns of a move (the fields of `MoveRow`), `W` slots of
-look-back, `K` rows of the block table, `D` nested regions. Bytes are granules and seconds are
-ticks, see `engine.game.moves`. Arrays are padded to common sizes, so that programs of like size
-share one compiled game.
+The arrays and their letters are explained in `engine.game.encoded`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from engine.errors import SolverError
+from engine.game.encoded import (
+    COLUMN,
+    FAR_SLOT,
+    INT32_MAX,
+    LEVEL_BITS,
+    MAX_DEPTH,
+    SCALARS,
+    EncodedProgram,
+    MoveRow,
+    Shape,
+    common_shape,
+)
 from engine.game.moves import TICKS, Move, Quantised, Rules, goes_high, moves, quantise
 from engine.program.model import TOP_LEVEL, Program, Region
 
-INT32_MAX = int(np.iinfo(np.int32).max)
-NO_LEVEL = -2
-"""Level of slots outside the program: equal to no block's."""
-MAX_DEPTH = 4
-"""Most nested regions; programs nested deeper cannot be encoded."""
-
-
-@dataclass(frozen=True)
-class MoveRow:
-    """One move; every field is an int32 scalar, flags are 0 or 1 (see `engine.game.moves.Move`).
-
-    `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_high`: belongs
-    at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
-    idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
-    negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
-    `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
-    which a Copy may be taken (`Move.hoist`; none: `hoist_start` is -1).
-    `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
-    start at -2.
-    """
-
-    time: Array
-    group: Array
-    is_sink: Array
-    reads: Array
-    writes: Array
-    level: Array
-    region_start: Array
-    saving: Array
-    slow_ticks: Array
-    work: Array
-    size: Array
-    rank: Array
-    next_time: Array
-    next_rank: Array
-    is_last: Array
-    reserved_ahead: Array
-    may_stay_before: Array
-    slow_valid: Array
-    is_high: Array
-    hoist_start: Array
-    hoist_end: Array
-    hoist_level: Array
-    hoist_work: Array
-    hoist_reserved: Array
-    open_ticks: Array
-    entered_start: Array  # [D]
-    entered_end: Array  # [D]
-
-    def busy_after(self, start: Array) -> Array:
-        """First slot in which a block from `start` that serves this move may be gone.
-
-        One past the move's slot, or the end of the outermost region that holds it but not `start`.
-        """
-        end = self.time + 1
-        for depth in reversed(range(MAX_DEPTH)):
-            end = jnp.where(self.entered_start[depth] > start, self.entered_end[depth], end)
-        return end
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Padded sizes of an encoding; programs encoded to one shape share one compiled game.
-
-    `num_moves`: rows of `moves`, at least one more than the program has. `num_levels`: the regions
-    and the top level. `has_hoists`: whether the compiled game considers copies out of loops.
-    """
-
-    num_moves: int
-    num_slots: int
-    look_back: int
-    num_blocks: int
-    has_hoists: bool
-    num_levels: int
-
-    def covers(self, least: Shape) -> bool:
-        """Whether no size is smaller than in `least`."""
-        return all(getattr(self, f.name) >= getattr(least, f.name) for f in fields(Shape))
-
-
-def common_shape(encodings: Sequence[EncodedProgram]) -> Shape:
-    """The smallest shape to which the programs of `encodings` (of the same rules) can be encoded.
-
-    Encodings of one shape, `place` and `is_strict` can be stacked: `jax.tree.map` of `jnp.stack`.
-    """
-    shapes = [encoded.shape for encoded in encodings]
-    return Shape(**{f.name: max(getattr(s, f.name) for s in shapes) for f in fields(Shape)})
-
-
-SCALARS = tuple(f.name for f in fields(MoveRow))[:-2]
-COLUMN = {name: index for index, name in enumerate(SCALARS)}
-"""Column of each scalar field of `MoveRow` in `EncodedProgram.moves`; the vectors follow."""
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class EncodedProgram:
-    """A program and the rules it is played by.
-
-    Per slot, `W` slots of padding before slot 0 (so the window of slots `[t - W, t]` begins at
-    index `t`): `slot_level`, `slot_reserved` (granules of scratch), `idle_before` (idle ticks of
-    all earlier slots, as far as moves do not change them). Rows of `moves` past the last repeat one
-    sentinel at slot `T`. `level_end[1 + level]`: end of a level's region.
-    """
-
-    moves: Array  # [M, C]
-    slot_level: Array  # [W + T + 1]
-    slot_reserved: Array  # [W + T + 1]
-    idle_before: Array  # [W + T + 1]
-    level_end: Array  # [levels]
-    num_moves: Array  # []
-    num_slots: Array  # []
-    fast_granules: Array  # []
-    max_reserved: Array  # []
-    max_stays_before: Array  # []
-    num_blocks: int = field(metadata={"static": True})
-    look_back: int = field(metadata={"static": True})
-    place: str = field(metadata={"static": True})
-    is_strict: bool = field(metadata={"static": True})
-    has_hoists: bool = field(metadata={"static": True})
-
-    @property
-    def shape(self) -> Shape:
-        """Its padded sizes."""
-        return Shape(
-            num_moves=self.moves.shape[-2],
-            num_slots=self.slot_level.shape[-1] - self.look_back - 1,
-            look_back=self.look_back,
-            num_blocks=self.num_blocks,
-            has_hoists=self.has_hoists,
-            num_levels=self.level_end.shape[-1],
-        )
-
-    def row(self, move: Array) -> MoveRow:
-        """The move of that number."""
-        columns = jax.lax.dynamic_index_in_dim(self.moves, move, keepdims=False)
-        ends = len(SCALARS) + MAX_DEPTH
-        cells: dict[str, Array] = {name: columns[index] for name, index in COLUMN.items()}
-        cells["entered_start"] = columns[len(SCALARS) : ends]
-        cells["entered_end"] = columns[ends:]
-        return MoveRow(**cells)
-
-    def window(self, per_slot: Array, time: Array) -> Array:
-        """The entries of slots `[time - W, time]` of a per-slot array, shape `[W + 1]`."""
-        return jax.lax.dynamic_slice_in_dim(per_slot, time, self.look_back + 1)
+__all__ = ["COLUMN", "EncodedProgram", "MoveRow", "Shape", "common_shape", "encode"]
 
 
 def encode(
@@ -179,33 +42,46 @@ def encode(
     rules = rules or Rules()
     numbers = quantise(program)
     rows = moves(program)
+    _refuse_too_large(program, rules)
     shape = _fitting(_least_shape(program, rows, rules), rules, shape)
-    look_back = shape.look_back
     idle = [numbers.idle(t, d) for t, d in zip(numbers.base_ticks, numbers.base_draw, strict=True)]
     before = np.concatenate([[0], np.cumsum(idle, dtype=np.int64)])
-    ends = [program.level_end(level) for level in range(TOP_LEVEL, len(program.regions))]
-
-    def per_slot(values: Sequence[int], fill: int) -> Array:
-        blank = shape.num_slots - program.num_slots
-        return _int32(program, [fill] * look_back + list(values) + [fill] * blank)
-
+    starts = [-1, *(region.start for region in program.regions)]
+    ends = [program.num_slots, *(region.end for region in program.regions)]
+    unused = (0, shape.num_levels - len(ends))
+    blank = shape.num_slots - program.num_slots
+    next_slot, last_slot = _neighbours(numbers.slot_level, shape.num_levels, shape.num_slots + 2)
     return EncodedProgram(
         moves=_int32(program, _table(program, numbers, rows, rules, shape.num_moves)),
-        slot_level=per_slot(numbers.slot_level, NO_LEVEL),
-        slot_reserved=per_slot((*numbers.reserved, 0), 0),
-        idle_before=per_slot(before.tolist(), 0),
-        level_end=_int32(program, ends + [0] * (shape.num_levels - len(ends))),
+        idle_before=_int32(program, np.pad(before, (shape.look_back, blank))),
+        level_start=_int32(program, np.pad(starts, unused)),
+        level_end=_int32(program, np.pad(ends, unused)),
+        next_slot=_int32(program, next_slot),
+        last_slot=_int32(program, last_slot),
+        reserved=_int32(program, _range_maxima(np.pad(numbers.reserved, (0, 2 + blank)))),
         num_moves=_int32(program, len(rows)),
         num_slots=_int32(program, program.num_slots),
         fast_granules=_int32(program, numbers.fast_granules),
         max_reserved=_int32(program, max(numbers.reserved, default=0)),
         max_stays_before=_int32(program, program.hardware.max_cross_program_prefetches),
         num_blocks=shape.num_blocks,
-        look_back=look_back,
+        look_back=shape.look_back,
         place=rules.place,
         is_strict=rules.strict,
         has_hoists=shape.has_hoists,
     )
+
+
+def _refuse_too_large(program: Program, rules: Rules) -> None:
+    """Rows, slots, groups and regions have to fit into the keys that `engine.game` builds."""
+    has_slots = (program.num_slots + 2) * rules.max_blocks <= INT32_MAX
+    has_regions = len(program.regions) + 2 < 2**LEVEL_BITS
+    has_groups = len(program.groups) < 2 ** (31 - LEVEL_BITS)
+    if not (program.num_slots < FAR_SLOT and has_slots and has_regions and has_groups):
+        raise SolverError(
+            f"{program.name}: too many slots, regions or groups for the JAX game;"
+            " use the plain-Python one"
+        )
 
 
 def _least_shape(program: Program, rows: Sequence[Move], rules: Rules) -> Shape:
@@ -237,6 +113,29 @@ def _fitting(least: Shape, rules: Rules, wanted: Shape | None) -> Shape:
     if wanted.look_back > rules.look_back or wanted.num_blocks > rules.max_blocks:
         raise ValueError(f"{wanted} allows more than the rules: {rules}")
     return wanted
+
+
+def _neighbours(
+    slot_level: Sequence[int], num_levels: int, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`EncodedProgram.next_slot` and `last_slot`."""
+    following = np.full((num_levels, width), FAR_SLOT, dtype=np.int64)
+    preceding = np.full((num_levels, width), -1, dtype=np.int64)
+    for slot, level in enumerate(slot_level):
+        following[1 + level, slot] = preceding[1 + level, slot] = slot
+    return (
+        np.minimum.accumulate(following[:, ::-1], axis=1)[:, ::-1],
+        np.maximum.accumulate(preceding, axis=1),
+    )
+
+
+def _range_maxima(values: np.ndarray) -> np.ndarray:
+    """Maxima over `2^j` entries from each on, one row per `j`."""
+    rows = [values]
+    while 2 ** len(rows) <= len(values):
+        half, row = 2 ** (len(rows) - 1), rows[-1]
+        rows.append(np.maximum(row, np.append(row[half:], np.zeros(half, row.dtype))))
+    return np.stack(rows)
 
 
 def _padded(count: int, least: int = 32) -> int:

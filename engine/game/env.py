@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from engine.game.encode import COLUMN, EncodedProgram
+from engine.game.encoded import COLUMN, EncodedProgram
+from engine.game.lanes import beside, in_lanes
 from engine.game.moves import DROP, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.game.rules import Options, analyse, apply
@@ -72,9 +73,10 @@ def random_policy(encoded: EncodedProgram, position: Position, noise: Array) -> 
     return jnp.argmax(jnp.where(position.options.mask, noise, -1.0)).astype(jnp.int32)
 
 
+@in_lanes
 def reset(encoded: EncodedProgram) -> Position:
     """The position before the first move."""
-    state = initial_state(encoded)
+    state = initial_state(encoded, encoded.games)
     return Position(state, analyse(encoded, state))
 
 
@@ -85,30 +87,47 @@ def step(
 
     With `skip_forced`, moves that leave no choice are played on, and their rewards added.
     """
-    state, outcome = apply(encoded, position.state, position.options, action)
-    following = Position(state, analyse(encoded, state))
+    following, reward = _step(encoded, position, action)
     if not skip_forced:
-        return following, outcome.reward
+        return following, reward
     following, extra = play_forced(encoded, following)
-    return following, outcome.reward + extra
+    return following, reward + extra
 
 
+@in_lanes
+def _step(encoded: EncodedProgram, position: Position, action: Array) -> tuple[Position, Array]:
+    state, outcome = apply(encoded, position.state, position.options, action)
+    return Position(state, analyse(encoded, state)), outcome.reward
+
+
+@in_lanes
 def play_forced(encoded: EncodedProgram, position: Position) -> tuple[Position, Array]:
     """Play on while exactly one action is legal; returns the position and the rewards' sum."""
+    games = position.state.open_ticks.shape
 
-    def is_forced(carry: tuple[Position, Array]) -> Array:
-        options = carry[0].options
-        return ~options.is_over & (jnp.sum(options.mask) == 1)
+    def is_forced(position: Position) -> Array:
+        options = position.options
+        return ~options.is_over & (jnp.sum(options.mask, axis=0) == 1)
 
     def play(carry: tuple[Position, Array]) -> tuple[Position, Array]:
         position, total = carry
-        only = jnp.argmax(position.options.mask).astype(jnp.int32)
-        following, reward = step(encoded, position, only)
-        return following, total + reward
+        only = jnp.argmax(position.options.mask, axis=0).astype(jnp.int32)
+        following, reward = _step(encoded, position, only)
+        goes_on = is_forced(position)
+        kept = jax.tree.map(lambda new, old: jnp.where(goes_on, new, old), following, position)
+        return kept, total + jnp.where(goes_on, reward, 0.0)
 
-    first = (position, jnp.zeros_like(position.state.open_ticks, jnp.float32))
-    played: tuple[Position, Array] = jax.lax.while_loop(is_forced, play, first)
+    first = (_each(position, games), jnp.zeros(games, jnp.float32))
+    played: tuple[Position, Array] = jax.lax.while_loop(
+        lambda carry: jnp.any(is_forced(carry[0])), play, first
+    )
     return played
+
+
+def _each(position: Position, games: tuple[int, ...]) -> Position:
+    """The position with a move's number for every game: from here on they may part."""
+    move = jnp.broadcast_to(position.state.move, games)
+    return replace(position, state=replace(position.state, move=move))
 
 
 def free_script(encoded: EncodedProgram) -> Script:
@@ -139,31 +158,66 @@ def rollout(
 
     A scripted action that is illegal is replaced by NoCopy if that is legal, else by Drop.
     """
-    script = script or free_script(encoded)
-    num_moves = encoded.moves.shape[0]
-    noise = jax.random.uniform(key, (num_moves, NUM_ACTIONS))
-    only_drop = jnp.arange(NUM_ACTIONS) == DROP
+    noise = jax.random.uniform(key, (encoded.moves.shape[0], NUM_ACTIONS))
+    play: Callable[[EncodedProgram, Array, Script], tuple[State, Record]] = in_lanes(
+        partial(_rollout, policy_fn=policy_fn)
+    )
+    return play(encoded, noise, script or free_script(encoded))
 
-    def play(state: State, now: tuple[Array, Script]) -> tuple[State, Record]:
-        noise, line = now
-        options = analyse(encoded, state)
-        options = replace(options, mask=options.mask & (only_drop | ~line.must_drop))
-        free = policy_fn(encoded, Position(state, options), noise)
-        action = jnp.where(line.actions == NO_ACTION, free, line.actions)
-        following, outcome = apply(encoded, state, options, action)
-        record = Record(
-            action=outcome.action,
-            mask=options.mask,
-            offset=outcome.offset,
-            start=outcome.start,
-            reward_ticks=outcome.reward_ticks,
-            stall_ticks=outcome.stall_ticks,
-            was_dead=following.is_dead,
-        )
-        return following, record
 
-    played: tuple[State, Record] = jax.lax.scan(play, initial_state(encoded), (noise, script))
+def _rollout(
+    encoded: EncodedProgram, noise: Array, script: Script, *, policy_fn: PolicyFn
+) -> tuple[State, Record]:
+    """A game with the random numbers `noise`, `[M, A]`."""
+    num_moves, games = noise.shape[0], noise.shape[2:]
+
+    def play(number: Array, carry: tuple[State, Record]) -> tuple[State, Record]:
+        state, record = carry
+        line = jax.tree.map(lambda column: column[number], script)
+        state, entry = _scripted_move(encoded, state, line, noise[number], policy_fn)
+        return state, jax.tree.map(lambda column, cell: column.at[number].set(cell), record, entry)
+
+    first = (initial_state(encoded, games), _empty_record(num_moves, games))
+    played: tuple[State, Record] = jax.lax.fori_loop(0, jnp.max(encoded.num_moves), play, first)
     return played
+
+
+def _scripted_move(
+    encoded: EncodedProgram, state: State, line: Script, noise: Array, policy_fn: PolicyFn
+) -> tuple[State, Record]:
+    """Play one move as its line of the script says; returns its line of the record."""
+    options = analyse(encoded, state)
+    is_drop = beside(jnp.arange(NUM_ACTIONS) == DROP, state.open_ticks.shape)
+    options = replace(options, mask=options.mask & (is_drop | ~line.must_drop))
+    free = _chosen(encoded, Position(state, options), noise, policy_fn)
+    action = jnp.where(line.actions == NO_ACTION, free, line.actions)
+    following, outcome = apply(encoded, state, options, action)
+    return following, Record(
+        action=outcome.action,
+        mask=options.mask,
+        offset=outcome.offset,
+        start=outcome.start,
+        reward_ticks=outcome.reward_ticks,
+        stall_ticks=outcome.stall_ticks,
+        was_dead=following.is_dead,
+    )
+
+
+def _chosen(
+    encoded: EncodedProgram, position: Position, noise: Array, policy_fn: PolicyFn
+) -> Array:
+    """The policy's action; it sees one game at a time."""
+    if noise.ndim == 1:
+        return policy_fn(encoded, position, noise)
+    axes = jax.tree.map(lambda leaf: -1 if leaf.ndim else None, position)
+    of_program = 0 if encoded.games else None
+    return jax.vmap(policy_fn, (of_program, axes, -1))(encoded, position, noise)
+
+
+def _empty_record(num_moves: int, games: tuple[int, ...]) -> Record:
+    cells = jnp.zeros((num_moves, *games), jnp.int32)
+    flags = jnp.zeros((num_moves, NUM_ACTIONS, *games), bool)
+    return Record(cells, flags, cells, cells, cells, cells, flags[:, 0])
 
 
 def play_with_backup(

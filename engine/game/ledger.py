@@ -2,9 +2,8 @@
 
 `idle_before[i]` is a prefix sum over slots, so idle ticks of `[a, b)` are a difference, and a copy
 that takes `work` ticks from slot `a` forward leaves `max(idle_before - work, idle_before[a])` from
-`a` on. Prefix sums never fall with time, hence the latest of several slots has the largest one: no
-function here needs more than comparisons and maxima over the window. Letters as in
-`engine.game.state`.
+`a` on. Prefix sums never fall with time, so counting those up to a bound finds the latest slot with
+enough idle time after it. Letters as in `engine.game.state`.
 """
 
 from __future__ import annotations
@@ -15,27 +14,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encode import INT32_MAX, EncodedProgram, MoveRow
-from engine.game.state import State
-
-
-@dataclass(frozen=True)
-class Window:
-    """The slots `[t - W, t]` before a move at `t`, oldest first; all `[W + 1]`."""
-
-    slot: Array
-    level: Array
-    reserved: Array
-    idle_before: Array
+from engine.game.encoded import EncodedProgram
+from engine.game.lanes import at, beside, rows_of
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Span:
-    """Where a copy would begin, and the idle ticks up to its deadline.
+    """Where a copy would begin, and the idle ticks from there up to its deadline.
 
-    `begin`: `idle_before` of the start. `deadline`: the last slot by which a write-back may be
-    done, `done`: the first by which it is.
+    `begin`: `idle_before` of the start. `deadline`: the last slot by which it may be done.
     """
 
     is_possible: Array
@@ -43,65 +31,59 @@ class Span:
     begin: Array
     idle: Array
     deadline: Array
-    done: Array
 
 
-def window_of(encoded: EncodedProgram, state: State, row: MoveRow) -> Window:
-    """What the move at `row` may look back on."""
-    return Window(
-        slot=row.time - encoded.look_back + jnp.arange(encoded.look_back + 1, dtype=jnp.int32),
-        level=encoded.window(encoded.slot_level, row.time),
-        reserved=encoded.window(encoded.slot_reserved, row.time),
-        idle_before=state.idle_before,
-    )
+@dataclass(frozen=True)
+class Ledger:
+    """What a move at slot `time` may look back on: `idle_before` of the slots `[t - W, t]`."""
 
+    encoded: EncodedProgram
+    time: Array
+    barrier: Array
+    idle_before: Array
 
-def latest_start(
-    window: Window, deadline: Array, level: Array, work: Array, earliest: Array
-) -> Span:
-    """The latest start of a prefetch whose idle ticks suffice, else the earliest allowed one.
+    def prefetch(self, level: Array, deadline: Array, work: Array, earliest: Array) -> Span:
+        """The latest start of `level` whose idle ticks suffice, else the earliest allowed one."""
+        first = self.encoded.first_of(level, self._not_before(earliest))
+        now = self._idle_at(deadline)
+        num_ample = jnp.sum(self.idle_before <= now - work, axis=0, dtype=jnp.int32)
+        ample = jnp.minimum(self._oldest + num_ample - 1, deadline)
+        latest = self.encoded.last_of(level, ample)
+        start = jnp.where((num_ample > 0) & (latest >= first), latest, first)
+        begin = self._idle_at(start)
+        return Span(first <= deadline, start, begin, now - begin, deadline)
 
-    `deadline` is a slot of the window; the start is of `level`, and not after it.
-    """
-    now = jnp.max(jnp.where(window.slot <= deadline, window.idle_before, -1))
-    is_near = (window.slot >= earliest) & (window.slot <= deadline)
-    allowed = (window.level == level) & is_near
-    enough = allowed & (now - window.idle_before >= work)
-    latest = jnp.max(jnp.where(enough, window.slot, -1))
-    first = jnp.min(jnp.where(allowed, window.slot, INT32_MAX))
-    begin_latest = jnp.max(jnp.where(enough, window.idle_before, -1))
-    begin_first = jnp.min(jnp.where(allowed, window.idle_before, INT32_MAX))
-    start = jnp.where(latest >= 0, latest, first)
-    begin = jnp.where(latest >= 0, begin_latest, begin_first)
-    return Span(
-        is_possible=first < INT32_MAX,
-        start=start,
-        begin=begin,
-        idle=now - begin,
-        deadline=deadline,
-        done=deadline,
-    )
+    def write_back(self, level: Array, limit: Array, written: Array) -> Span:
+        """The slots of a write-back at `level` of what was written before slot `written`.
 
+        Its deadline is the last slot of the level up to `limit`, or `limit` where the level ends.
+        """
+        earliest = self._not_before(written)
+        is_end = (limit == self.encoded.end_of(level)) & (earliest <= limit)
+        deadline = jnp.where(is_end, limit, self.encoded.last_of(level, limit))
+        start = self.encoded.first_of(level, earliest)
+        start = jnp.where(is_end, jnp.minimum(start, limit), start)
+        begin, is_possible = self._idle_at(start), start <= deadline
+        idle = jnp.where(is_possible, self._idle_at(deadline) - begin, -1)
+        return Span(is_possible, start, begin, idle, deadline)
 
-def write_back_span(
-    window: Window, level: Array, level_end: Array, earliest: Array, limit: Array, work: Array
-) -> Span:
-    """The slots of a write-back at `level`, not before `earliest`, complete before slot `limit`.
+    def done(self, level: Array, span: Span, work: Array) -> Array:
+        """First slot of `level` by which a write-back of `work` ticks from `span` on is done."""
+        is_short = self.idle_before - span.begin < work
+        num_short = jnp.sum(is_short, axis=0, dtype=jnp.int32)
+        slot = jnp.maximum(span.start, self._oldest + num_short)
+        return self.encoded.first_of(level, slot)
 
-    Its deadline is the last slot of the level up to `limit`, or `limit` where the level ends.
-    """
-    at_end = (window.slot == limit) & (limit == level_end)
-    inside = (window.slot >= earliest) & (window.slot <= limit)
-    usable = inside & ((window.level == level) | at_end)
-    start = jnp.min(jnp.where(usable, window.slot, INT32_MAX))
-    deadline = jnp.max(jnp.where(usable, window.slot, -1))
-    begin = jnp.min(jnp.where(usable, window.idle_before, INT32_MAX))
-    finish = jnp.max(jnp.where(usable, window.idle_before, -1))
-    is_possible = deadline >= 0
-    idle = jnp.where(is_possible, finish - begin, -1)
-    is_done = usable & (window.idle_before - begin >= work)
-    done = jnp.min(jnp.where(is_done, window.slot, INT32_MAX))
-    return Span(is_possible, start, begin, idle, deadline, done)
+    @property
+    def _oldest(self) -> Array:
+        return self.time - self.encoded.look_back
+
+    def _not_before(self, slot: Array) -> Array:
+        """The first slot from `slot` on in which a copy may start, levels apart."""
+        return jnp.maximum(jnp.maximum(slot, 0), jnp.maximum(self.barrier, self._oldest))
+
+    def _idle_at(self, slot: Array) -> Array:
+        return at(self.idle_before, slot - self._oldest)
 
 
 def book(idle_before: Array, begin: Array, work: Array) -> Array:
@@ -113,14 +95,25 @@ def advance(
     encoded: EncodedProgram, idle_before: Array, open_ticks: Array, time: Array, next_time: Array
 ) -> Array:
     """The window before a move at `next_time`, closing slot `time` and those without moves."""
-    width = encoded.look_back + 1
-    slot = next_time - encoded.look_back + jnp.arange(width, dtype=jnp.int32)
-    ample = jnp.concatenate([idle_before, idle_before])
-    kept = jax.lax.dynamic_slice_in_dim(ample, jnp.minimum(next_time - time, width), width)
-    # Slots after `time` have no moves before `next_time`: the encoded prefix sums give their idle.
-    static = encoded.window(encoded.idle_before, next_time)
-    until_next = jax.lax.dynamic_index_in_dim(
-        encoded.idle_before, time + 1 + encoded.look_back, keepdims=False
-    )
-    closed = idle_before[-1] + jnp.maximum(open_ticks, 0)
-    return jnp.where(slot > time, closed + static - until_next, kept)
+    width, games = encoded.look_back + 1, idle_before.shape[1:]
+
+    def shift() -> Array:
+        kept = _shifted(idle_before, jnp.minimum(next_time - time, width))
+        # Slots after `time` have no moves before `next_time`: their idle ticks are the encoded.
+        static = encoded.window(next_time) - encoded.idle_until(time + 1)
+        static = beside(static, games[static.ndim - 1 :])
+        slot = next_time - encoded.look_back + rows_of(idle_before)
+        closed = idle_before[-1] + jnp.maximum(open_ticks, 0)
+        return jnp.where(slot > time, closed + static, kept)
+
+    moved: Array = jax.lax.cond(jnp.any(next_time > time), shift, lambda: idle_before)
+    return moved
+
+
+def _shifted(column: Array, by: Array) -> Array:
+    """The column with its first `by` rows cut off; what comes in at the end means nothing."""
+    if not by.shape:
+        ample = jnp.concatenate([column, column])
+        return jax.lax.dynamic_slice_in_dim(ample, by, column.shape[0])
+    rows = jnp.minimum(rows_of(column) + by, column.shape[0] - 1)
+    return jnp.take_along_axis(column, rows, axis=0, mode="clip")

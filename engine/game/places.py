@@ -1,133 +1,143 @@
-"""Where a newcomer can stand: one sweep over the blocks in order of their offsets.
+"""Where a newcomer can stand: free gaps between blocks that are sorted by their offsets.
 
-Letters as in `engine.game.state`; `L` tries, which differ in the blocks that they avoid.
+Letters as in `engine.game.state`; `L` tries, which differ in the ghosts that they spare: all, those
+worth more than the newcomer, none. As the blocks are sorted, the address above which a gap begins
+is a running maximum of their ends; so a try costs a few passes over the table, and no pairs of
+blocks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encode import INT32_MAX
-from engine.game.state import NOBODY, Table
+from engine.game.encoded import INT32_MAX
+from engine.game.lanes import beside
+from engine.game.state import ENDED, NOBODY, Table
 
 NO_PLACE = -1
 """Offset where no gap is large enough."""
-UNROLL = 16
-"""Rows of the table per step of the sweep; more compile slower and run little faster."""
+STRIDE = 8
+"""Rows that a running maximum takes together."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class _Sweep:
-    """Above which address is free in each try, and the best place so far."""
+class Wish:
+    """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
 
-    reach: Array  # [L]
-    offset: Array  # [L]
-    gap: Array  # [L]
-
-
-def avoided(table: Table, start: Array, rank: Array) -> Array:
-    """Which blocks each of the three tries of a newcomer at slot `start` avoids, `[3, K]`."""
-    certain = table.until > start
-    ghost = table.is_live & ~certain
-    return jnp.stack([certain | ghost, certain | (ghost & (table.rank > rank)), certain])
-
-
-def find_places(
-    table: Table,
-    is_avoided: Array,
-    size: Array,
-    floors: Array,
-    fast_granules: Array,
-    is_high: Array,
-    place: str,
-) -> Array:
-    """Offset of the place in each try, or `NO_PLACE`; `is_avoided` `[L, K]`, `floors` `[L]`.
-
-    Blocks may share addresses (at different times), so the sweep carries the highest end so far.
+    `is_high` and `place`: see `engine.game.moves.Rules`.
     """
 
-    def offer(sweep: _Sweep, top: Array, is_edge: Array) -> _Sweep:
-        gap = top - sweep.reach
-        fits = is_edge & (gap >= size)
-        first = fits & (sweep.offset == NO_PLACE)
-        if place == "best_fit":
-            better, offset = fits & (gap < sweep.gap), sweep.reach
-        else:
-            better = jnp.where(is_high, fits, first)
-            offset = jnp.where(is_high, top - size, sweep.reach)
-        return _Sweep(
-            reach=sweep.reach,
-            offset=jnp.where(better, offset, sweep.offset),
-            gap=jnp.where(better, gap, sweep.gap),
-        )
+    start: Array
+    floor: Array
+    size: Array
+    rank: Array
+    is_high: Array
+    place: str = field(metadata={"static": True})
 
-    def step(sweep: _Sweep, block: tuple[Array, Array, Array]) -> tuple[_Sweep, None]:
-        offset, end, is_here = block
-        swept = offer(sweep, offset, is_here)
-        reach = jnp.where(is_here, jnp.maximum(swept.reach, end), swept.reach)
-        return _Sweep(reach, swept.offset, swept.gap), None
 
-    first = _Sweep(
-        reach=floors,
-        offset=jnp.full_like(floors, NO_PLACE),
-        gap=jnp.full_like(floors, INT32_MAX),
-    )
-    blocks = (table.offset, table.offset + table.size, is_avoided.T)
-    last, _ = jax.lax.scan(step, first, blocks, unroll=UNROLL)
-    return offer(last, fast_granules, jnp.bool_(True)).offset
+def find_places(table: Table, wish: Wish, capacity: Array) -> Array:
+    """Offset of the place in each try, or `NO_PLACE`, `[L]`."""
+    tries = beside(jnp.arange(3, dtype=jnp.int32), table.rank.shape[1:])
+    spare_above = jnp.where(tries == 0, ENDED, jnp.where(tries == 1, wish.rank, INT32_MAX))
+    is_certain = table.until > wish.start
+    return _find(table, is_certain[:, None] | (table.rank[:, None] > spare_above), wish, capacity)
+
+
+def find_place_before(table: Table, wish: Wish, capacity: Array) -> Array:
+    """Offset of a place that no block ever had, or `NO_PLACE`; for cross-program prefetches."""
+    return _find(table, (table.group != NOBODY)[:, None], wish, capacity)[0]
+
+
+def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Array:
+    """Offset of a place that is clear of the blocks `is_here`, `[K, L]`, in each try."""
+    offset = table.offset[:, None]
+    ends = jnp.where(is_here, offset + table.size[:, None], 0)
+    low, top = _running_max(ends, jnp.broadcast_to(wish.floor, ends.shape[1:]))
+    gap = offset - low
+    fits = is_here & (gap >= wish.size)
+    last = capacity - top
+    if wish.place == "best_fit":
+        least = jnp.min(jnp.where(fits, gap, INT32_MAX), axis=0)
+        first = jnp.min(jnp.where(fits & (gap == least), low, INT32_MAX), axis=0)
+        is_last = (last >= wish.size) & (last < least)
+        return jnp.where(is_last, top, jnp.where(least < INT32_MAX, first, NO_PLACE))
+    # One maximum serves both ends: of the highest gap's end, or of the lowest one's negated start.
+    edge = jnp.where(wish.is_high, offset, -low)
+    found = jnp.max(jnp.where(fits, edge, -INT32_MAX), axis=0)
+    is_found, fits_last = found > -INT32_MAX, last >= wish.size
+    highest = jnp.where(fits_last, capacity, found) - wish.size
+    lowest = jnp.where(is_found, -found, top)
+    place = jnp.where(wish.is_high, highest, lowest)
+    return jnp.where(is_found | fits_last, place, NO_PLACE)
+
+
+def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:
+    """Of each row the largest entry before it, at least `floor`; and the largest of all.
+
+    Within groups of rows first, then across groups: a chain of all rows is slow on a CPU.
+    """
+    num_rows = ends.shape[0]
+    blank = -num_rows % STRIDE
+    padded = jnp.pad(ends, [(0, blank)] + [(0, 0)] * (ends.ndim - 1)) if blank else ends
+    groups = padded.reshape(-1, STRIDE, *ends.shape[1:])
+    within = [groups[:, 0]]
+    for row in range(1, STRIDE):
+        within.append(jnp.maximum(within[-1], groups[:, row]))
+    across = [floor]
+    for group in range(groups.shape[0]):
+        across.append(jnp.maximum(across[-1], within[-1][group]))
+    base = jnp.stack(across[:-1])
+    low = jnp.stack([base, *(jnp.maximum(base, row) for row in within[:-1])], axis=1)
+    return low.reshape(padded.shape)[:num_rows], across[-1]
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Taken:
-    """The ghosts that newcomers at `L` places would take.
+    """The ghosts that a newcomer would take, and what their write-back needs.
 
-    `is_dirty`: any of them is dirty. `written`, `level`, `work`: of the dirty ones the latest
-    `written`, their level, and their summed work; `is_one_level` whether they share it.
+    `written`, `lowest`, `highest`, `work`: of the dirty ones the latest `written`, the range of
+    levels, and the summed work (`INT32_MAX`, more than is ever idle, from 2^30 on).
     """
 
-    is_any: Array  # [L]
-    is_dirty: Array  # [L]
-    is_one_level: Array  # [L]
-    written: Array  # [L]
-    level: Array  # [L]
-    work: Array  # [L]
+    is_any: Array
+    is_dirty: Array
+    written: Array
+    lowest: Array
+    highest: Array
+    work: Array
 
 
-def taken_ghosts(table: Table, start: Array, offset: Array, size: Array) -> Array:
+def is_taken(table: Table, start: Array, offset: Array, size: Array) -> Array:
     """Which live blocks a newcomer at `[offset, offset + size)` from slot `start` on takes."""
     overlaps = (table.offset < offset + size) & (table.offset + table.size > offset)
     return table.is_live & overlaps & (table.until <= start)
 
 
-def taken_at(table: Table, start: Array, offsets: Array, size: Array) -> Taken:
-    """What newcomers at each of `offsets` `[L]` would take."""
-    return jax.vmap(lambda offset: _taken(table, start, offset, size))(offsets)
-
-
-def _taken(table: Table, start: Array, offset: Array, size: Array) -> Taken:
-    which = taken_ghosts(table, start, offset, size)
+def taken_at(table: Table, wish: Wish, offset: Array) -> Taken:
+    """What a newcomer at `offset` would take."""
+    which = is_taken(table, wish.start, offset, wish.size)
     dirty = which & table.is_dirty
-    lowest = jnp.min(jnp.where(dirty, table.level, INT32_MAX))
-    highest = jnp.max(jnp.where(dirty, table.level, NOBODY - 1))
+    # The maximum tells whether any block is taken, too: -1 where the latest is clean.
+    written = jnp.max(jnp.where(which, table.written, -1), axis=0)
     return Taken(
-        is_any=jnp.any(which),
-        is_dirty=highest >= NOBODY,
-        is_one_level=lowest == highest,
-        written=jnp.max(jnp.where(dirty, table.written, 0)),
-        level=highest,
+        is_any=written >= 0,
+        is_dirty=written > 0,
+        written=written,
+        lowest=jnp.min(jnp.where(dirty, table.level, INT32_MAX), axis=0),
+        highest=jnp.max(jnp.where(dirty, table.level, NOBODY), axis=0),
         work=_sum_of_ticks(jnp.where(dirty, table.work, 0)),
     )
 
 
 def _sum_of_ticks(ticks: Array) -> Array:
-    """Their sum, or INT32_MAX (more than is ever idle) where it is 2^30 or more."""
-    high = jnp.sum(ticks >> 16, dtype=jnp.int32)
-    low = jnp.sum(ticks & 0xFFFF, dtype=jnp.int32)
+    """Their sum, or `INT32_MAX` where it is 2^30 or more."""
+    high = jnp.sum(ticks >> 16, axis=0, dtype=jnp.int32)
+    low = jnp.sum(ticks & 0xFFFF, axis=0, dtype=jnp.int32)
     high = high + (low >> 16)
     return jnp.where(high < 2**14, (high << 16) + (low & 0xFFFF), INT32_MAX)

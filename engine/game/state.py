@@ -1,17 +1,20 @@
 """The position of a JAX game: small, self-contained, fit to be an embedding of a search.
 
-Letters: `K` rows of the block table, `W` slots of look-back. Everything is int32 but the flags.
+Letters: `K` rows of the block table, `W` slots of look-back. Everything is int32 but the flags. A
+position of games side by side (see `engine.game.lanes`) has them in a last axis of each array;
+numbers that all share may lack it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encode import EncodedProgram
+from engine.game.encoded import LEVEL_BITS, EncodedProgram
+from engine.game.lanes import at, beside, rows_of
 
 FIRST_HORIZON = -1
 """`State.horizon` while no block was forgotten."""
@@ -19,6 +22,18 @@ FAR = 2**30
 """Offset of empty rows, which keeps them behind all blocks."""
 NOBODY = -1
 """Group of empty rows."""
+ENDED = -2
+"""`Table.rank` of blocks that have ended, and of empty rows."""
+
+
+def home_of(group: Array, level: Array) -> Array:
+    """The entry of `Table.home`."""
+    return (group << LEVEL_BITS) + (level + 1)
+
+
+def level_of(home: Array) -> Array:
+    """The level in an entry of `Table.home`."""
+    return jnp.bitwise_and(home, 2**LEVEL_BITS - 1) - 1
 
 
 @jax.tree_util.register_dataclass
@@ -26,23 +41,39 @@ NOBODY = -1
 class Table:
     """The blocks, sorted by offset; empty rows at the end.
 
-    `until`: of an ended block its end, of a live one the first slot in which it is only a ghost
-    (`busy + 1`). `written`: slot after its last write. `level`, `work`: level of the block's start,
-    and ticks of one copy of its group there. `rank`: of the group's next touch, as in
-    `MoveRow.next_rank`.
+    `home`: the group and the level of the block's start. `until`: of an ended block its end, of a
+    live one the first slot in which it is only a ghost (`busy + 1`). `written`: slot after its last
+    write, 0 if it is clean. `work`: ticks of one copy of the group at that level. `rank`: of the
+    group's next touch, as in `MoveRow.next_rank`; `ENDED` if the block has ended.
     """
 
-    group: Array  # [K]
+    home: Array  # [K]
     offset: Array  # [K]
     size: Array  # [K]
-    start: Array  # [K]
     until: Array  # [K]
     written: Array  # [K]
-    level: Array  # [K]
     work: Array  # [K]
     rank: Array  # [K]
-    is_live: Array  # [K]
-    is_dirty: Array  # [K]
+
+    @property
+    def group(self) -> Array:
+        """Each block's group, `NOBODY` in empty rows, `[K]`."""
+        return self.home >> LEVEL_BITS
+
+    @property
+    def level(self) -> Array:
+        """Level of each block's start, `[K]`."""
+        return level_of(self.home)
+
+    @property
+    def is_live(self) -> Array:
+        """Whether each block still holds its group's content, `[K]`."""
+        return self.rank > ENDED
+
+    @property
+    def is_dirty(self) -> Array:
+        """Whether each block's content is newer than the slow copy, `[K]`."""
+        return self.written > 0
 
 
 @jax.tree_util.register_dataclass
@@ -66,36 +97,36 @@ class State:
     table: Table
 
 
-def initial_state(encoded: EncodedProgram) -> State:
-    """The position before the first move."""
-    row = encoded.row(jnp.int32(0))
+def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State:
+    """The position before the first move, of one game or of games side by side."""
+    move = jnp.zeros(encoded.games, jnp.int32)
+    row = encoded.row(move)
+
+    def number(value: Array | int) -> Array:
+        return jnp.broadcast_to(jnp.asarray(value, jnp.int32), games)
+
+    def column(value: int) -> Array:
+        return jnp.full((encoded.num_blocks, *games), value, jnp.int32)
+
+    idle = encoded.window(row.time)
+    idle = beside(idle, games[idle.ndim - 1 :])
     return State(
-        move=jnp.int32(0),
-        idle_before=encoded.window(encoded.idle_before, row.time),
-        open_ticks=row.open_ticks,
-        barrier=jnp.int32(0),
-        horizon=jnp.int32(FIRST_HORIZON),
-        num_stays_before=jnp.int32(0),
-        is_dead=jnp.bool_(False),
-        table=_empty_table(encoded.num_blocks),
-    )
-
-
-def _empty_table(num_blocks: int) -> Table:
-    zeros = jnp.zeros(num_blocks, jnp.int32)
-    no = jnp.zeros(num_blocks, bool)
-    return Table(
-        group=jnp.full(num_blocks, NOBODY, jnp.int32),
-        offset=jnp.full(num_blocks, FAR, jnp.int32),
-        size=zeros,
-        start=zeros,
-        until=jnp.full(num_blocks, FIRST_HORIZON, jnp.int32),
-        written=zeros,
-        level=zeros,
-        work=zeros,
-        rank=zeros,
-        is_live=no,
-        is_dirty=no,
+        move=move,
+        idle_before=jnp.broadcast_to(idle, (*idle.shape[:1], *games)),
+        open_ticks=number(row.open_ticks),
+        barrier=number(0),
+        horizon=number(FIRST_HORIZON),
+        num_stays_before=number(0),
+        is_dead=jnp.zeros(games, bool),
+        table=Table(
+            home=column(NOBODY << LEVEL_BITS),
+            offset=column(FAR),
+            size=column(0),
+            until=column(FIRST_HORIZON),
+            written=column(0),
+            work=column(0),
+            rank=column(ENDED),
+        ),
     )
 
 
@@ -105,27 +136,27 @@ def is_over(encoded: EncodedProgram, state: State) -> Array:
 
 
 def insert(table: Table, block: Table, victim: Array, is_wanted: Array) -> Table:
-    """Put `block` (scalars) in its place in the order of offsets, instead of row `victim`."""
-    rows = jnp.arange(table.offset.shape[0], dtype=jnp.int32)
-    before = jnp.sum((table.offset <= block.offset) & (rows != victim), dtype=jnp.int32)
-    from_above = is_wanted & (rows >= victim) & (rows < before)
-    from_below = is_wanted & (rows <= victim) & (rows > before)
-    is_new = is_wanted & (rows == before)
+    """Put `block` (one cell per column) where the order of offsets wants it, for row `victim`."""
+    games = table.offset.shape[1:]
+    num_before = jnp.sum(table.offset <= block.offset, axis=0, dtype=jnp.int32)
+    place = num_before - (at(table.offset, victim) <= block.offset)
+    # Nothing moves where no row is wanted.
+    victim = jnp.broadcast_to(jnp.where(is_wanted, victim, NOBODY), games)
+    place = jnp.broadcast_to(jnp.where(is_wanted, place, NOBODY), games)
+    rows = rows_of(table.offset)
 
     def put(column: Array, cell: Array) -> Array:
-        above = jnp.concatenate([column[1:], column[-1:]])
-        below = jnp.concatenate([column[:1], column[:-1]])
-        moved = jnp.where(from_above, above, jnp.where(from_below, below, column))
-        return jnp.where(is_new, cell, moved)
+        def moved(some: slice, above: Array, below: Array) -> Array:
+            row = rows[some]
+            up, down = (row >= victim) & (row < place), (row <= victim) & (row > place)
+            kept = jnp.where(up, above, jnp.where(down, below, column[some]))
+            return jnp.where(row == place, cell, kept)
+
+        # First and last row apart: so the inner rows are plain slices, which XLA vectorises.
+        first = moved(slice(0, 1), column[1:2], column[:1])
+        inner = moved(slice(1, -1), column[2:], column[:-2])
+        last = moved(slice(-1, None), column[-1:], column[-2:-1])
+        return jnp.concatenate([first, inner, last])
 
     inserted: Table = jax.tree.map(put, table, block)
     return inserted
-
-
-def end_blocks(table: Table, which: Array, until: Array) -> Table:
-    """End the live blocks `which` at `until`."""
-    return replace(
-        table,
-        until=jnp.where(which, until, table.until),
-        is_live=table.is_live & ~which,
-    )

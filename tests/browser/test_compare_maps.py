@@ -8,19 +8,27 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.test_memory_map import COLOURS, Traffic
-from ui.screenshots import SIZE, Theme
+from ui.screenshots import SIZE, Theme, settle
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 PAIR = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=layouts"
-PATIENCE_MS = 90_000
+TALL: ViewportSize = {"width": 1280, "height": 1200}
+PATIENCE_MS = 180_000
+
+
+def new_page(browser: Browser, size: ViewportSize = SIZE, theme: Theme = "light") -> Page:
+    """A page that bears with a busy machine."""
+    page = browser.new_page(viewport=size, color_scheme=theme)
+    page.set_default_timeout(PATIENCE_MS)
+    return page
 
 
 def open_layouts(browser: Browser, server: str, theme: Theme = "light") -> Page:
-    page = browser.new_page(viewport={"width": 1280, "height": 1200}, color_scheme=theme)
+    page = new_page(browser, TALL, theme)
     page.goto(f"{server}/compare?{PAIR}")
     page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
     page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
@@ -64,7 +72,7 @@ def test_both_plans_are_drawn_in_both_themes(browser: Browser, server: str, them
 
 
 def test_zoom_and_cursor_are_shared_and_send_nothing(browser: Browser, server: str) -> None:
-    page = browser.new_page(viewport={"width": 1280, "height": 1200})
+    page = new_page(browser, TALL)
     traffic = Traffic(page)
     page.goto(f"{server}/compare?{PAIR}")
     page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
@@ -135,7 +143,7 @@ def test_the_diff_fades_what_is_the_same(page: Page) -> None:
 
 
 def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
-    page = browser.new_page(viewport=SIZE)
+    page = new_page(browser)
     page.goto(f"{server}/compare?program=alexnet-v4-b24&mode=runtimes")
     page.get_by_test_id("stButtonGroup").first.wait_for(timeout=PATIENCE_MS)
     for name in ("xla_like", "greedy", "random"):
@@ -162,13 +170,14 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     bad, good = tmp_path / "bad.csv", tmp_path / "good.65536.csv"
     bad.write_text("id,lower,upper,size\na,4,4,1\n")
     good.write_text("id,lower,upper,size\na,0,4,4096\nb,2,6,8192\n")
-    page = browser.new_page(viewport=SIZE)
+    page = new_page(browser)
     page.goto(f"{server}/programs")
     page.wait_for_selector(".card", timeout=PATIENCE_MS)
+    settle(page)
     page.get_by_text("Open a file of your own").click()
     chooser = page.locator('[data-testid="stFileUploader"] input[type="file"]')
     open_button = page.locator('[class*="st-key-open_files"] button')
-    chooser.set_input_files(bad)
+    chooser.set_input_files(bad, timeout=PATIENCE_MS)
     expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
     open_button.click()
     page.wait_for_selector("text=bad.csv", timeout=PATIENCE_MS)
@@ -184,7 +193,7 @@ def test_an_upload_opens_and_a_bad_one_says_why(
 
 
 def test_search_narrows_the_gallery(browser: Browser, server: str) -> None:
-    page = browser.new_page(viewport=SIZE)
+    page = new_page(browser)
     page.goto(f"{server}/programs")
     page.wait_for_selector(".card", timeout=PATIENCE_MS)
     assert page.locator(".card img").first.evaluate("i => i.complete && i.naturalWidth") > 0

@@ -71,7 +71,7 @@ class Searches:
     """-1: none was chosen yet."""
     nonce: int = 0
     obeyed: int = 0
-    panel: str = ""
+    panel: str = "inbox"
     inbox_row: int | None = None
 
     @property

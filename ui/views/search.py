@@ -27,6 +27,8 @@ PANELS = {
     "again": "Search this position again",
     "training": "Training",
 }
+_FOLLOWING = ("drift",)
+"""Panels that show the current move."""
 
 
 def render() -> None:
@@ -59,6 +61,8 @@ def render() -> None:
         key="search_store",
     )
     _board()
+    if here.open.searches.panel not in _FOLLOWING:
+        _panel()
 
 
 def _collect(here: Session) -> None:
@@ -146,7 +150,8 @@ def _board() -> None:
         key=KEY,
     )
     st.query_params.from_dict({"program": here.program_name, "move": str(state.move + 1)})
-    _panel(here, thought)
+    if state.panel in _FOLLOWING:
+        _panel()
 
 
 def _take(here: Session, thought: Thought) -> dict[str, Any] | None:
@@ -185,17 +190,26 @@ def open_line(here: Session, thought: Thought, film: Film, actions: list[int]) -
     st.switch_page(here.pages["play"])
 
 
-def _panel(here: Session, thought: Thought) -> None:
+@st.fragment
+def _panel() -> None:
+    """What else there is to see; only what follows the moves is sent again at each of them."""
+    here = session()
     state = here.open.searches
+    thought = state.thought
+    if thought is None:
+        return
     chosen = st.segmented_control(
         "More",
         list(PANELS),
         format_func=PANELS.__getitem__,
-        default=state.panel or "inbox",
+        default=state.panel,
+        required=True,
         key="search_panel",
         label_visibility="collapsed",
     )
-    state.panel = chosen or state.panel or "inbox"
+    if chosen is not None and chosen != state.panel:
+        state.panel = chosen
+        st.rerun()
     if state.panel == "inbox":
         search_inbox.show(here, thought)
     elif state.panel == "drift":

@@ -16,7 +16,7 @@ _COLUMNS = {
     "surprise": st.column_config.NumberColumn(
         "Surprise", format="%.1f", width=80, help="1 is the average move of this game"
     ),
-    "why": st.column_config.TextColumn("Why", width="medium"),
+    "why": st.column_config.TextColumn("Why", width=245),
     "prior": st.column_config.TextColumn("First thought", width=95),
     "played": st.column_config.TextColumn("Played", width=80),
     "shift": st.column_config.NumberColumn(
@@ -68,6 +68,7 @@ def show(here: Session, thought: Thought) -> None:
         selection_mode="single-row",
         column_order=shown,
         column_config=_COLUMNS,
+        placeholder="–",
     )
     text, button = st.columns([5, 1.6], vertical_alignment="center")
     text.caption(
@@ -89,7 +90,7 @@ def show(here: Session, thought: Thought) -> None:
         state.inbox_row = row
         if row is not None:
             state.jump(int(rows["move"].iloc[row]) - 1)
-            st.rerun(scope="fragment")
+            st.rerun()
 
 
 _MEASURED = ("regret", "better", "at_once")

@@ -17,7 +17,7 @@ _SECONDS = (10, 30, 60, 120, 300, 600, 1800)
 _SIMULATIONS = (8, 16, 32, 64, 128)
 _AGAIN = (1, 8, 32, 100, 300, 1000, 3000, 10_000)
 _AGAIN_SECONDS = 60.0
-"""Of a search again, as far as the bar is concerned; most of it is getting ready."""
+"""Of a search again, as far as the bar is concerned; much of it is getting ready."""
 _MODELS = {"learned": "what the agent learned", "simulator": "the real rules"}
 _ALGORITHMS = {"gumbel": "Gumbel MuZero", "muzero": "classic MuZero"}
 _POLL_SECONDS = 0.7
@@ -165,7 +165,8 @@ def again_form(here: Session, thought: Thought) -> None:
         _start(here, thought, order, dict(thought.weights) if chosen == PRACTISED else {})
     st.caption(
         "The result stands beside the search of the game, above. The learned model forbids nothing"
-        " below the root and may imagine wrongly; with the real rules it cannot."
+        " below the root and may imagine wrongly; with the real rules it cannot, but takes longer:"
+        " with thousands of simulations some minutes."
     )
 
 

@@ -55,7 +55,7 @@ def _fields(original: Program, wish: WhatIf) -> WhatIf:
         min_value=original.hardware.alignment / _MIB,
         max_value=float(2**16),
         value=None if wish.fast_bytes is None else wish.fast_bytes / _MIB,
-        placeholder=f"{hardware.fast_bytes / _MIB:,.6g}, as it is",
+        placeholder=f"{hardware.fast_bytes / _MIB:,.6g}",
         format="%.6g",
     )
     gigabytes = speed.number_input(
@@ -63,7 +63,7 @@ def _fields(original: Program, wish: WhatIf) -> WhatIf:
         min_value=0.001,
         max_value=1e6,
         value=None if wish.bandwidth is None else wish.bandwidth / 1e9,
-        placeholder=f"{hardware.bandwidth / 1e9:,.6g}, as it is",
+        placeholder=f"{hardware.bandwidth / 1e9:,.6g}",
         format="%.6g",
     )
     return WhatIf(

@@ -43,6 +43,7 @@ class Panel {
     pen.clip();
     this.drawScratch();
     this.drawStays(state);
+    this.drawNames(state);
     this.drawLimit();
     pen.restore();
     this.drawTimes();
@@ -105,6 +106,24 @@ class Panel {
         pen.lineWidth = isChosen ? 2 : 1;
         pen.strokeRect(x, y, width, height);
       }
+    }
+  }
+
+  // Names where there is room, on tensors that are not faded.
+  drawNames(state) {
+    const { pen, plan, plans, look: { palette } } = this;
+    pen.font = `600 10.5px ${palette.font}`;
+    pen.textAlign = "left";
+    pen.textBaseline = "middle";
+    pen.fillStyle = palette.ink;
+    for (let i = 0; i < plan.stay_group.length; i++) {
+      const rect = this.box(i), mark = plan.stay_mark[i];
+      if (!rect || rect[2] < 44 || rect[3] < 14 || (state.isDiff && (mark === SAME || mark === MOVED))) continue;
+      const left = Math.max(EDGE, rect[0]) + 5, room = Math.min(this.width - 6, rect[0] + rect[2]) - left - 4;
+      const name = plans.group_names[plan.stay_group[i]], letters = Math.floor(room / 6.2);
+      if (letters < 4) continue;
+      const middle = (Math.max(HEAD, rect[1]) + Math.min(this.bottom, rect[1] + rect[3])) / 2;
+      pen.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left, middle);
     }
   }
 

@@ -1,0 +1,97 @@
+"""What a move finds: its row, its group's own block, the ledger, and room in the table.
+
+Letters as in `engine.game.state`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from engine.game.encoded import EncodedProgram, MoveRow
+from engine.game.lanes import at, rows_of
+from engine.game.ledger import Ledger
+from engine.game.moves import TICKS
+from engine.game.state import ENDED, State, Table, level_of
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Own:
+    """The live block of the move's group, in row `number` of the table (none: -1).
+
+    The other fields mean nothing where `is_resident` is false.
+    """
+
+    number: Array
+    is_resident: Array
+    level_start: Array
+    until: Array
+    written: Array
+    level: Array
+    level_end: Array
+    work: Array
+
+    @property
+    def is_dirty(self) -> Array:
+        """Whether its content is newer than the slow copy."""
+        return self.written > 0
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A position, seen by the move to be decided.
+
+    `stood_until`: end of the group's latest block, if it has none now, else 0. `has_row`: whether
+    the table takes a new block, if need be in place of one that has ended.
+    """
+
+    encoded: EncodedProgram
+    state: State
+    own: Own
+    stood_until: Array
+    has_row: Array
+
+    @property
+    def row(self) -> MoveRow:
+        """The move; looked up where it is used, as conditionals take in every number separately."""
+        return self.encoded.row(self.state.move)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the move may look back on."""
+        state = self.state
+        return Ledger(self.encoded, self.row.time, state.barrier, state.idle_before)
+
+
+def situation(encoded: EncodedProgram, state: State) -> Situation:
+    """What the position's next move finds."""
+    row, table = encoded.row(state.move), state.table
+    # Earlier ends are below 2^30, a live block's row is above: one maximum finds either.
+    mine = jnp.where(table.is_live, TICKS + rows_of(table.rank), table.until)
+    found = jnp.max(jnp.where(table.group == row.group, mine, 0), axis=0)
+    is_resident = found >= TICKS
+    return Situation(
+        encoded=encoded,
+        state=state,
+        own=_own(encoded, table, jnp.where(is_resident, found - TICKS, -1)),
+        stood_until=jnp.where(is_resident, 0, found),
+        has_row=jnp.min(table.rank, axis=0) == ENDED,
+    )
+
+
+def _own(encoded: EncodedProgram, table: Table, number: Array) -> Own:
+    level = level_of(at(table.home, number))
+    return Own(
+        number=number,
+        is_resident=number >= 0,
+        level_start=encoded.start_of(level),
+        until=at(table.until, number),
+        written=at(table.written, number),
+        level=level,
+        level_end=encoded.end_of(level),
+        work=at(table.work, number),
+    )

@@ -1,0 +1,306 @@
+"""The Search view in a real browser: the tree, its budget, its line, all without a round trip."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, WebSocket
+
+from engine.agent.trace_io import SearchTrace, save_trace
+from engine.program import library
+from tests.ui.search_traces import grow, made_up_trace
+from ui.screenshots import SIZE, Theme, settle
+
+pytestmark = pytest.mark.browser
+
+PROGRAM = "alexnet-v4-b24"
+STEP_BYTES = 5_000
+TRACE = made_up_trace(library.load_sample(PROGRAM), simulations=32)
+PATIENCE_MS = 120_000
+
+TREE = """e => {
+  const view = (e.getRootNode().searchView ?? e.parentElement.searchView), { grown } = view.pane;
+  return { visits: [...grown.visits], value: [...grown.value], leads: [...view.pane.tree.leads] };
+}"""
+COLOURS = """canvas => {
+  const { width, height } = canvas, pen = canvas.getContext("2d"), seen = new Set();
+  for (let x = 3; x < width; x += 5) for (let y = 3; y < height; y += 5)
+    seen.add(pen.getImageData(x, y, 1, 1).data.join());
+  return seen.size;
+}"""
+
+
+class Traffic:
+    """Bytes on the page's web socket."""
+
+    def __init__(self, page: Page) -> None:
+        self.sent = self.received = 0
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", lambda data: self._count("sent", data))
+        socket.on("framereceived", lambda data: self._count("received", data))
+
+    def _count(self, direction: str, data: str | bytes) -> None:
+        setattr(self, direction, getattr(self, direction) + len(data))
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def told(page: Page, name: str) -> str:
+    return page.locator(".search").get_attribute(f"data-{name}") or ""
+
+
+def pane(page: Page, name: str) -> str:
+    return page.locator(".pane").first.get_attribute(f"data-{name}") or ""
+
+
+def open_search(browser: Browser, server: str, folder: Path, theme: Theme) -> tuple[Page, Traffic]:
+    """The view of a trace that was brought as a file, on its tenth move."""
+    save_trace(TRACE, folder / "a.npz")
+    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    traffic = Traffic(page)
+    page.goto(f"{server}/search?program={PROGRAM}&move=10")
+    page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
+    page.set_input_files("input[type=file]", folder / "a.npz")
+    page.locator(".st-key-open_trace button:enabled").click(timeout=PATIENCE_MS)
+    page.wait_for_selector(".search[data-move]", timeout=PATIENCE_MS)
+    settle(page)
+    return page, traffic
+
+
+@pytest.fixture(scope="module")
+def opened(
+    browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Page, Traffic]]:
+    page, traffic = open_search(browser, server, tmp_path_factory.mktemp("light"), "light")
+    yield page, traffic
+    page.close()
+
+
+@pytest.fixture
+def page(opened: tuple[Page, Traffic]) -> Page:
+    found = opened[0]
+    found.locator(".search").focus()
+    found.keyboard.press("Escape")
+    found.keyboard.press("Escape")
+    found.locator("input.scrub").first.fill("32")
+    assert eventually(lambda: pane(found, "count") == "32" and pane(found, "selected") == "0")
+    found.locator(".search").focus()
+    return found
+
+
+def move_of(page: Page) -> int:
+    return int(told(page, "board"))
+
+
+def test_the_link_opens_its_move_and_everything_is_drawn(page: Page) -> None:
+    assert told(page, "move") == "9"
+    for canvas in (".curve canvas", ".tree canvas", "canvas.history", ".film canvas"):
+        assert page.locator(canvas).first.evaluate(COLOURS) > 4, canvas
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
+def test_dark(browser: Browser, server: str, tmp_path: Path) -> None:
+    page, _ = open_search(browser, server, tmp_path, "dark")
+    assert page.locator(".tree canvas").first.evaluate(COLOURS) > 4
+    ink = page.locator(".search").evaluate("e => getComputedStyle(e).color")
+    channels = [int(c) for c in ink.removeprefix("rgb(").removesuffix(")").split(",")]
+    assert sum(channels) > 450
+    page.close()
+
+
+def test_the_tree_at_any_budget_is_what_it_was(page: Page) -> None:
+    move = move_of(page)
+    left = TRACE.num_moves - move
+    for count in (32, 1, 17, 0):
+        page.locator("input.scrub").first.fill(str(count))
+        assert eventually(lambda n=count: pane(page, "count") == str(n))
+        found = page.locator(".search").evaluate(TREE)
+        columns = (TRACE.tree_parent, TRACE.tree_raw_value, TRACE.tree_reward)
+        visits, value = grow(*(c[move] for c in columns), left, count)
+        assert found["visits"] == visits.tolist()
+        assert found["value"] == pytest.approx(value.tolist(), abs=1e-5)
+    page.locator("input.scrub").first.fill("32")
+    assert eventually(lambda: pane(page, "count") == "32")
+    found = page.locator(".search").evaluate(TREE)
+    assert found["visits"] == TRACE.tree_visits[move].tolist()
+
+
+def test_the_choice_flips_where_the_improved_policy_does(page: Page) -> None:
+    leads = page.locator(".search").evaluate(TREE)["leads"]
+    move = move_of(page)
+    assert leads == [leader(TRACE, move, count) for count in range(33)]
+    flips = [k for k in range(1, 33) if leads[k] != leads[k - 1]]
+    text = page.locator(".flip").first.inner_text()
+    if flips:
+        assert f"last flip at {flips[-1]}" in text
+        page.locator(".flip").first.click()
+        assert eventually(lambda: pane(page, "count") == str(flips[-1]))
+    else:
+        assert "from the start" in text
+
+
+def leader(trace: SearchTrace, move: int, count: int) -> int:
+    """The best logit of Gumbel MuZero's improved policy, written once more."""
+    columns = (trace.tree_parent, trace.tree_raw_value, trace.tree_reward)
+    parent, raw, reward = (c[move] for c in columns)
+    left = trace.num_moves - move
+    visits, value = grow(parent, raw, reward, left, count)
+    prior, worth, seen = trace.prior[move], np.zeros(3), np.zeros(3)
+    for node in range(1, count + 1):
+        if parent[node] == 0:
+            action = trace.tree_action[move, node]
+            seen[action] = visits[node]
+            worth[action] = reward[node] + (0.0 if left <= 1 else value[node])
+    mass = prior[seen > 0].sum()
+    mean = (prior * worth)[seen > 0].sum() / mass if mass else 0.0
+    mixed = (raw[0] + seen.sum() * mean) / (seen.sum() + 1)
+    completed = np.where(seen > 0, worth, mixed)
+    logits = np.log(np.maximum(prior, 1e-9)) + (50 + seen.max()) * 0.05 * completed
+    return int(np.where(trace.legal[move], logits, -np.inf).argmax())
+
+
+def test_scrubbing_walking_zooming_and_colours_send_nothing(
+    page: Page, opened: tuple[Page, Traffic]
+) -> None:
+    traffic = opened[1]
+    page.wait_for_timeout(800)
+    traffic.sent = 0
+    page.keyboard.press("{")
+    assert eventually(lambda: int(pane(page, "count")) < 32)
+    page.keyboard.press("]")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    assert eventually(lambda: pane(page, "selected") != "0")
+    assert page.locator('[data-pane="out"]').first.is_enabled()
+    for colour in ("reward", "prior", "rules", "worth"):
+        page.keyboard.press("c")
+        assert eventually(lambda c=colour: told(page, "colour") == c)
+    page.keyboard.press("v")
+    page.keyboard.press(" ")
+    assert eventually(lambda: pane(page, "count") == "32")
+    page.wait_for_timeout(500)
+    assert traffic.sent == 0
+    page.keyboard.press("v")
+
+
+def test_a_step_sends_little(page: Page, opened: tuple[Page, Traffic]) -> None:
+    traffic, before = opened[1], move_of(page)
+    page.wait_for_timeout(800)
+    traffic.sent = traffic.received = 0
+    page.keyboard.press("n")
+    assert eventually(lambda: move_of(page) == before + 1)
+    page.wait_for_timeout(500)
+    assert f"move={before + 2}" in page.url
+    assert 0 < traffic.sent < STEP_BYTES
+    assert 0 < traffic.received < STEP_BYTES
+    page.keyboard.press("p")
+    assert eventually(lambda: move_of(page) == before)
+
+
+def test_walking_the_tree_follows_parents_and_siblings(page: Page) -> None:
+    move = move_of(page)
+    page.keyboard.press("ArrowDown")
+    assert eventually(lambda: pane(page, "selected") != "0")
+    first = int(pane(page, "selected"))
+    assert TRACE.tree_parent[move, first] == 0
+    assert TRACE.tree_action[move, first] == int(pane(page, "leader"))
+    page.keyboard.press("ArrowDown")
+    assert eventually(lambda: pane(page, "selected") != str(first))
+    second = int(pane(page, "selected"))
+    assert TRACE.tree_parent[move, second] == first
+    page.keyboard.press("ArrowUp")
+    assert eventually(lambda: pane(page, "selected") == str(first))
+
+
+def test_hover_tells_and_a_row_shows_its_line(page: Page) -> None:
+    box = page.locator(".tree canvas").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 80, box["y"] + 35)
+    page.wait_for_selector(".tree .card:visible")
+    card = page.locator(".tree .card").first.inner_text()
+    assert all(word in card for word in ("visits", "worth", "reward", "prior"))
+    page.mouse.move(5, 5)
+    for row in page.locator("tr[data-action]").all():
+        action = row.get_attribute("data-action") or ""
+        row.hover()
+        assert eventually(lambda a=action: told(page, "line").startswith(a))
+    page.mouse.move(5, 5)
+
+
+def test_the_film_plays_the_line_move_by_move(page: Page) -> None:
+    steps = page.locator("li[data-step]")
+    count = steps.count()
+    assert count >= 2
+    assert told(page, "shown") == str(count - 1)
+    steps.first.hover()
+    assert eventually(lambda: told(page, "shown") == "0")
+    assert page.locator("li.later").count() == count - 1
+    page.mouse.move(5, 5)
+    assert eventually(lambda: told(page, "shown") == str(count - 1))
+    page.locator(".search").focus()
+    page.keyboard.press("f")
+    assert eventually(lambda: told(page, "shown") == "0")
+    assert eventually(lambda: told(page, "shown") == str(count - 1))
+
+
+def test_surprises_are_visited_in_their_order(page: Page) -> None:
+    from engine.analysis.surprise import surprises
+
+    order = surprises(TRACE).order()
+    page.locator(".counter input").fill(str(order[30] + 1))
+    page.keyboard.press("Enter")
+    assert eventually(lambda: move_of(page) == order[30])
+    page.keyboard.press("s")
+    assert eventually(lambda: move_of(page) == order[0])
+    page.keyboard.press("s")
+    assert eventually(lambda: move_of(page) == order[1])
+    page.keyboard.press("S")
+    assert eventually(lambda: move_of(page) == order[0])
+    assert "surprise 1 of" in page.locator(".sentence").inner_text()
+
+
+def test_a_click_on_the_curve_jumps(page: Page) -> None:
+    box = page.locator(".curve canvas").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] - 10, box["y"] + 20)
+    assert eventually(lambda: move_of(page) == TRACE.num_moves - 1)
+    page.keyboard.press("Home")
+    assert eventually(lambda: move_of(page) == 0)
+
+
+def test_help_lists_the_keys_and_closes(page: Page) -> None:
+    page.keyboard.press("?")
+    assert page.locator(".help dt").count() > 10
+    page.keyboard.press("Escape")
+    assert eventually(lambda: page.locator(".help:visible").count() == 0)
+
+
+def test_the_line_opens_in_play_and_the_way_back_is_kept(page: Page) -> None:
+    page.keyboard.press("Home")
+    assert eventually(lambda: move_of(page) == 0)
+    legal = [a for a in range(3) if TRACE.legal[0][a] and a != TRACE.action[0]]
+    page.locator(f'tr[data-action="{legal[0]}"]').first.click()
+    assert eventually(lambda: told(page, "line").startswith(str(legal[0])))
+    page.locator(".search").focus()
+    page.keyboard.press("o")
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    settle(page)
+    assert page.locator(".map").get_attribute("data-move") == "0"
+    page.wait_for_selector("text=Your variation", timeout=PATIENCE_MS)
+    page.get_by_role("link", name="Search").click()
+    page.wait_for_selector(".search[data-move]", timeout=PATIENCE_MS)
+    settle(page)
+    assert move_of(page) == 0

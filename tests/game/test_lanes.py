@@ -1,0 +1,67 @@
+"""Games side by side: `jax.vmap` of the rules plays each game as it is played alone."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from engine.game.encode import EncodedProgram, common_shape, encode
+from engine.game.env import Position, reset, step
+from engine.game.moves import Rules
+from tests.strategies import random_program
+
+NUM_GAMES = 3
+NUM_STEPS = 12
+PROGRAMS = [random_program(seed, 24) for seed in range(NUM_GAMES)]
+
+
+def stack_of(rules: Rules) -> tuple[list[EncodedProgram], EncodedProgram]:
+    shape = common_shape([encode(program, rules) for program in PROGRAMS])
+    single = [encode(program, rules, shape) for program in PROGRAMS]
+    return single, jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
+
+
+def assert_same(alone: list[Position], together: Position) -> None:
+    for number, position in enumerate(alone):
+        mine = jax.tree.map(lambda leaf, i=number: leaf[i], together)
+        assert mine.options.mask.tolist() == position.options.mask.tolist()
+        jax.tree.map(np.testing.assert_array_equal, position.state, mine.state)
+
+
+@pytest.mark.parametrize("is_one_program", [True, False])
+def test_games_that_part_play_as_alone(is_one_program: bool) -> None:
+    """Forced moves are skipped, so the games are soon at different moves."""
+    single, stack = stack_of(Rules(max_blocks=8, look_back=12))
+    if is_one_program:
+        single, stack = [single[1]] * NUM_GAMES, single[1]
+    axis = None if is_one_program else 0
+
+    def play(
+        encoded: EncodedProgram, position: Position, action: jax.Array
+    ) -> tuple[Position, jax.Array]:
+        return step(encoded, position, action, skip_forced=True)
+
+    play_one = jax.jit(play)
+    play_all = jax.jit(jax.vmap(play, in_axes=(axis, 0, 0)))
+    begin = jax.jit(reset)
+    alone = [begin(encoded) for encoded in single]
+    together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *alone)
+    chance = np.random.default_rng(0)
+    moves_seen = set()
+    for _ in range(NUM_STEPS):
+        actions = jnp.asarray(chance.integers(0, 3, NUM_GAMES), jnp.int32)
+        played = [play_one(e, p, a) for e, p, a in zip(single, alone, actions, strict=True)]
+        together, rewards = play_all(stack, together, actions)
+        alone = [position for position, _ in played]
+        assert_same(alone, together)
+        np.testing.assert_array_equal(rewards, np.array([reward for _, reward in played]))
+        moves_seen.add(len({int(position.state.move) for position in alone}))
+    assert max(moves_seen) > 1
+
+
+def test_a_stack_of_programs_resets_as_each_alone() -> None:
+    single, stack = stack_of(Rules())
+    begin = jax.jit(reset)
+    assert_same([begin(encoded) for encoded in single], jax.jit(jax.vmap(reset))(stack))
