@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -33,7 +34,7 @@ def changed(config: Any, name: str, value: Any) -> Any:
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:
     """The checkpoint's settings, or the default ones, with some changed."""
     folder = options.get("checkpoint", str(GENERALIST) if GENERALIST.exists() else SCRATCH)
-    config = AgentConfig() if folder == SCRATCH else load_checkpoint(folder).config
+    config = AgentConfig() if folder == SCRATCH else load_checkpoint(Path(folder)).config
     for name, value in changes.items():
         config = changed(config, name, value)
     return config

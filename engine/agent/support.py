@@ -13,7 +13,7 @@ from jax import Array
 
 NUM_ATOMS = 41
 LIMIT = 10.0
-"""Atoms reach from -LIMIT to LIMIT after the transform: scalars within about ±110 points."""
+"""Atoms reach from -LIMIT to LIMIT after the transform: scalars within about ±99 points."""
 EPSILON = 0.01
 
 

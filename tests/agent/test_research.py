@@ -10,7 +10,7 @@ import pytest
 
 from engine.agent.network import init_params
 from engine.agent.research import MOST_SIMULATIONS, trace_move
-from engine.agent.search import CLASSIC, LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
+from engine.agent.search import CLASSIC, GUMBEL, LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
 from engine.agent.trace import trace_game
 from engine.agent.workload import Workload
 from engine.errors import SolverError
@@ -45,17 +45,16 @@ def test_one_move_is_searched_as_in_the_trace_of_the_game(workload: Workload, mo
         assert one.tree_reward[0, 1] == pytest.approx(whole.tree_reward[move, 1], abs=1e-2)
 
 
-@pytest.mark.parametrize("model", [LEARNED, SIMULATOR])
-@pytest.mark.parametrize("algorithm", ["gumbel", CLASSIC])
+@pytest.mark.parametrize(("model", "algorithm"), [(LEARNED, GUMBEL), (SIMULATOR, CLASSIC)])
 def test_the_tree_can_be_grown_again(workload: Workload, model: str, algorithm: str) -> None:
     """The explorer rebuilds the tree at every budget; at the full one it must be the search's."""
-    config = SearchConfig(model=model, algorithm=algorithm, num_simulations=40)
+    config = SearchConfig(model=model, algorithm=algorithm, num_simulations=30)
     actions = workload.demonstrations[0]
     for move in (0, workload.num_moves - 3):
         found = trace_move(PARAMS, workload, actions, move, config)
         parent, reward = found.tree_parent[0], found.tree_reward[0]
         left = workload.num_moves - move
-        visits, value = grow(parent, found.tree_raw_value[0], reward, left, 40)
+        visits, value = grow(parent, found.tree_raw_value[0], reward, left, 30)
         assert visits.tolist() == found.tree_visits[0].tolist()
         assert value == pytest.approx(found.tree_value[0], rel=1e-4, abs=1e-3)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.agent import support
 
-SCALARS = st.floats(-100.0, 100.0, width=32)
+SCALARS = st.floats(-95.0, 95.0, width=32)
 
 
 @settings(deadline=None)

@@ -18,7 +18,8 @@ from ui.viewmodel.search_state import Thought
 from ui.viewmodel.search_weights import FRESH, PRACTISED
 from ui.worker import MUZERO, REGRET, RESEARCH, SOLVE, TRACE
 
-SECONDS = 280
+SECONDS = 1200
+"""A busy machine compiles the agent for minutes."""
 PROGRAM = library.load_sample("teach-keep-or-drop")
 BEGIN = (("checkpoint", FRESH), ("simulations", 4))
 
@@ -48,7 +49,7 @@ def thought_of(opened: OpenProgram) -> Thought:
     return thought
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_a_practice_leaves_a_plan_and_its_thoughts(practised: OpenProgram) -> None:
     thought, plan = thought_of(practised), practised.plans["muzero"].plan
     assert check(PROGRAM, plan) is None
@@ -67,7 +68,7 @@ def test_a_practice_leaves_a_plan_and_its_thoughts(practised: OpenProgram) -> No
     assert estimates[-1] == pytest.approx(last, rel=1e-3, abs=1e-12)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("weights", [PRACTISED, FRESH])
 def test_a_position_is_searched_again(
     practised: OpenProgram, workshop: Workshop, weights: str
@@ -84,7 +85,7 @@ def test_a_position_is_searched_again(
     assert found.trace.point_s == pytest.approx(thought.trace.point_s)
     assert found.trace.par == pytest.approx(thought.trace.par[2:4], rel=1e-5)
     assert np.array_equal(found.trace.legal[0], thought.trace.legal[2])
-    is_same = np.allclose(found.trace.prior[0], thought.trace.prior[2], atol=1e-4)
+    is_same = np.isclose(found.trace.raw_value[0], thought.trace.raw_value[2], rtol=1e-3)
     assert is_same == (weights == PRACTISED)
 
 
@@ -102,14 +103,14 @@ def again(workshop: Workshop, thought: Thought, weights: str, model: str) -> Job
     return job
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_unsearchable_orders_fail_with_a_reason(practised: OpenProgram, workshop: Workshop) -> None:
     job = again(workshop, thought_of(practised), PRACTISED, "policy")
     assert job.state == FAILED
     assert "does not search" in job.error
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_regrets_of_the_game_are_found(practised: OpenProgram, workshop: Workshop) -> None:
     thought = thought_of(practised)
     order = Order(REGRET, "Regrets", 30.0, basis=thought.identity)

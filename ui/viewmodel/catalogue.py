@@ -18,7 +18,17 @@ CONTESTED = 0.03
 
 TEACHING = "teaching"
 _FAMILIES = {
-    "image": ("resnet", "alexnet", "vgg", "mobilenet", "vit", "mixer"),
+    "image": (
+        "resnet",
+        "alexnet",
+        "vgg",
+        "mobilenet",
+        "efficientnet",
+        "densenet",
+        "inception",
+        "vit",
+        "mixer",
+    ),
     "diffusion": ("unet",),
     "decoding": ("gptdecode", "llamadecode"),
     "language": ("bert", "t5", "gpt", "lstm"),

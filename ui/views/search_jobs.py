@@ -16,6 +16,9 @@ FIRST_SECONDS = 30
 _SECONDS = (10, 30, 60, 120, 300, 600, 1800)
 _SIMULATIONS = (8, 16, 32, 64, 128)
 _AGAIN = (1, 8, 32, 100, 300, 1000, 3000, 10_000)
+_MOST_REAL = 1000
+"""Simulations with the real rules: each copies all positions so far, so ten times as many take a
+hundred times as long."""
 _AGAIN_SECONDS = 60.0
 """Of a search again, as far as the bar is concerned; much of it is getting ready."""
 _MODELS = {"learned": "what the agent learned", "simulator": "the real rules"}
@@ -147,7 +150,8 @@ def again_form(here: Session, thought: Thought) -> None:
     chosen = weights.selectbox(
         "Weights", [*known, *shipped(), FRESH], format_func=words, key="again_weights"
     )
-    if button.button("Search", type="primary", key="again", width="stretch"):
+    is_too_much = imagined == "simulator" and int(count) > _MOST_REAL
+    if button.button("Search", type="primary", key="again", width="stretch", disabled=is_too_much):
         details = (
             ("move", here.open.searches.move),
             ("simulations", int(count)),
@@ -165,8 +169,8 @@ def again_form(here: Session, thought: Thought) -> None:
         _start(here, thought, order, dict(thought.weights) if chosen == PRACTISED else {})
     st.caption(
         "The result stands beside the search of the game, above. The learned model forbids nothing"
-        " below the root and may imagine wrongly; with the real rules it cannot, but takes longer:"
-        " with thousands of simulations some minutes."
+        " below the root and may imagine wrongly; with the real rules it cannot, but takes longer,"
+        f" so that it is limited to {_MOST_REAL:,} simulations."
     )
 
 
