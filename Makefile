@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: setup app test check format bench screenshots samples clean setup-dev setup-compiler browser
+.PHONY: setup app test check format bench bench-agent screenshots samples clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -49,6 +49,10 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
+
+# Hours: the agent and its rival on every contested program, and the ablations; resumable.
+bench-agent: $(VENV)/.dev
+	$(BIN)/python -m tests.bench_agent
 
 screenshots: $(VENV)/.dev browser
 	$(BIN)/python -m ui.screenshots
