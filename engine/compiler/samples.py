@@ -3,8 +3,8 @@
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
 while single tensors fit. Too small a batch and everything fits; too large and nothing does. There
 is no v5p program yet: there XLA keeps most results out of the fast memory, by a rule not yet known.
-A BERT training step (v5e, batch 32) is left out until the game can express XLA's plan for it: replayed
-as moves that plan keeps 82 % of its saving.
+A BERT training step (v5e, batch 32) is left out until the game can express XLA's plan for it:
+replayed as moves that plan keeps 82 % of its saving.
 """
 
 from __future__ import annotations
