@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from engine.agent.learner import LearnerConfig
 from engine.agent.network import NetworkConfig
 from engine.agent.search import SearchConfig
+from engine.errors import SolverError
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class PracticeConfig:
     reanalyse_every: int = 0
     is_competing: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse rounds without games; raises SolverError."""
+        if self.games < 1:
+            raise SolverError(f"{self.games} games in a round: the agent needs at least 1")
+
 
 @dataclass(frozen=True)
 class AgentConfig:
@@ -76,12 +82,12 @@ def _read(kind: type, body: Any) -> Any:
         wanted = hints[name]
         if is_dataclass(wanted):
             cells[name] = _read(wanted, value)  # type: ignore[arg-type]
-        elif isinstance(value, list):
+        elif isinstance(value, list) and get_origin(wanted) is tuple:
             cells[name] = tuple(value)
         elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
             cells[name] = float(value)
         elif type(value) is not wanted:
-            raise ValueError(f"{kind.__name__}.{name} must be of type {wanted.__name__}")
+            raise ValueError(f"{kind.__name__}.{name} must be of type {wanted}")
         else:
             cells[name] = value
     return kind(**cells)

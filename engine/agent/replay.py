@@ -33,6 +33,12 @@ class Game:
     """Where the agent competes with itself: `WIN` or `-WIN`, the value of all its positions."""
 
     @property
+    def played(self) -> Floats:
+        """The actions as a policy that is sure of them, `[L, A]`."""
+        sure: Floats = np.eye(self.policy.shape[1], dtype=np.float32)[self.action]
+        return sure
+
+    @property
     def score(self) -> float:
         """Points above par."""
         return float(self.reward.sum())
@@ -101,8 +107,7 @@ class Replay:
         if is_known or (len(self.best) >= self.num_best and game.score <= self.best[-1].score):
             return
         # What made the game good is what was played in it, noise included.
-        played = np.eye(game.policy.shape[1], dtype=np.float32)[game.action]
-        self.best.append(replace(game, policy=played))
+        self.best.append(replace(game, policy=game.played))
         self.best.sort(key=lambda g: -g.score)
         del self.best[self.num_best :]
 

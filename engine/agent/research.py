@@ -41,9 +41,9 @@ def trace_move(
         raise SolverError(f"move {move}: the game has the moves 0 to {workload.num_moves - 1}")
     if config.model == POLICY_ONLY:
         raise SolverError("policy-only play does not search; choose another model")
-    if not 1 <= config.num_simulations <= MOST_SIMULATIONS:
+    if config.num_simulations > MOST_SIMULATIONS:
         raise SolverError(
-            f"{config.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
+            f"{config.num_simulations} simulations: choose at most {MOST_SIMULATIONS:,} of them"
         )
     arena = workload.arena
     script = np.zeros(arena.encoded.moves.shape[0], np.int32)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,26 +20,32 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.agent.config import to_json
 from engine.agent.replay import Game
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
-from engine.program.io import write_bytes
+from engine.game import inputs
+from engine.program.io import content_hash, write_bytes
 
 STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
 _COLUMNS = ("action", "policy", "value", "reward")
 Arrays = dict[str, NDArray[Any]]
 
 
-def save_round(trainer: Trainer, report: Round | None, games: list[Game], folder: Path) -> None:
-    """Save a round that was just played; `report` None: the state before the first."""
+def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
+    """Save the round that was just played; `report` None: the state before the first.
+
+    The state comes last: what was written before it without it is ignored by `resume`.
+    """
     (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
     if report is not None:
         _write(
             _round_path(folder, report.number),
-            {"workload": np.array(report.workload)} | _stacked(games),
+            {"workload": np.array(report.workload)} | _stacked(trainer.last_games),
         )
-    state: Arrays = {"rounds": np.array(trainer.rounds), "seed": np.array(trainer.seed)}
+        _tell(folder, report, trainer.workloads[report.workload])
+    state: Arrays = {"rounds": np.array(trainer.rounds), "setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))
     state |= {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     for index, workload in enumerate(trainer.workloads):
@@ -48,9 +55,7 @@ def save_round(trainer: Trainer, report: Round | None, games: list[Game], folder
             best = _stacked(workload.replay.best)
             state |= {f"best_{index}_{name}": column for name, column in best.items()}
     _write(folder / STATE, state)
-    if report is not None:
-        _tell(folder, report, trainer.workloads[report.workload])
-        _forget(trainer, folder)
+    _forget(trainer, folder)
 
 
 def resume(trainer: Trainer, folder: Path) -> bool:
@@ -61,21 +66,20 @@ def resume(trainer: Trainer, folder: Path) -> bool:
     if not (folder / STATE).exists():
         return False
     state = _read(folder / STATE)
-    leaves, structure = jax.tree.flatten((trainer.params, trainer.state))
-    stored = [state.get(f"leaf_{i}") for i in range(len(leaves))]
-    if int(state["seed"]) != trainer.seed or any(
-        s is None or s.shape != np.shape(leaf) for s, leaf in zip(stored, leaves, strict=True)
-    ):
+    if str(state.get("setup")) != _setup(trainer):
         raise CheckpointError(
-            f"{folder}: was made with another seed or network; name another folder to start anew"
+            f"{folder}: was made with another seed, other settings or other programs; name another"
+            " folder to start anew"
         )
+    leaves, structure = jax.tree.flatten((trainer.params, trainer.state))
+    stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
     trainer.rounds = int(state["rounds"])
     for number in range(trainer.rounds):
         path = _round_path(folder, number)
         if path.exists():
             arrays = _read(path)
-            workload = _workload(trainer, int(arrays["workload"]), folder)
+            workload = trainer.workloads[int(arrays["workload"])]
             workload.replay.games += _games(workload, trainer, arrays)
             del workload.replay.games[: -workload.replay.capacity]
     for index, workload in enumerate(trainer.workloads):
@@ -88,10 +92,11 @@ def resume(trainer: Trainer, folder: Path) -> bool:
     return True
 
 
-def _workload(trainer: Trainer, index: int, folder: Path) -> Workload:
-    if index >= len(trainer.workloads):
-        raise CheckpointError(f"{folder}: was made with other programs; name another folder")
-    return trainer.workloads[index]
+def _setup(trainer: Trainer) -> str:
+    """What decides how a run goes on: equal for equal runs."""
+    programs = [content_hash(w.program) for w in trainer.workloads]
+    body = {"seed": trainer.seed, "programs": programs, "config": to_json(trainer.config)}
+    return json.dumps({**body, "observation_version": inputs.VERSION})
 
 
 def _round_path(folder: Path, number: int) -> Path:
@@ -106,13 +111,7 @@ def _stacked(games: list[Game]) -> Arrays:
 
 def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     """The stored games with their observations."""
-    actions = arrays["action"]
-    if actions.shape[1] != workload.num_moves:
-        raise CheckpointError(
-            f"{workload.program.name}: the run knows it with {actions.shape[1]} moves, now it has"
-            f" {workload.num_moves}; name another folder to start anew"
-        )
-    games = follow(workload, trainer.params, actions, trainer.config.practice.games)
+    games = follow(workload, trainer.params, arrays["action"], trainer.config.practice.games)
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
         game.reward = arrays["reward"][index]
@@ -140,7 +139,7 @@ def _read(path: Path) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise CheckpointError(
             f"{path}: cannot be read; name another folder to start anew"
         ) from error

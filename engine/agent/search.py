@@ -19,6 +19,7 @@ from jax import Array
 from engine.agent.arena import Arena
 from engine.agent.network import Params, predict, react, represent
 from engine.agent.support import from_logits
+from engine.errors import SolverError
 from engine.game import env
 from engine.game.env import Position
 from engine.game.features import static_row
@@ -31,6 +32,8 @@ GUMBEL, CLASSIC = "gumbel", "muzero"
 ALGORITHMS = (GUMBEL, CLASSIC)
 IMPOSSIBLE = -1e9
 """Logit of an action that the real rules forbid."""
+DIRICHLET_SHARE = 0.25
+"""Of classic MuZero's prior at the root, at temperature 1."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,26 @@ class SearchConfig:
     value_scale: float = 0.05
     maxvisit_init: float = 50.0
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be searched with; raises SolverError."""
+        for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
+            if getattr(self, name) not in known:
+                told = f"{name} {getattr(self, name)!r}"
+                raise SolverError(f"{told} is none of {', '.join(known)}; name one of them")
+        if self.num_simulations < 1:
+            raise SolverError(f"{self.num_simulations} simulations: a search needs at least 1")
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Decision:
-    """What the search says of `B` positions. `policy`: improved; `value`: of the root."""
+    """What the search says of `B` positions.
 
+    `policy`: improved. `value`: of the root after the search, `raw_value` before it, both in points
+    above par. `observation`: what was seen.
+    """
+
+    observation: Array  # [B, SIZE]
     action: Array  # [B]
     policy: Array  # [B, A]
     value: Array  # [B]
@@ -73,12 +90,13 @@ def decide(
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
 
-    `temperature` (scalar or `[B, 1]`) scales the Gumbel noise at the root: 0 plays greedily, 1
-    samples. `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier
-    game did here. The tree is None for policy-only play.
+    `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
+    `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier game did
+    here. The tree is None for policy-only play.
     """
     legal = positions.options.mask
-    latent = represent(params, _observe_all(arena, positions))
+    seen = observe_all(arena, positions)
+    latent = represent(params, seen)
     guess = predict(params, latent)
     logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
     prior = jax.nn.softmax(logits)
@@ -86,7 +104,7 @@ def decide(
         noise = temperature * jax.random.gumbel(key, logits.shape)
         action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
         policy = _without(prior, lean, legal)
-        return Decision(action, policy, guess.value, policy, guess.value), None
+        return Decision(seen, action, policy, guess.value, policy, guess.value), None
     root = mctx.RootFnOutput(
         prior_logits=logits,
         value=guess.value,
@@ -99,7 +117,7 @@ def decide(
     values = found.search_tree.node_values[:, 0]
     policy = _without(found.action_weights, lean, legal)
     prior = _without(prior, lean, legal)
-    return Decision(found.action, policy, values, prior, guess.value), found.search_tree
+    return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
 
 
 def _without(policy: Array, lean: Array | float, legal: Array) -> Array:
@@ -165,7 +183,8 @@ def _search(
             recurrent_fn,
             config.num_simulations,
             invalid_actions=forbidden,
-            temperature=1.0,
+            dirichlet_fraction=DIRICHLET_SHARE * temperature,
+            temperature=temperature,
         )
     return mctx.gumbel_muzero_policy(
         params,
@@ -194,7 +213,8 @@ class _Embedding:
     move: Array  # [B]
 
 
-def _observe_all(arena: Arena, positions: Position) -> Array:
+def observe_all(arena: Arena, positions: Position) -> Array:
+    """The observations of `B` positions, `[B, SIZE]`."""
     return jax.vmap(lambda p: observe(arena.encoded, arena.known, p))(positions)
 
 
@@ -223,7 +243,7 @@ def _really_play(
     """One step of the real rules, judged by the networks."""
     del key
     following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(arena.encoded, positions, action)
-    guess = predict(params, represent(params, _observe_all(arena, following)))
+    guess = predict(params, represent(params, observe_all(arena, following)))
     move, end = positions.state.move, arena.encoded.num_moves
     relative = jax.vmap(arena.relative)(move, reward)
     step = mctx.RecurrentFnOutput(

@@ -23,7 +23,6 @@ from engine.agent.search import SearchConfig, decide
 from engine.game import env
 from engine.game.env import Position
 from engine.game.moves import NUM_ACTIONS
-from engine.game.observe import observe
 
 CHUNK = 32
 """Moves per compiled call."""
@@ -83,15 +82,15 @@ def play_chunk(
         key, wanted, drawn = now
         decision, _ = decide(params, arena, positions, key, config, temperature, drawn)
         move = positions.state.move
+        action = jnp.where(wanted == FREE, decision.action, wanted)
         following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
-            arena.encoded, positions, jnp.where(wanted == FREE, decision.action, wanted)
+            arena.encoded, positions, action
         )
         relative = jax.vmap(arena.relative)(move, reward)
-        seen = jax.vmap(lambda p: observe(arena.encoded, arena.known, p))(positions)
         done = Moves(
-            observation=seen.astype(jnp.float16),
+            observation=decision.observation.astype(jnp.float16),
             legal=positions.options.mask,
-            action=jnp.where(wanted == FREE, decision.action, wanted),
+            action=action,
             policy=decision.policy,
             value=decision.value,
             reward=jnp.where(move < arena.encoded.num_moves, relative, 0.0),

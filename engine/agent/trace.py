@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from engine.agent.arena import Arena
 from engine.agent.network import Params, predict, react, represent
-from engine.agent.search import LEARNED, POLICY_ONLY, SearchConfig, search
+from engine.agent.search import LEARNED, POLICY_ONLY, SearchConfig, observe_all, search
 from engine.agent.support import from_logits
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.game import env
 from engine.game.env import Position
 from engine.game.features import static_row
-from engine.game.observe import observe
 from engine.program.io import content_hash
 
 IMAGINED = 5
@@ -107,9 +106,7 @@ def _imagine_line(
 ) -> tuple[Array, Array]:
     """The learned model's rewards and values along the played actions, both `[B, U]`."""
     end = arena.encoded.num_moves
-    latent = represent(
-        params, jax.vmap(lambda p: observe(arena.encoded, arena.known, p))(positions)
-    )
+    latent = represent(params, observe_all(arena, positions))
     move, rewards, values = positions.state.move, [], []
     for step in range(IMAGINED):
         is_on = move < end

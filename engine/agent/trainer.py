@@ -22,7 +22,6 @@ from engine.agent.replay import Game
 from engine.agent.selfplay import CHUNK, FREE, first_positions, play_games, repeat, temperatures
 from engine.agent.whims import whims
 from engine.agent.workload import Workload, follow, position_after, split
-from engine.game.moves import NUM_ACTIONS
 
 _PLAY, _LEARN, _REANALYSE = range(3)
 
@@ -52,7 +51,10 @@ class Round:
 
 
 class Trainer:
-    """The agent, its optimiser, and the workloads that it practises on."""
+    """The agent, its optimiser, and the workloads that it practises on.
+
+    `last_games`: of the round that was played last.
+    """
 
     def __init__(
         self,
@@ -145,7 +147,7 @@ class Trainer:
             if start:
                 positions = position_after(workload, self.params, example.action[:start])
                 positions = repeat(positions, practice.games)
-            lean = lean + practice.lean * _played(example)[:, None]
+            lean = lean + practice.lean * example.played[:, None]
         played = play_games(
             self.params,
             arena,
@@ -181,7 +183,7 @@ class Trainer:
             # Copies, since the same games may lie in the memory of recent ones as they were played.
             workload.replay.best = [
                 replace(
-                    game, policy=np.float32(0.5) * (fresh.policy + _played(game)), value=fresh.value
+                    game, policy=np.float32(0.5) * (fresh.policy + game.played), value=fresh.value
                 )
                 for game, fresh in zip(best, split(played[1]), strict=False)
             ]
@@ -222,11 +224,6 @@ def _continued(prefix: Game, start: int, game: Game) -> Game:
         value=np.concatenate([prefix.value[:start], game.value]),
         reward=np.concatenate([prefix.reward[:start], game.reward]),
     )
-
-
-def _played(game: Game) -> NDArray[np.float32]:
-    one_hot: NDArray[np.float32] = np.eye(NUM_ACTIONS, dtype=np.float32)[game.action]
-    return one_hot
 
 
 def _floats(losses: Losses) -> dict[str, float]:

@@ -18,7 +18,7 @@ from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games
 from engine.game.encode import COLUMN, Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
-from engine.game.moves import NUM_ACTIONS, Rules
+from engine.game.moves import Rules
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import Bound
 from engine.program.model import Program
@@ -58,13 +58,11 @@ def make_workload(
     rules: Rules | None = None,
     bound: Bound | None = None,
     shape: Shape | None = None,
-    yardsticks: Sequence[Sequence[int]] = (),
 ) -> Workload:
-    """Prepare `program`; `demonstrations` are games' actions, one per move.
+    """Prepare `program`; `demonstrations` are games' actions, one per move, and set par.
 
-    Par comes from `yardsticks`, else from the demonstrations. Without a `bound` points are shares
-    of what all fast would save. Raises SolverError if the JAX game cannot hold the program, and
-    ValueError if an action is illegal.
+    Without a `bound` points are shares of what all fast would save. Raises SolverError if the JAX
+    game cannot hold the program, and ValueError if an action is illegal.
     """
     rules = rules or Rules()
     encoded = encode(program, rules, shape)
@@ -72,7 +70,7 @@ def make_workload(
         encoded = encode(program, rules, rung_of(encoded.shape))
     known = features(program, encoded, bound, config.hidden)
     point_s = possible_s(program, bound) / 100
-    rewards = [points_of(program, rules, game, point_s) for game in yardsticks or demonstrations]
+    rewards = [points_of(program, rules, game, point_s) for game in demonstrations]
     par = par_of(rewards, encoded.moves.shape[0])
     practice = config.practice
     return Workload(
@@ -130,8 +128,7 @@ def follow(
         _, moves = _follow(workload, params, some, together)
         games += split(moves)[: len(some)]
     for game in games:
-        game.policy = np.eye(NUM_ACTIONS, dtype=np.float32)[game.action]
-        game.value = to_go(game.reward)
+        game.policy, game.value = game.played, to_go(game.reward)
     return games
 
 

@@ -6,10 +6,9 @@ them shows what carries over to programs it has not seen.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,8 @@ from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.encode import Shape, common_shape, encode
+from engine.game.moves import Rules
+from engine.hardware.what_if import WhatIf, derive, name_of
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.io import content_hash, write_bytes
@@ -49,6 +50,11 @@ class Course:
     rounds: int = 10_000
     seconds: float = 3600.0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative number of variants; raises SolverError."""
+        if self.variants < 0:
+            raise SolverError(f"train: {self.variants} variants per program; 0 is the least")
 
 
 def training_names() -> tuple[str, ...]:
@@ -80,12 +86,12 @@ def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell:
         tell(f"goes on after round {trainer.rounds}")
     else:
         trainer.warm_up()
-        save_round(trainer, None, [], folder)
+        save_round(trainer, None, folder)
         tell("warmed up on the demonstrations")
     while trainer.rounds < course.rounds and time.perf_counter() < deadline:
         report = trainer.play_round()
         assert report is not None
-        save_round(trainer, report, trainer.last_games, folder)
+        save_round(trainer, report, folder)
         workload = workloads[report.workload]
         tell(
             f"round {report.number} {workload.program.name}: mean {report.mean:+.2f},"
@@ -113,7 +119,7 @@ def _workloads(
 
 def _workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
     # The default place rule for all: it is compiled into the game, and one game shall do.
-    shown = demonstrate(program, places=("long_high",))
+    shown = demonstrate(program, places=(Rules().place,))
     bound = lower_bound(program)
     return make_workload(
         program, shown.actions, config, rules=shown.rules, bound=bound, shape=shape
@@ -121,18 +127,15 @@ def _workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
 
 
 def vary(program: Program, rng: np.random.Generator) -> Program:
-    """The program on hardware with another memory size and bandwidth; savings stay as they are."""
+    """The program on hardware with another memory size and bandwidth."""
     hardware = program.hardware
-    granules = hardware.fast_bytes // hardware.alignment
-    fast = int(granules * rng.uniform(*MEMORY_RANGE)) * hardware.alignment
-    least = max((i.reserved_bytes for i in program.instructions), default=0)
-    factor = float(rng.uniform(*BANDWIDTH_RANGE))
-    changed = replace(
-        hardware,
-        fast_bytes=max(fast, least, hardware.alignment),
-        bandwidth=hardware.bandwidth * factor,
+    granules = int(hardware.fast_bytes // hardware.alignment * rng.uniform(*MEMORY_RANGE))
+    scratch = max((i.reserved_bytes for i in program.instructions), default=0)
+    wish = WhatIf(
+        fast_bytes=max(granules * hardware.alignment, scratch, hardware.alignment),
+        bandwidth=hardware.bandwidth * float(rng.uniform(*BANDWIDTH_RANGE)),
     )
-    return replace(program, name=f"{program.name}-varied", hardware=changed, provenance={})
+    return derive(program, wish, name_of(program.name, wish))
 
 
 def _ship(trainer: Trainer, course: Course, folder: Path, output: Path) -> None:
@@ -147,8 +150,3 @@ def _ship(trainer: Trainer, course: Course, folder: Path, output: Path) -> None:
     curve = folder / CURVE
     if curve.exists() and curve.parent != output:
         write_bytes(output / CURVE, curve.read_bytes())
-
-
-def read_curve(path: Path) -> list[dict[str, object]]:
-    """The rounds of a training run, one dict each."""
-    return [json.loads(line) for line in path.read_text().splitlines() if line]

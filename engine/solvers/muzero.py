@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.errors import SolverError
+from engine.game.moves import moves
+from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.registry import Budget, register
@@ -16,7 +19,12 @@ def muzero(program: Program, budget: Budget) -> Plan:
     from engine.agent.trace_io import save_trace
     from engine.solvers.practice import plan_of, practise
 
+    if not moves(program):
+        return ReferenceGame(program).plan("muzero")
+    trace = budget.options.get("trace")
+    if trace is not None and not Path(trace).absolute().parent.is_dir():
+        raise SolverError(f"{trace}: its folder does not exist; make it, or name another file")
     found = practise(program, budget)
-    if "trace" in budget.options:
-        save_trace(found.trace(), Path(budget.options["trace"]))
+    if trace is not None:
+        save_trace(found.trace(), Path(trace))
     return plan_of(found)

@@ -16,7 +16,6 @@ from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
-from engine.agent.search import ALGORITHMS, MODELS
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Round, Trainer
@@ -36,7 +35,6 @@ OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
 BOUND_SHARE = 0.1
 """Most of the time that the linear program of the prices may take."""
-
 
 Told = Callable[[Trainer, Round], None]
 
@@ -62,14 +60,14 @@ class Practised:
 
 
 def plan_of(found: Practised) -> Plan:
-    """The best game as a plan; its notes hold the actions, so that it can be shown move by move."""
+    """The best game as a plan; its notes hold the moves, a digit each, to be shown one by one."""
     workload = found.workload
     plan = plan_from_actions(workload.program, found.actions, "muzero", workload.rules)
     notes = {
         "games": found.games,
         "rounds": found.trainer.rounds,
         "place": workload.rules.place,
-        "actions": "".join(map(str, found.actions)),
+        "moves": "".join(map(str, found.actions)),
     }
     return replace(plan, notes=notes)
 
@@ -141,16 +139,8 @@ def _agent(
     config = config or AgentConfig()
     search = replace(
         config.search,
-        model=_one_of("model", options.get("model", config.search.model), MODELS),
-        algorithm=_one_of(
-            "algorithm", options.get("algorithm", config.search.algorithm), ALGORITHMS
-        ),
+        model=options.get("model", config.search.model),
+        algorithm=options.get("algorithm", config.search.algorithm),
         num_simulations=int(options.get("simulations", config.search.num_simulations)),
     )
     return replace(config, search=search), params
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise SolverError(f"muzero: {name} {value!r} is none of {', '.join(known)}")
-    return str(value)

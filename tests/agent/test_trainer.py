@@ -98,10 +98,10 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
         whole.play_round()
     first = small_trainer()
     first.warm_up()
-    save_round(first, None, [], tmp_path)
+    save_round(first, None, tmp_path)
     for _ in range(3):
         report = first.play_round()
-        save_round(first, report, first.last_games, tmp_path)
+        save_round(first, report, tmp_path)
     (tmp_path / ROUNDS / "000003.npz").write_bytes(b"half a file")
     with (tmp_path / CURVE).open("a") as curve:
         curve.write("half a line")
@@ -110,7 +110,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     assert second.rounds == 3
     for _ in range(2):
         report = second.play_round()
-        save_round(second, report, second.last_games, tmp_path)
+        save_round(second, report, tmp_path)
     assert same(whole, second)
     lines = (tmp_path / CURVE).read_text().splitlines()
     assert [json.loads(line)["number"] for line in lines] == [0, 1, 2, 3, 4]
@@ -118,9 +118,9 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
 
 def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     assert not resume(small_trainer(), tmp_path)
-    save_round(small_trainer(), None, [], tmp_path)
-    with pytest.raises(CheckpointError, match="another seed or network"):
+    save_round(small_trainer(), None, tmp_path)
+    with pytest.raises(CheckpointError, match="another seed, other settings"):
         resume(small_trainer(seed=7), tmp_path)
     wider = replace(CONFIG, network=replace(CONFIG.network, width=48))
-    with pytest.raises(CheckpointError, match="another seed or network"):
+    with pytest.raises(CheckpointError, match="another seed, other settings"):
         resume(small_trainer(wider), tmp_path)
