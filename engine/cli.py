@@ -143,7 +143,7 @@ def _add_train(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default="learned", help="learned, simulator or policy")
     parser.add_argument("--simulations", type=int, default=8, help="per move")
-    parser.add_argument("--games", type=int, default=64, help="played in step")
+    parser.add_argument("--games", type=int, help="played in step; default: the agent's own")
     parser.add_argument("--run", dest="folder", type=Path, default=Path(".training/generalist"))
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="CHECKPOINT")
 
@@ -241,7 +241,7 @@ def _train(options: argparse.Namespace) -> int:
     )
     config = AgentConfig(
         search=SearchConfig(model=options.model, num_simulations=options.simulations),
-        practice=PracticeConfig(games=options.games),
+        practice=PracticeConfig() if options.games is None else PracticeConfig(options.games),
     )
     trainer = train(course, config, options.folder, options.output, _note)
     body = {"rounds": trainer.rounds, "checkpoint": str(options.output)}

@@ -183,11 +183,28 @@ def summary(name: str, rows: list[Row]) -> None:
         )
 
 
+def speed() -> None:
+    """The search beside bare mctx, and self-play, for programs of growing length."""
+    command = [sys.executable, "-m", "tests.bench_search"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    (RESULTS / "agent_speed.json").write_text(json.dumps(rows, indent=1) + "\n")
+    for row in rows:
+        print(
+            f"{row['accesses']:6} accesses: {row['ours_per_s']:8,.0f} simulations per second, "
+            f"{row['ratio']:.0%} of bare mctx; self-play {row['selfplay_moves_per_s']:8,.0f} moves"
+            " per second"
+        )
+
+
 def main(names: list[str]) -> None:
     """Run the named sections, or all."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for name in names or SECTIONS:
-        summary(name, run_section(name))
+    for name in names or (*SECTIONS, "speed"):
+        if name == "speed":
+            speed()
+        else:
+            summary(name, run_section(name))
 
 
 if __name__ == "__main__":

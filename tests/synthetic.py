@@ -1,4 +1,4 @@
-"""A program and a plan of as many rectangles as asked for, to see how the explorer bears it."""
+"""Programs of any length: a crowd of rectangles with its plan, and a real program run again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan, Stay
 from engine.program.io import content_hash
-from engine.program.model import Access, Hardware, Instruction, Program, Value
+from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 
 GRANULE = 512
 ROWS = 64
@@ -49,3 +49,36 @@ def _stay(number: int, per_slot: int) -> Stay:
     """Even slots fill the lower half, odd ones the upper, since each tensor lives for two."""
     made, place = divmod(number, per_slot)
     return Stay(number, (place + per_slot * (made % 2)) * GRANULE, made, made + 2)
+
+
+def repeated(program: Program, times: int) -> Program:
+    """The program run `times` times, one after the other, each on inputs of its own.
+
+    `program` has no loops, since slots would have to move inside them.
+    """
+    assert not program.regions
+    slots, groups = program.num_slots, len(program.groups)
+    instructions, values, accesses = [], [], []
+    for number in range(times):
+        later, first = number * slots, len(values)
+        instructions += [replace(i, name=f"{i.name}~{number}") for i in program.instructions]
+        values += [
+            replace(
+                v,
+                name=f"{v.name}~{number}",
+                defined=v.defined if v.defined == INPUT_TIME else v.defined + later,
+                group=v.group + number * groups,
+            )
+            for v in program.values
+        ]
+        accesses += [
+            replace(a, time=a.time + later, value=a.value + first) for a in program.accesses
+        ]
+    return replace(
+        program,
+        name=f"{program.name}-times-{times}",
+        instructions=tuple(instructions),
+        values=tuple(values),
+        accesses=tuple(accesses),
+        provenance={},
+    )

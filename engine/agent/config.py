@@ -15,26 +15,30 @@ from engine.errors import SolverError
 class PracticeConfig:
     """How the agent plays and what it learns from.
 
-    `games`: played in step. `positions`: of one learning batch; `learn_steps`: batches per round of
-    games. `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of
-    the wildest game of a round. `restart_share`: rounds that begin somewhere in one of the best
-    games so far and lean to what it did from there on, by `lean` logits. `whims`: most per game,
-    and their strength (`engine.agent.whims`). `kept_games`, `kept_best`: size of the memory per
-    program. `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
+    `games`: played in step; every `search_every`-th round searches, the others are played by the
+    prior alone. `positions`: of one learning batch; `learn_steps`: batches per round of games.
+    `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of the
+    wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best games
+    so far and lean to what these did from there on, by so many logits as `lean` bounds;
+    `cross_share` of them to two. `whims`: mean number in the wildest game, and their strength
+    (`engine.agent.whims`). `kept_games`, `kept_best`: size of the memory per program.
+    `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
     `demonstration_decay` after each round. `td_steps`: see `engine.agent.replay`.
     `reanalyse_every`: rounds after which the best games are searched again; 0: never.
     `is_competing`: the agent learns only whether a game beats the average of its own recent ones
     (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
-    games: int = 64
+    games: int = 128
+    search_every: int = 4
     positions: int = 256
     learn_steps: int = 30
     warm_up_steps: int = 200
-    top_temperature: float = 1.0
+    top_temperature: float = 0.5
     restart_share: float = 0.75
-    lean: float = 4.0
-    whims: tuple[float, ...] = (6.0, 30.0)
+    lean: tuple[float, ...] = (2.0, 8.0)
+    cross_share: float = 0.2
+    whims: tuple[float, ...] = (2.0, 30.0)
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25
@@ -48,6 +52,8 @@ class PracticeConfig:
         """Refuse rounds without games; raises SolverError."""
         if self.games < 1:
             raise SolverError(f"{self.games} games in a round: the agent needs at least 1")
+        if self.search_every < 1:
+            raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,8 @@ def learn(
 def _loss(
     params: Params, arena: Arena, batch: dict[str, Array], config: LearnerConfig
 ) -> tuple[Array, Losses]:
-    observations = batch["observation"].astype(jnp.float32)
-    latent = represent(params, observations[:, 0])
+    views = batch["view"].astype(jnp.float32)
+    latent = represent(params, arena.known.outlook[batch["move"]], views[:, 0])
     policy = value = reward = consistency = jnp.float32(0.0)
     for step in range(config.unroll + 1):
         guess = predict(params, latent)
@@ -89,10 +89,12 @@ def _loss(
         value += jnp.mean(_cross_entropy(guess.value_logits, batch["value"][:, step]) * weight)
         if step == config.unroll:
             break
-        following = jax.vmap(lambda m: static_row(arena.known, m))(batch["move"] + step + 1)
+        move = jnp.minimum(batch["move"] + step + 1, arena.encoded.num_moves)
+        following = jax.vmap(lambda m: static_row(arena.known, m))(move)
         latent, reward_logits = react(params, latent, batch["action"][:, step], following)
         reward += jnp.mean(_cross_entropy(reward_logits, batch["reward"][:, step]) * weight)
-        real = jax.lax.stop_gradient(represent(params, observations[:, step + 1]))
+        seen = represent(params, arena.known.outlook[move], views[:, step + 1])
+        real = jax.lax.stop_gradient(seen)
         apart = jnp.mean(jnp.square(latent - real), axis=-1) * batch["weight"][:, step + 1]
         consistency += jnp.mean(apart)
         latent = _halve_gradient(latent)

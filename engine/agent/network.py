@@ -25,9 +25,9 @@ Params = dict[str, dict[str, Array]]
 class NetworkConfig:
     """Sizes of the layers, and residual blocks of the representation."""
 
-    width: int = 256
-    latent: int = 128
-    num_blocks: int = 2
+    width: int = 128
+    latent: int = 64
+    num_blocks: int = 1
 
 
 @jax.tree_util.register_dataclass
@@ -82,9 +82,15 @@ def _norm(x: Array) -> Array:
     return centred * jax.lax.rsqrt(jnp.mean(jnp.square(centred), axis=-1, keepdims=True) + 1e-5)
 
 
-def represent(params: Params, observation: Array) -> Array:
-    """Observation `[B, SIZE]` to latent `[B, D]`."""
-    x = jax.nn.relu(_linear(params, "represent_in", observation))
+def represent(params: Params, outlook: Array, view: Array) -> Array:
+    """The two parts of the observations to latent `[B, D]`.
+
+    `view` is `[B, NUM_VIEW]`; `outlook` is `[B, NUM_OUTLOOK]`, or `[NUM_OUTLOOK]` where all
+    positions are before the same move (the larger half of the first layer is then computed once).
+    """
+    first = params["represent_in"]
+    known = outlook @ first["w"][: inputs.NUM_OUTLOOK] + first["b"]
+    x = jax.nn.relu(known + view @ first["w"][inputs.NUM_OUTLOOK :])
     block = 0
     while f"represent_{block}a" in params:
         inner = jax.nn.relu(_linear(params, f"represent_{block}a", _norm(x)))

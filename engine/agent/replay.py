@@ -1,17 +1,19 @@
-"""Games that the learner samples from: the agent's own, and demonstrations.
+"""Games that the learner samples from: the agent's own, the best of them, and demonstrations.
 
-All games of one memory belong to one program, so they have equally many moves. Letters: `L` moves,
-`U` unrolled steps, `B` sampled positions.
+All games of one memory belong to one program, so they have equally many moves and lie stacked in
+arrays. Letters: `L` moves, `U` unrolled steps, `B` sampled positions, `N` games.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int_]
 WIN = 5.0
 """Points of a game that beats the agent's average."""
 AVERAGE_DECAY = 0.98
@@ -22,7 +24,7 @@ AVERAGE_DECAY = 0.98
 class Game:
     """One game; rewards and values in points above par. `score`: their sum, of the whole game."""
 
-    observation: NDArray[np.float16]  # [L, SIZE]
+    view: NDArray[np.float16]  # [L, NUM_VIEW]
     legal: NDArray[np.bool_]  # [L, A]
     action: NDArray[np.int32]  # [L]
     policy: Floats  # [L, A]
@@ -51,7 +53,7 @@ class Batch:
     `weight`: 0 past the end of a game. `policy_weight` is 0 as well where no choice was left.
     """
 
-    observation: NDArray[np.float16]  # [B, U + 1, SIZE]
+    view: NDArray[np.float16]  # [B, U + 1, NUM_VIEW]
     move: NDArray[np.int32]  # [B]
     action: NDArray[np.int32]  # [B, U]
     reward: Floats  # [B, U]
@@ -60,6 +62,60 @@ class Batch:
     value: Floats  # [B, U + 1]
     weight: Floats  # [B, U + 1]
     policy_weight: Floats  # [B, U + 1]
+
+
+class Pool:
+    """The last `capacity` games, stacked, with their value targets."""
+
+    def __init__(self, capacity: int, td_steps: int) -> None:
+        self._capacity, self._td_steps = capacity, td_steps
+        self._columns: dict[str, NDArray[np.generic]] = {}
+        self._num_added = 0
+
+    def __len__(self) -> int:
+        return min(self._num_added, self._capacity)
+
+    def add(self, game: Game) -> None:
+        """Take in a copy of a game; the oldest makes room."""
+        row = {
+            "view": game.view,
+            "legal": game.legal,
+            "action": game.action,
+            "policy": game.policy,
+            "reward": game.reward if game.outcome is None else np.zeros_like(game.reward),
+            "target": value_targets(game, self._td_steps),
+        }
+        if not self._columns:
+            self._columns = {
+                name: np.zeros((self._capacity, *cells.shape), cells.dtype)
+                for name, cells in row.items()
+            }
+        for name, cells in row.items():
+            self._columns[name][self._num_added % self._capacity] = cells
+        self._num_added += 1
+
+    def batch(self, rng: np.random.Generator, size: int, unroll: int) -> Batch:
+        """`size` positions, drawn evenly from all games."""
+        columns = self._columns
+        length = columns["action"].shape[1]
+        game = rng.integers(len(self), size=size)[:, None]
+        start = rng.integers(length, size=size)
+        steps = start[:, None] + np.arange(unroll + 1)
+        inside = steps < length
+        at = np.minimum(steps, length - 1)
+        legal = columns["legal"][game, at]
+        choice = inside & (legal.sum(axis=2) > 1)
+        return Batch(
+            view=columns["view"][game, at],
+            move=start.astype(np.int32),
+            action=columns["action"][game, at[:, :-1]],
+            reward=columns["reward"][game, at[:, :-1]] * inside[:, :-1],
+            policy=columns["policy"][game, at],
+            legal=legal,
+            value=columns["target"][game, at] * inside,
+            weight=inside.astype(np.float32),
+            policy_weight=choice.astype(np.float32),
+        )
 
 
 @dataclass
@@ -75,25 +131,51 @@ class Replay:
     td_steps: int
     is_competing: bool = False
     average: float | None = None
-    games: list[Game] = field(default_factory=list)
-    best: list[Game] = field(default_factory=list)
-    demonstrations: list[Game] = field(default_factory=list)
+    best: tuple[Game, ...] = ()
+    _pools: dict[str, Pool] = field(default_factory=dict)
 
     @property
     def top_score(self) -> float:
         """Score of the best own game; minus infinity before the first."""
         return self.best[0].score if self.best else -np.inf
 
-    def add(self, game: Game) -> None:
-        """Take in a game; the oldest makes room."""
-        if self.is_competing:
-            self._judge(game)
-        if game.is_demonstration:
-            self.demonstrations.append(game)
-            return
-        self.games.append(game)
-        del self.games[: -self.capacity]
-        self._keep_best(game)
+    def count(self, kind: str) -> int:
+        """Games of a kind: `own`, `best` or `shown`."""
+        return len(self._pools.get(kind, ()))
+
+    def add(self, games: Sequence[Game]) -> None:
+        """Take in games, in this order."""
+        for game in games:
+            if self.is_competing:
+                self._judge(game)
+            kind, capacity = ("shown", len(games)) if game.is_demonstration else ("own", None)
+            self._pool(kind, capacity or self.capacity).add(game)
+        self.keep_best([*self.best, *(g for g in games if not g.is_demonstration)])
+
+    def add_old(self, games: Sequence[Game]) -> None:
+        """Take in own games that were judged before."""
+        for game in games:
+            self._pool("own", self.capacity).add(game)
+
+    def keep_best(self, games: Sequence[Game]) -> None:
+        """Remember the best of these games, one for each score; of equals the last."""
+        found = {round(game.score, 4): game for game in games}
+        ranked = sorted(found.values(), key=lambda game: -game.score)[: self.num_best]
+        known = {id(game) for game in self.best}
+        # What made a game good is what was played in it, noise included.
+        self.set_best(
+            game if id(game) in known else replace(game, policy=game.played) for game in ranked
+        )
+
+    def set_best(self, games: Iterable[Game]) -> None:
+        """Remember these as the best, the best of them first."""
+        self.best = tuple(games)
+        self._pools["best"] = Pool(max(1, len(self.best)), self.td_steps)
+        for game in self.best:
+            self._pools["best"].add(game)
+
+    def _pool(self, kind: str, capacity: int) -> Pool:
+        return self._pools.setdefault(kind, Pool(capacity, self.td_steps))
 
     def _judge(self, game: Game) -> None:
         """Demonstrations count as won or lost, but do not move the average."""
@@ -102,69 +184,47 @@ class Replay:
         if not game.is_demonstration:
             self.average = AVERAGE_DECAY * average + (1 - AVERAGE_DECAY) * game.score
 
-    def _keep_best(self, game: Game) -> None:
-        is_known = any(np.array_equal(game.action, other.action) for other in self.best)
-        if is_known or (len(self.best) >= self.num_best and game.score <= self.best[-1].score):
-            return
-        # What made the game good is what was played in it, noise included.
-        self.best.append(replace(game, policy=game.played))
-        self.best.sort(key=lambda g: -g.score)
-        del self.best[self.num_best :]
-
     def sample(
         self,
         rng: np.random.Generator,
         size: int,
         unroll: int,
         best_share: float = 0.0,
-        demonstration_share: float = 0.0,
+        shown_share: float = 0.0,
     ) -> Batch:
-        """`size` positions, the given shares of them from the best games and demonstrations."""
-        picked = []
-        for draw in rng.random(size):
-            pool = self.games
-            if self.demonstrations and draw < demonstration_share:
-                pool = self.demonstrations
-            elif self.best and draw < demonstration_share + best_share:
-                pool = self.best
-            pool = pool or self.demonstrations
-            game = pool[int(rng.integers(len(pool)))]
-            picked.append((game, int(rng.integers(len(game.action)))))
-        return self._batch(picked, unroll)
+        """`size` positions, the given shares of them from the best games and demonstrations.
 
-    def _batch(self, picked: list[tuple[Game, int]], unroll: int) -> Batch:
-        steps = np.arange(unroll + 1)
-        rows = []
-        for game, start in picked:
-            at = start + steps
-            inside = at < len(game.action)
-            at = np.minimum(at, len(game.action) - 1)
-            choice = inside & (game.legal[at].sum(axis=1) > 1)
-            target = value_targets(game, at, self.td_steps) * inside
-            rows.append((game, at, inside, choice, target))
-        return Batch(
-            observation=np.stack([g.observation[at] for g, at, *_ in rows]),
-            move=np.array([start for _, start in picked], np.int32),
-            action=np.stack([g.action[at[:-1]] for g, at, *_ in rows]),
-            reward=np.stack([_rewards(g)[at[:-1]] * i[:-1] for g, at, i, *_ in rows]),
-            policy=np.stack([g.policy[at] for g, at, *_ in rows]),
-            legal=np.stack([g.legal[at] for g, at, *_ in rows]),
-            value=np.stack([t for *_, t in rows]).astype(np.float32),
-            weight=np.stack([i for _, _, i, *_ in rows]).astype(np.float32),
-            policy_weight=np.stack([c for *_, c, _ in rows]).astype(np.float32),
+        Where there are no games of a kind, others take their place; there must be some.
+        """
+        drawn = rng.random(size)
+        shown = int((drawn < shown_share).sum()) if self.count("shown") else 0
+        best = int((drawn < shown_share + best_share).sum()) - shown if self.count("best") else 0
+        own = size - shown - best
+        if not self.count("own"):
+            shown, own = shown + own, 0
+        numbers = {"shown": shown, "best": best, "own": own}
+        return _joined(
+            [self._pools[kind].batch(rng, n, unroll) for kind, n in numbers.items() if n]
         )
 
 
-def _rewards(game: Game) -> Floats:
-    return game.reward if game.outcome is None else np.zeros_like(game.reward)
+def _joined(parts: Sequence[Batch]) -> Batch:
+    return Batch(
+        **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Batch)}
+    )
 
 
-def value_targets(game: Game, at: NDArray[np.int_], td_steps: int) -> Floats:
-    """Rewards of the next `td_steps` moves plus the search's value after them, or the outcome."""
+def value_targets(game: Game, td_steps: int) -> Floats:
+    """Of each move `[L]`: the next `td_steps` rewards and the search's value after them.
+
+    Where the agent competes with itself, the outcome of the game.
+    """
+    length = len(game.action)
     if game.outcome is not None:
-        return np.full(len(at), game.outcome, np.float32)
+        return np.full(length, game.outcome, np.float32)
     earned = np.concatenate([[0.0], np.cumsum(game.reward, dtype=np.float64)])
     values = np.append(game.value, 0.0)
-    end = np.minimum(at + td_steps, len(game.action))
+    at = np.arange(length)
+    end = np.minimum(at + td_steps, length)
     found: Floats = (earned[end] - earned[at] + values[end]).astype(np.float32)
     return found

@@ -52,7 +52,7 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
         if workload.replay.average is not None:
             state[f"average_{index}"] = np.array(workload.replay.average)
         if workload.replay.best:
-            best = _stacked(workload.replay.best)
+            best = _stacked(list(workload.replay.best))
             state |= {f"best_{index}_{name}": column for name, column in best.items()}
     _write(folder / STATE, state)
     _forget(trainer, folder)
@@ -80,14 +80,13 @@ def resume(trainer: Trainer, folder: Path) -> bool:
         if path.exists():
             arrays = _read(path)
             workload = trainer.workloads[int(arrays["workload"])]
-            workload.replay.games += _games(workload, trainer, arrays)
-            del workload.replay.games[: -workload.replay.capacity]
+            workload.replay.add_old(_games(workload, trainer, arrays))
     for index, workload in enumerate(trainer.workloads):
         if f"average_{index}" in state:
             workload.replay.average = float(state[f"average_{index}"])
         if f"best_{index}_action" in state:
             best = {name: state[f"best_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
-            workload.replay.best = _games(workload, trainer, best)
+            workload.replay.set_best(_games(workload, trainer, best))
     _trim_curve(folder, trainer.rounds)
     return True
 

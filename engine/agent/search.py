@@ -24,7 +24,7 @@ from engine.game import env
 from engine.game.env import Position
 from engine.game.features import static_row
 from engine.game.moves import NUM_ACTIONS
-from engine.game.observe import observe
+from engine.game.observe import view
 
 LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
 MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
@@ -68,10 +68,10 @@ class Decision:
     """What the search says of `B` positions.
 
     `policy`: improved. `value`: of the root after the search, `raw_value` before it, both in points
-    above par. `observation`: what was seen.
+    above par. `view`: what was seen.
     """
 
-    observation: Array  # [B, SIZE]
+    view: Array  # [B, NUM_VIEW]
     action: Array  # [B]
     policy: Array  # [B, A]
     value: Array  # [B]
@@ -87,16 +87,16 @@ def decide(
     config: SearchConfig,
     temperature: Array | float = 1.0,
     lean: Array | float = 0.0,
+    in_step: bool = False,
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
 
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
     `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier game did
-    here. The tree is None for policy-only play.
+    here. `in_step`: all positions are before the same move. The tree is None for policy-only play.
     """
     legal = positions.options.mask
-    seen = observe_all(arena, positions)
-    latent = represent(params, seen)
+    seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
     logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
     prior = jax.nn.softmax(logits)
@@ -213,9 +213,15 @@ class _Embedding:
     move: Array  # [B]
 
 
-def observe_all(arena: Arena, positions: Position) -> Array:
-    """The observations of `B` positions, `[B, SIZE]`."""
-    return jax.vmap(lambda p: observe(arena.encoded, arena.known, p))(positions)
+def latent_of(params: Params, arena: Arena, positions: Position) -> Array:
+    """The representation of `B` positions, `[B, D]`."""
+    return _look(params, arena, positions, in_step=False)[1]
+
+
+def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> tuple[Array, Array]:
+    seen = jax.vmap(lambda p: view(arena.encoded, arena.known, p))(positions)
+    move = positions.state.move[0] if in_step else positions.state.move
+    return seen, represent(params, arena.known.outlook[move], seen)
 
 
 def _imagine(
@@ -243,7 +249,7 @@ def _really_play(
     """One step of the real rules, judged by the networks."""
     del key
     following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(arena.encoded, positions, action)
-    guess = predict(params, represent(params, observe_all(arena, following)))
+    guess = predict(params, latent_of(params, arena, following))
     move, end = positions.state.move, arena.encoded.num_moves
     relative = jax.vmap(arena.relative)(move, reward)
     step = mctx.RecurrentFnOutput(

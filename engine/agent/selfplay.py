@@ -35,10 +35,10 @@ FREE = -1
 class Moves:
     """What happened at some moves of `B` games; rewards and values in points above par.
 
-    On the host the same fields are NumPy arrays.
+    A policy of zeros: nothing was searched. On the host the same fields are NumPy arrays.
     """
 
-    observation: Array  # [C, B, SIZE], half precision
+    view: Array  # [C, B, NUM_VIEW], half precision
     legal: Array  # [C, B, A]
     action: Array  # [C, B]
     policy: Array  # [C, B, A]
@@ -51,13 +51,6 @@ def first_positions(arena: Arena, batch: int) -> Position:
     """`B` times the position before the first move."""
     start = env.reset(arena.encoded)
     many: Position = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *x.shape)), start)
-    return many
-
-
-@partial(jax.jit, static_argnames="batch")
-def repeat(positions: Position, batch: int) -> Position:
-    """`B` times the one position of `positions`."""
-    many: Position = jax.tree.map(lambda x: jnp.repeat(x, batch, axis=0), positions)
     return many
 
 
@@ -80,7 +73,9 @@ def play_chunk(
 
     def play(positions: Position, now: tuple[Array, Array, Array]) -> tuple[Position, Moves]:
         key, wanted, drawn = now
-        decision, _ = decide(params, arena, positions, key, config, temperature, drawn)
+        decision, tree = decide(
+            params, arena, positions, key, config, temperature, drawn, in_step=True
+        )
         move = positions.state.move
         action = jnp.where(wanted == FREE, decision.action, wanted)
         following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
@@ -88,10 +83,10 @@ def play_chunk(
         )
         relative = jax.vmap(arena.relative)(move, reward)
         done = Moves(
-            observation=decision.observation.astype(jnp.float16),
+            view=decision.view.astype(jnp.float16),
             legal=positions.options.mask,
             action=action,
-            policy=decision.policy,
+            policy=decision.policy if tree else jnp.zeros_like(decision.policy),
             value=decision.value,
             reward=jnp.where(move < arena.encoded.num_moves, relative, 0.0),
         )
@@ -148,7 +143,11 @@ def _joined(parts: list[Moves], length: int) -> Moves:
     return joined
 
 
-def temperatures(batch: int, top: float) -> NDArray[np.float32]:
-    """Noise of each game of a batch, `[B, 1]`: the first plays greedily, the last the wildest."""
-    spread: NDArray[np.float32] = (np.linspace(0.0, 1.0, batch) ** 1.5 * top).astype(np.float32)
-    return spread[:, None]
+def wildness(batch: int) -> NDArray[np.float32]:
+    """How far each game of a batch may stray, `[B]`, 0 to 1."""
+    return np.linspace(0.0, 1.0, batch, dtype=np.float32)
+
+
+def temperatures(wild: NDArray[np.float32], top: float) -> NDArray[np.float32]:
+    """Noise of each game, `[B, 1]`."""
+    return (wild**1.5 * np.float32(top))[:, None]

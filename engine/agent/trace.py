@@ -18,8 +18,8 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.agent.arena import Arena
-from engine.agent.network import Params, predict, react, represent
-from engine.agent.search import LEARNED, POLICY_ONLY, SearchConfig, observe_all, search
+from engine.agent.network import Params, predict, react
+from engine.agent.search import LEARNED, POLICY_ONLY, SearchConfig, latent_of, search
 from engine.agent.support import from_logits
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
@@ -106,7 +106,7 @@ def _imagine_line(
 ) -> tuple[Array, Array]:
     """The learned model's rewards and values along the played actions, both `[B, U]`."""
     end = arena.encoded.num_moves
-    latent = represent(params, observe_all(arena, positions))
+    latent = latent_of(params, arena, positions)
     move, rewards, values = positions.state.move, [], []
     for step in range(IMAGINED):
         is_on = move < end

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 from numpy.typing import NDArray
@@ -19,9 +18,17 @@ from engine.agent.config import AgentConfig
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import Game
-from engine.agent.selfplay import CHUNK, FREE, first_positions, play_games, repeat, temperatures
-from engine.agent.whims import whims
-from engine.agent.workload import Workload, follow, position_after, split
+from engine.agent.search import POLICY_ONLY, SearchConfig
+from engine.agent.selfplay import (
+    CHUNK,
+    FREE,
+    first_positions,
+    play_games,
+    temperatures,
+    wildness,
+)
+from engine.agent.whims import leanings, whims
+from engine.agent.workload import Workload, follow, positions_after, split
 
 _PLAY, _LEARN, _REANALYSE = range(3)
 
@@ -76,13 +83,12 @@ class Trainer:
         """Put the demonstrations into the memories."""
         for workload in self.workloads:
             if workload.demonstrations:
-                for game in follow(workload, self.params, workload.demonstrations):
-                    game.is_demonstration = True
-                    workload.replay.add(game)
+                games = follow(workload, self.params, workload.demonstrations)
+                workload.replay.add([replace(game, is_demonstration=True) for game in games])
 
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""
-        if any(w.replay.demonstrations for w in self.workloads):
+        if any(w.replay.count("shown") for w in self.workloads):
             self._learn(self.config.practice.warm_up_steps, 1.0, go_on)
 
     def play_round(self, go_on: Go = _always) -> Round | None:
@@ -95,18 +101,20 @@ class Trainer:
         every = self.config.practice.reanalyse_every
         if every and visit % every == every - 1 and workload.replay.best:
             self._reanalyse(workload, go_on)
-        example = self._example(workload, rng)
-        start = 0 if example is None else CHUNK * int(_chunks(workload) * rng.random() ** 2)
-        lean = whims(
-            rng, workload.groups, start, self.config.practice.games, *self.config.practice.whims
-        )
-        games = self._play(workload, example, start, lean, go_on)
+        practice = self.config.practice
+        parents = self._parents(workload, rng)
+        start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
+        wild = wildness(practice.games)
+        lean = whims(rng, workload.groups, start, wild, *practice.whims)
+        if parents:
+            drawn = leanings(rng, workload.groups, parents, practice.cross_share)
+            least, most = practice.lean
+            lean += drawn * np.float32(rng.uniform(least, most, (practice.games, 1)))
+        games = self._play(workload, parents, start, wild, lean, go_on)
         if games is None:
             return None
-        for game in games:
-            workload.replay.add(game)
+        workload.replay.add(games)
         self.last_games = games
-        practice = self.config.practice
         share = practice.demonstration_share * practice.demonstration_decay**visit
         losses = self._learn(practice.learn_steps, share, go_on)
         self.rounds += 1
@@ -115,7 +123,7 @@ class Trainer:
             number=number,
             workload=index,
             start=start,
-            greedy=scores[0] if example is None else None,
+            greedy=None if parents else scores[0],
             mean=float(np.mean(scores)),
             top=max(scores),
             best=workload.replay.top_score,
@@ -126,43 +134,55 @@ class Trainer:
         key = jax.random.fold_in(jax.random.key(self.seed), purpose)
         return jax.random.fold_in(key, number + 1)
 
-    def _example(self, workload: Workload, rng: np.random.Generator) -> Game | None:
-        """The good game in which the round begins and to which it leans; None: free games."""
-        best = workload.replay.best
-        if not best or rng.random() >= self.config.practice.restart_share:
-            return None
-        return best[int(len(best) * rng.random() ** 2)]
+    def _parents(self, workload: Workload, rng: np.random.Generator) -> list[Game]:
+        """For each game the good one in which it begins and to which it leans; none: free games."""
+        best, practice = workload.replay.best, self.config.practice
+        if not best or rng.random() >= practice.restart_share:
+            return []
+        ranks = (len(best) * rng.random(practice.games) ** 2).astype(int)
+        return [best[rank] for rank in ranks]
 
     def _play(
         self,
         workload: Workload,
-        example: Game | None,
+        parents: list[Game],
         start: int,
+        wild: NDArray[np.float32],
         lean: NDArray[np.float32],
         go_on: Go,
     ) -> list[Game] | None:
         practice, arena = self.config.practice, workload.arena
         positions = first_positions(arena, practice.games)
-        if example is not None:
-            if start:
-                positions = position_after(workload, self.params, example.action[:start])
-                positions = repeat(positions, practice.games)
-            lean = lean + practice.lean * example.played[:, None]
+        if start:
+            begins = [game.action[:start] for game in parents]
+            positions = positions_after(workload, self.params, np.stack(begins))
         played = play_games(
             self.params,
             arena,
             positions,
             self._key(_PLAY, self.rounds),
-            temperatures(practice.games, practice.top_temperature),
+            temperatures(wild, practice.top_temperature),
             np.full((workload.num_moves - start, practice.games), FREE, np.int32),
-            self.config.search,
+            self._search(),
             lean[start:],
             go_on,
         )
         if played is None:
             return None
         games = split(played[1])
-        return games if example is None else [_continued(example, start, g) for g in games]
+        if not start:
+            return games
+        return [_continued(*pair, start) for pair in zip(parents, games, strict=True)]
+
+    def _search(self) -> SearchConfig:
+        """Most rounds are played by the prior alone, which is faster.
+
+        Such a round teaches values, and a policy only where it finds one of the best games (after
+        the playout caps of KataGo, arXiv 1902.10565, which vary from move to move).
+        """
+        search = self.config.search
+        is_searched = self.rounds % self.config.practice.search_every == 0
+        return search if is_searched else replace(search, model=POLICY_ONLY)
 
     def _reanalyse(self, workload: Workload, go_on: Go) -> None:
         """Search again along the best games: fresh values, policies between found and played."""
@@ -180,18 +200,16 @@ class Trainer:
             go_on=go_on,
         )
         if played is not None:
-            # Copies, since the same games may lie in the memory of recent ones as they were played.
-            workload.replay.best = [
-                replace(
-                    game, policy=np.float32(0.5) * (fresh.policy + game.played), value=fresh.value
-                )
-                for game, fresh in zip(best, split(played[1]), strict=False)
-            ]
+            fresh = split(played[1])[: len(best)]
+            workload.replay.set_best(
+                replace(old, policy=np.float32(0.5) * (new.policy + old.played), value=new.value)
+                for old, new in zip(best, fresh, strict=True)
+            )
 
     def _learn(self, steps: int, demonstration_share: float, go_on: Go) -> dict[str, float]:
         practice, losses = self.config.practice, None
         rng = np.random.default_rng([self.seed, _LEARN, self.rounds])
-        known = [w for w in self.workloads if w.replay.games or w.replay.demonstrations]
+        known = [w for w in self.workloads if w.replay.count("own") or w.replay.count("shown")]
         for _ in range(steps):
             if not go_on():
                 break
@@ -203,7 +221,7 @@ class Trainer:
                 practice.best_share,
                 demonstration_share,
             )
-            arrays = {f.name: jnp.asarray(getattr(batch, f.name)) for f in fields(batch)}
+            arrays = {f.name: getattr(batch, f.name) for f in fields(batch)}
             self.params, self.state, losses = learn(
                 self.params, self.state, workload.arena, arrays, self.config.learner
             )
@@ -214,10 +232,10 @@ def _chunks(workload: Workload) -> int:
     return -(-workload.num_moves // CHUNK)
 
 
-def _continued(prefix: Game, start: int, game: Game) -> Game:
-    """The whole game that began like `prefix` and went on as `game`."""
+def _continued(prefix: Game, game: Game, start: int) -> Game:
+    """The whole game that began like `prefix` and went on as `game` after move `start`."""
     return Game(
-        observation=np.concatenate([prefix.observation[:start], game.observation]),
+        view=np.concatenate([prefix.view[:start], game.view]),
         legal=np.concatenate([prefix.legal[:start], game.legal]),
         action=np.concatenate([prefix.action[:start], game.action]),
         policy=np.concatenate([prefix.policy[:start], game.policy]),

@@ -1,36 +1,91 @@
 """Whims: a way to explore that holds on to what it begins.
 
 Noise that is drawn afresh at every move rarely tries a whole new fate for a tensor: a stay that is
-dropped once is copied back at the next touch. A whim makes one game lean to one action at all moves
-of one group from some touch on. Letters as in `engine.agent.selfplay`.
+dropped once is copied back at the next touch. A whim makes one game lean to one action at several
+moves of one group. Letters as in `engine.agent.selfplay`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.moves import NUM_ACTIONS
+from engine.agent.replay import Game
+from engine.game.moves import COPY, DROP, NUM_ACTIONS
+
+Rng = np.random.Generator
+KINDS = 3
+"""All later moves of a group, some of them, or room made for all of them."""
+WISHES = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]], np.float32)
+"""What leaning to an action means where it is illegal: Copy, else NoCopy, else Drop."""
+LENT_SHARES = (0.1, 0.5)
+"""Of the groups, by a second parent."""
+ROOM_SHARES = (0.0, 0.2, 0.5)
+"""Of the other groups touched meanwhile that are dropped; at least about one."""
 
 
 def whims(
-    rng: np.random.Generator,
+    rng: Rng,
     groups: NDArray[np.int32],
     start: int,
-    games: int,
+    wild: NDArray[np.float32],
     most: float,
     strength: float,
 ) -> NDArray[np.float32]:
-    """What each game leans to, in logits, `[L, games, A]`.
+    """What each game leans to, in logits, `[L, B, A]`.
 
     `groups` `[L]`: of each move; whims begin at moves from `start` on. The first game has none, the
-    last `most` on average, the others spread between.
+    others at least one and about `most * wild` (`wild` `[B]`).
     """
-    lean = np.zeros((len(groups), games, NUM_ACTIONS), np.float32)
-    rates = most * np.arange(games) / max(games - 1, 1)
-    for game, count in enumerate(rng.poisson(rates)):
+    lean = np.zeros((len(groups), len(wild), NUM_ACTIONS), np.float32)
+    counts = np.maximum(1, rng.poisson(most * wild))
+    counts[:1] = 0
+    for game, count in enumerate(counts):
         for begun in rng.integers(start, len(groups), size=count):
-            later = np.flatnonzero(groups == groups[begun])
-            later = later[later >= begun]
-            lean[later, game, rng.integers(NUM_ACTIONS)] += strength
+            _whim(rng, lean[:, game], groups, int(begun), strength)
     return lean
+
+
+def leanings(
+    rng: Rng, groups: NDArray[np.int32], parents: Sequence[Game], cross_share: float
+) -> NDArray[np.float32]:
+    """What the parent of each game did, as policies `[L, B, A]`.
+
+    A share of the games have a second parent, that of another game, which lends them its fate of
+    some groups or its moves from some move on.
+    """
+    lean = np.stack([parent.played for parent in parents], axis=1)
+    for game in np.flatnonzero(rng.random(len(parents)) < cross_share):
+        other = parents[int(rng.integers(len(parents)))]
+        if rng.random() < 0.5:
+            lent = np.arange(len(groups)) >= rng.integers(len(groups))
+        else:
+            lent = (rng.random(int(groups.max()) + 1) < rng.choice(LENT_SHARES))[groups]
+        lean[lent, game] = other.played[lent]
+    return lean
+
+
+def _whim(
+    rng: Rng, lean: NDArray[np.float32], groups: NDArray[np.int32], begun: int, strength: float
+) -> None:
+    own = begun + np.flatnonzero(groups[begun:] == groups[begun])
+    kind = rng.integers(KINDS)
+    if kind == 2:
+        lean[_in_the_way(rng, groups, own)] += strength * WISHES[DROP]
+        lean[own] += strength * WISHES[COPY]
+        return
+    if kind == 1:
+        own = own[: 1 + rng.integers(len(own))]
+    lean[own] += strength * WISHES[rng.integers(NUM_ACTIONS)]
+
+
+def _in_the_way(rng: Rng, groups: NDArray[np.int32], own: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Moves of some other groups that are touched between a group's moves."""
+    meanwhile = np.arange(own[0], own[-1] + 1)
+    others = np.setdiff1d(groups[meanwhile], groups[own[:1]])
+    share = max(rng.choice(ROOM_SHARES), 1 / max(2, len(others)))
+    dropped = others[rng.random(len(others)) < share]
+    found: NDArray[np.intp] = meanwhile[np.isin(groups[meanwhile], dropped)]
+    return found

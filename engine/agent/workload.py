@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +28,7 @@ RUNGS = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
 """Moves, slots and look-back to which programs are padded, so that they share compiled games."""
 FOLLOW = SearchConfig(model=POLICY_ONLY)
 """Enough to follow a script."""
-FOLLOWERS = 4
+FOLLOWERS = 8
 """Games that follow scripts in step."""
 
 
@@ -132,15 +133,18 @@ def follow(
     return games
 
 
-def position_after(workload: Workload, params: Params, actions: NDArray[np.int32]) -> Position:
-    """The position after the first moves of a game, as a batch of one.
+def positions_after(workload: Workload, params: Params, actions: NDArray[np.int32]) -> Position:
+    """The positions after the first moves `[B, moves]` of games; equal beginnings are played once.
 
-    Their number must be a multiple of `CHUNK`.
+    The number of moves must be a multiple of `CHUNK`.
     """
-    assert len(actions) % CHUNK == 0
-    positions, _ = _follow(workload, params, actions[None], FOLLOWERS)
-    one: Position = jax.tree.map(lambda x: x[:1], positions)
-    return one
+    assert actions.shape[1] % CHUNK == 0
+    begins, which = np.unique(actions, axis=0, return_inverse=True)
+    parts = []
+    for first in range(0, len(begins), FOLLOWERS):
+        parts.append(_follow(workload, params, begins[first : first + FOLLOWERS], FOLLOWERS)[0])
+    found: Position = jax.tree.map(lambda *some: jnp.concatenate(some)[which], *parts)
+    return found
 
 
 def _follow(
@@ -165,7 +169,7 @@ def split(moves: Moves) -> list[Game]:
     batch = moves.action.shape[1]
     return [
         Game(
-            observation=np.asarray(moves.observation[:, i]),
+            view=np.asarray(moves.view[:, i]),
             legal=np.asarray(moves.legal[:, i]),
             action=np.asarray(moves.action[:, i]),
             policy=np.asarray(moves.policy[:, i]),

@@ -12,13 +12,6 @@ Continuation = Callable[[ReferenceGame], int]
 """Chooses a legal action for the position that it is shown; the game is not over."""
 
 
-def greedily(game: ReferenceGame) -> int:
-    """The action that earns most at once; ties go to NoCopy, then Copy, then Drop."""
-    legal = game.legal()
-    actions = [a for a in (NO_COPY, COPY, DROP) if legal[a]]
-    return max(actions, key=lambda a: immediate_reward(game, a))
-
-
 def likewise(actions: Sequence[int], rewards: Sequence[float]) -> Continuation:
     """Go on as in a recorded game of the same program, as near as the position allows.
 

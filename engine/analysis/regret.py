@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.agent.trace_io import SearchTrace
-from engine.analysis.continuation import Continuation, finish, greedily, likewise
+from engine.analysis.continuation import Continuation, finish, likewise
 from engine.analysis.points import MICRO
 from engine.errors import CheckpointError
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
+from engine.game.replay import best_action
 from engine.program.io import content_hash
 from engine.program.model import Program
 
@@ -120,7 +121,7 @@ class RegretStudy:
         self._to_go = [float(reward) for reward in tail]
         self._continuations: dict[str, Continuation] = {
             AS_PLAYED: likewise(self._actions, self._rewards),
-            GREEDY: greedily,
+            GREEDY: best_action,
             **(continuations or {}),
         }
 

@@ -23,6 +23,7 @@ from engine.compiler.raw import (
 )
 from engine.compiler.repair import repaired
 from engine.compiler.samples import SAMPLES, Sample
+from engine.compiler.writable import without_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES
@@ -62,6 +63,7 @@ def assemble(folder: Path) -> Program:
         where=folder.name,
         reserved_bytes=device.scoped_bytes,
     )
+    imported = without_unwritable(imported)
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
     plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
@@ -83,14 +85,22 @@ def _flow(answer: dict[str, Any], where: str) -> Flow:
 
 
 def _calibrated(imported: Imported, flows: dict[str, Flow]) -> tuple[Program, Fit, list[str]]:
-    """Fit on all placements but the last distinct varied ones."""
+    """Fit on all placements but the last distinct varied ones.
+
+    The errors are those of a fit that has not seen the kept-out placements under other names.
+    """
     slow = observe(imported, imported.flow)
     seen = {name: observe(imported, flow) for name, flow in flows.items()}
     distinct = _distinct(seen)
-    held_out = distinct[-max(1, min(MAX_HELD_OUT, len(distinct) // 3)) :]
-    fitted = [o for n, o in seen.items() if n not in held_out]
-    program, fit = calibrate(imported, slow, fitted, [seen[n] for n in held_out])
-    return program, fit, held_out
+    names = distinct[-max(1, min(MAX_HELD_OUT, len(distinct) // 3)) :]
+    held_out = [seen[n] for n in names]
+    fitted = [o for n, o in seen.items() if n not in names]
+    program, fit = calibrate(imported, slow, fitted, held_out)
+    patterns = {o.is_fast.tobytes() for o in held_out}
+    unlike = [o for o in fitted if o.is_fast.tobytes() not in patterns]
+    if len(unlike) < len(fitted):
+        fit = replace(fit, errors=calibrate(imported, slow, unlike, held_out)[1].errors)
+    return program, fit, names
 
 
 def _distinct(seen: dict[str, Observation]) -> list[str]:

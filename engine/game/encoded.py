@@ -171,6 +171,10 @@ class EncodedProgram:
         cells["entered_end"] = columns[ends:]
         return MoveRow(**cells)
 
+    def group_at(self, move: Array) -> Array:
+        """The group of a move; past the last row, that of the last row."""
+        return self._entry(self.moves[..., COLUMN["group"]], move)
+
     def window(self, time: Array) -> Array:
         """`idle_before` of the slots `[time - W, time]`, shape `[W + 1]`."""
         width = self.look_back + 1

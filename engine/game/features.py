@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from engine.game.encode import EncodedProgram
 from engine.game.inputs import (
+    MOVE_FEATURES,
     NUM_AHEAD,
+    NUM_OUTLOOK,
     NUM_STATIC,
     PARTS,
     PRICE_FEATURES,
     SIZE,
     SPANS,
+    STATIC_PARTS,
     SWITCHES,
 )
 from engine.game.moves import TICKS, Move, moves, quantise
@@ -36,12 +39,14 @@ Doubles = NDArray[np.float64]
 class Features:
     """What the player may know of a program beforehand.
 
-    `table`: the static features per move, rows as in `EncodedProgram.moves`. `density`: points per
-    granule by rank. `point_ticks`: ticks in one point. `shown`: 1 where the observation is shown.
+    `table`: the static features per move, rows as in `EncodedProgram.moves`. `outlook`: how the
+    observation of each move begins; hidden inputs are zero. `density`: points per granule by rank.
+    `point_ticks`: ticks in one point. `shown`: 1 where the observation is shown.
     `told`: 1 if a learned dynamics is told the next move, else 0.
     """
 
     table: Array  # [M + H, F]
+    outlook: Array  # [M + 1, NUM_OUTLOOK]
     density: Array  # [ranks]
     point_ticks: Array  # []
     shown: Array  # [SIZE]
@@ -81,11 +86,24 @@ def features(
             shown[PARTS[name].start : PARTS[name].end] = 0.0
     return Features(
         table=jnp.asarray(table),
+        outlook=jnp.asarray(_outlook(table) * shown[:NUM_OUTLOOK]),
         density=jnp.asarray(density),
         point_ticks=jnp.float32(point_s / numbers.tick_s),
         shown=jnp.asarray(shown),
         told=jnp.float32("dynamics" not in hidden),
     )
+
+
+def _outlook(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A move's own features, and some of the next moves'; `[M + 1, NUM_OUTLOOK]`."""
+    prices = slice(STATIC_PARTS["prices"].start, STATIC_PARTS["prices"].start + len(PRICE_FEATURES))
+    num = len(table) - NUM_AHEAD + 1
+    ahead = np.arange(num)[:, None] + 1 + np.arange(NUM_AHEAD)
+    wide = np.concatenate([table, np.zeros((2, table.shape[1]), np.float32)])[ahead]
+    moves_ahead = wide[:, :, : len(MOVE_FEATURES)].reshape(num, -1)
+    prices_ahead = wide[:, :, prices].reshape(num, -1)
+    found: NDArray[np.float32] = np.concatenate([table[:num], moves_ahead, prices_ahead], axis=1)
+    return found
 
 
 def possible_s(program: Program, bound: Bound | None = None) -> float:

@@ -83,6 +83,10 @@ PARTS = _parts(
 """Slices of an observation."""
 SIZE = PARTS["ledger"].end
 """Length of an observation."""
+NUM_OUTLOOK = PARTS["prices_ahead"].end
+"""What an observation begins with: what no action changes, so that it is known beforehand."""
+NUM_VIEW = SIZE - NUM_OUTLOOK
+"""The rest: how the memory stands."""
 SWITCHES = {
     "prices": ("prices", "prices_ahead"),
     "ahead": ("ahead", "prices_ahead", "residents"),

@@ -1,15 +1,20 @@
 """Place rules that look at how long the newcomer and its neighbours will be needed.
 
 Both try the two ends of every free gap that is large enough. Addresses are granules; a time
-*until* is the last slot in which something is known to be needed.
+*until* is the last slot in which something is known to be needed. A *giant* is a group of more
+than half of what the scratch leaves: wherever it stands, it covers the middle, so a small tensor
+there keeps it out however much is free on both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.game.board import Block, free_gaps
+from engine.game.facts import Facts
+from engine.game.moves import NEAR_TOUCH
 
 Gap = tuple[int, int]
 
@@ -28,6 +33,45 @@ class Newcomer:
     is_long: bool
     floor: int
     capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class GiantTouch:
+    """A touch at slot `time` of a group of `size` granules, more than half of the memory."""
+
+    time: int
+    group: int
+    size: int
+
+
+@lru_cache(maxsize=8)
+def giant_touches(facts: Facts) -> tuple[GiantTouch, ...]:
+    """All touches of giants that fit into the fast memory, in time order."""
+    free = facts.numbers.fast_granules - max(facts.numbers.reserved, default=0)
+    return tuple(
+        GiantTouch(m.time, m.group, m.size_granules)
+        for m in facts.moves
+        if not m.is_sink and free < 2 * m.size_granules <= 2 * free
+    )
+
+
+def room_for_giants(newcomer: Newcomer, group: int, touches: Sequence[GiantTouch]) -> int:
+    """Granules to keep free beside the newcomer of `group`: those of the largest other giant.
+
+    Only giants count that are touched while the newcomer is needed, or soon after (their copy
+    begins before their touch), and that fit beside it. 0 if there is none.
+    """
+    rest = newcomer.capacity - newcomer.floor - newcomer.size
+    return max(
+        (
+            t.size
+            for t in touches
+            if newcomer.start <= t.time <= newcomer.until + NEAR_TOUCH
+            and t.group != group
+            and t.size <= rest
+        ),
+        default=0,
+    )
 
 
 def supported_offset(

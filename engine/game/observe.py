@@ -1,6 +1,7 @@
 """What the player sees of a position: one vector of float32, laid out as `engine.game.inputs` says.
 
-Letters as in `engine.game.encode`.
+It is the outlook, which depends on the move alone, and the view of how the memory stands. Letters
+as in `engine.game.encode`.
 """
 
 from __future__ import annotations
@@ -12,53 +13,39 @@ from jax import Array
 from engine.game.encode import EncodedProgram
 from engine.game.env import Position
 from engine.game.features import Features, squash
-from engine.game.inputs import (
-    MOVE_FEATURES,
-    NUM_AHEAD,
-    NUM_BINS,
-    PRICE_FEATURES,
-    SPANS,
-    STATIC_PARTS,
-)
+from engine.game.inputs import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
+from engine.game.lanes import in_lanes
+from engine.game.state import Table
 
 
 def observe(encoded: EncodedProgram, known: Features, position: Position) -> Array:
     """The observation of one position, `[SIZE]`."""
-    state = position.state
-    ahead = jax.lax.dynamic_slice_in_dim(known.table, state.move + 1, NUM_AHEAD)
-    first, last = STATIC_PARTS["prices"].start, STATIC_PARTS["prices"].start + len(PRICE_FEATURES)
-    now = jax.lax.dynamic_index_in_dim(known.table, state.move, keepdims=False)
+    return jnp.concatenate([known.outlook[position.state.move], view(encoded, known, position)])
+
+
+def view(encoded: EncodedProgram, known: Features, position: Position) -> Array:
+    """The part of the observation that the actions have a say in, `[NUM_VIEW]`."""
+    table, move = position.state.table, position.state.move
+    worth = jnp.where(table.rank >= 0, known.density[jnp.clip(table.rank, 0)], 0.0)
     seen = jnp.concatenate(
         [
-            now,
-            ahead[:, : len(MOVE_FEATURES)].ravel(),
-            ahead[:, first:last].ravel(),
-            _residents(encoded, position),
+            _residents(encoded, table, move),
             _options(encoded, known, position),
-            _memory(encoded, known, position),
+            _memory(encoded, table, encoded.row(move).time, worth),
             _ledger(encoded, known, position),
         ]
     )
-    return seen * known.shown
+    return seen * known.shown[NUM_OUTLOOK:]
 
 
-def _residents(encoded: EncodedProgram, position: Position) -> Array:
-    """Which of the groups of the moves ahead are in fast memory now, and dirty."""
-    table, move = position.state.table, position.state.move
-    rows = jax.vmap(lambda i: encoded.row(jnp.minimum(i, encoded.moves.shape[0] - 1)).group)(
-        move + 1 + jnp.arange(NUM_AHEAD, dtype=jnp.int32)
-    )
-    here = (rows[:, None] == table.group[None, :]) & table.is_live[None, :]
-    is_here = jnp.any(here, axis=1)
-    is_dirty = jnp.any(here & table.is_dirty[None, :], axis=1)
-    return jnp.concatenate([is_here, is_dirty]).astype(jnp.float32)
-
-
-def _ghost_points(known: Features, position: Position, time: Array) -> Array:
-    """What the next touch of each live block saves, in points, where it is only a ghost; `[K]`."""
-    table = position.state.table
-    worth = known.density[jnp.clip(table.rank, 0)] * table.size
-    return jnp.where(table.is_live & (table.until <= time) & (table.rank >= 0), worth, 0.0)
+@in_lanes
+def _residents(encoded: EncodedProgram, table: Table, move: Array) -> Array:
+    """Which of the groups of the moves ahead are in fast memory now, and dirty; `[2 H]`."""
+    ahead = [encoded.group_at(move + 1 + i) for i in range(NUM_AHEAD)]
+    # 0: away, 1: here, 2: here and dirty, so that one pass over the blocks finds both.
+    kind = jnp.where(table.is_live, 1 + table.is_dirty, 0)
+    found = jnp.stack([jnp.max(jnp.where(table.group == g, kind, 0), axis=0) for g in ahead])
+    return jnp.concatenate([found > 0, found > 1]).astype(jnp.float32)
 
 
 def _options(encoded: EncodedProgram, known: Features, position: Position) -> Array:
@@ -102,28 +89,29 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     return jnp.concatenate([cells, amounts])
 
 
-def _memory(encoded: EncodedProgram, known: Features, position: Position) -> Array:
-    """Of each part of the address space the share taken for certain, by ghosts, and their worth."""
-    table = position.state.table
-    time = encoded.row(position.state.move).time
-    width = jnp.maximum(1, -(-encoded.fast_granules // NUM_BINS))
-    low = width * jnp.arange(NUM_BINS, dtype=jnp.int32)
-    shared = jnp.minimum(table.offset + table.size, (low + width)[:, None]) - jnp.maximum(
-        table.offset, low[:, None]
-    )
-    share = jnp.maximum(shared, 0) / width.astype(jnp.float32)
-    is_used = table.group >= 0
-    certain = is_used & (table.until > time)
+@in_lanes
+def _memory(encoded: EncodedProgram, table: Table, time: Array, worth: Array) -> Array:
+    """Of each part of the address space the share taken for certain, by ghosts, and their worth.
+
+    `worth` `[K]`: points per granule that the next touch of each block saves.
+    """
+    width = jnp.maximum(1, -(-encoded.fast_granules // NUM_BINS)).astype(jnp.float32)
+    certain = (table.group >= 0) & (table.until > time)
     ghost = table.is_live & ~certain
-    points = _ghost_points(known, position, time)
-    density = jnp.where(ghost, points / jnp.maximum(table.size, 1), 0.0) * width
-    return jnp.concatenate(
-        [
-            jnp.minimum(share @ certain.astype(jnp.float32), 1.0),
-            jnp.minimum(share @ ghost.astype(jnp.float32), 1.0),
-            squash(share @ density),
-        ]
+    low = table.offset / width
+    high = low + table.size / width
+    worth = jnp.where(ghost, worth * width, 0.0)
+    # Else each of the reductions below works all of this out anew.
+    low, high, certain, ghost, worth = jax.lax.optimization_barrier(
+        (low, high, certain.astype(jnp.float32), ghost.astype(jnp.float32), worth)
     )
+    parts: list[list[Array]] = []
+    for part in range(NUM_BINS):
+        shared = jnp.maximum(jnp.minimum(high, part + 1.0) - jnp.maximum(low, float(part)), 0.0)
+        taken, haunted = jnp.sum(shared * certain, axis=0), jnp.sum(shared * ghost, axis=0)
+        points = squash(jnp.sum(shared * worth, axis=0))
+        parts.append([jnp.minimum(taken, 1.0), jnp.minimum(haunted, 1.0), points])
+    return jnp.stack([part[kind] for kind in range(3) for part in parts])
 
 
 def _ledger(encoded: EncodedProgram, known: Features, position: Position) -> Array:

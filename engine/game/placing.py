@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 
 from engine.game.board import Block, Booking, Reason, Refusal, choose_offset, free_gaps
 from engine.game.facts import FIRST_HORIZON, State
-from engine.game.look_ahead import Newcomer, roomiest_offset, supported_offset
+from engine.game.look_ahead import (
+    Newcomer,
+    giant_touches,
+    room_for_giants,
+    roomiest_offset,
+    supported_offset,
+)
 from engine.game.moves import LOOK_AHEAD_RULES, Move, goes_high, lives_long
 
 
@@ -24,7 +30,7 @@ class Place:
 
 
 def find_place(state: State, move: Move, start: int, end: int) -> Place | Refusal:
-    """A place for the newcomer `[start, end)` in three tries, each sparing fewer ghosts."""
+    """A place for the newcomer `[start, end)`, under `support` beside the giants to come first."""
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
     newcomer = Newcomer(
@@ -35,6 +41,21 @@ def find_place(state: State, move: Move, start: int, end: int) -> Place | Refusa
         floor=_floor(state, move, start),
         capacity=state.facts.numbers.fast_granules,
     )
+    if state.facts.rules.place == "support":
+        room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
+        beside = replace(newcomer, floor=newcomer.floor + room)
+        found = _in_three_tries(state, move, beside) if room else None
+        if isinstance(found, Place):
+            return found
+    found = _in_three_tries(state, move, newcomer)
+    if isinstance(found, Refusal) and found.hole < move.size_granules:
+        return replace(found, start=start, end=end)
+    return found
+
+
+def _in_three_tries(state: State, move: Move, newcomer: Newcomer) -> Place | Refusal:
+    """A place for the newcomer in three tries, each sparing fewer ghosts."""
+    start = newcomer.start
     solid = [b for b in state.ended if b.stands_at(start)]
     solid += [b for b in state.live.values() if not b.is_ghost(start)]
     ghosts = [b for b in state.live.values() if b.is_ghost(start)]
@@ -49,7 +70,7 @@ def find_place(state: State, move: Move, start: int, end: int) -> Place | Refusa
             return found
         refusal = found
     assert refusal is not None
-    return replace(refusal, start=start, end=end) if refusal.hole < move.size_granules else refusal
+    return refusal
 
 
 def _floor(state: State, move: Move, start: int) -> int:

@@ -67,6 +67,13 @@ def immediate_reward(game: ReferenceGame, action: int) -> float:
     return effect.saving_s / game.program.all_slow_s - effect.stall_ticks / TICKS
 
 
+def best_action(game: ReferenceGame) -> int:
+    """The legal action that earns most at once; ties go to NoCopy, then Copy, then Drop."""
+    legal = game.legal()
+    actions = [a for a in (NO_COPY, COPY, DROP) if legal[a]]
+    return max(actions, key=lambda a: immediate_reward(game, a))
+
+
 class _Wishes:
     """What a plan says about each move."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.game.moves import COPY, DROP, NO_COPY, Rules
+from engine.game.moves import Rules
 from engine.game.reference import ReferenceGame
-from engine.game.replay import immediate_reward
+from engine.game.replay import best_action
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.registry import Budget, register
@@ -21,11 +21,5 @@ def play_greedily(program: Program, rules: Rules) -> ReferenceGame:
     """The finished game."""
     game = ReferenceGame(program, rules)
     while not game.is_over:
-        game.step(_best(game))
+        game.step(best_action(game))
     return game
-
-
-def _best(game: ReferenceGame) -> int:
-    legal = game.legal()
-    actions = [a for a in (NO_COPY, COPY, DROP) if legal[a]]
-    return max(actions, key=lambda a: immediate_reward(game, a))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from engine.agent.replay import Game, Replay, value_targets
 
@@ -10,7 +11,7 @@ from engine.agent.replay import Game, Replay, value_targets
 def game(rewards: list[float], value: float = 0.0, action: int = 0, **flags: bool) -> Game:
     length = len(rewards)
     return Game(
-        observation=np.full((length, 2), np.float16(action)),
+        view=np.full((length, 2), np.float16(action)),
         legal=np.ones((length, 3), bool),
         action=np.full(length, action, np.int32),
         policy=np.full((length, 3), 1 / 3, np.float32),
@@ -22,15 +23,17 @@ def game(rewards: list[float], value: float = 0.0, action: int = 0, **flags: boo
 
 def test_value_targets_are_rewards_and_then_the_search() -> None:
     one = game([1.0, 2.0, 4.0, 8.0], value=100.0)
-    assert value_targets(one, np.array([0, 1, 2, 3]), 2).tolist() == [103.0, 106.0, 12.0, 8.0]
-    assert value_targets(one, np.array([0]), 99).tolist() == [15.0]
+    assert value_targets(one, 2).tolist() == [103.0, 106.0, 12.0, 8.0]
+    assert value_targets(one, 99).tolist() == [15.0, 14.0, 12.0, 8.0]
 
 
 def test_the_oldest_make_room_and_the_best_stay() -> None:
     memory = Replay(capacity=2, num_best=2, td_steps=5)
     for action, score in enumerate([5.0, 1.0, 3.0, 2.0]):
-        memory.add(game([score], action=action))
-    assert [g.score for g in memory.games] == [3.0, 2.0]
+        memory.add([game([score], action=action)])
+    assert memory.count("own") == 2
+    seen = memory.sample(np.random.default_rng(0), 64, unroll=1)
+    assert set(seen.reward[:, 0]) == {3.0, 2.0}
     assert [g.score for g in memory.best] == [5.0, 3.0]
     assert memory.top_score == 5.0
 
@@ -38,23 +41,39 @@ def test_the_oldest_make_room_and_the_best_stay() -> None:
 def test_the_same_game_is_not_best_twice() -> None:
     memory = Replay(capacity=9, num_best=3, td_steps=5)
     for _ in range(3):
-        memory.add(game([5.0]))
+        memory.add([game([5.0])])
     assert len(memory.best) == 1
+
+
+def test_of_equal_games_the_last_is_remembered() -> None:
+    memory = Replay(capacity=9, num_best=3, td_steps=5)
+    memory.add([game([2.0, 3.0], action=1), game([3.0, 2.0], action=2), game([1.0, 1.0])])
+    assert [g.action[0] for g in memory.best] == [2, 0]
+    assert (memory.best[0].policy[:, 2] == 1).all()
+
+
+def test_a_batch_mixes_the_kinds_as_told() -> None:
+    memory = Replay(capacity=9, num_best=1, td_steps=5)
+    memory.add([game([50.0], action=2, is_demonstration=True)])
+    memory.add([game([5.0], action=1), game([1.0], action=0)])
+    seen = memory.sample(np.random.default_rng(0), 4000, 0, best_share=0.25, shown_share=0.5)
+    assert (seen.view[:, 0, 0] == 2).mean() == pytest.approx(0.5, abs=0.05)
+    assert (seen.view[:, 0, 0] == 0).mean() == pytest.approx(0.125, abs=0.05)
 
 
 def test_demonstrations_are_kept_apart() -> None:
     memory = Replay(capacity=1, num_best=3, td_steps=5)
-    memory.add(game([50.0], action=2, is_demonstration=True))
+    memory.add([game([50.0], action=2, is_demonstration=True)])
     assert memory.top_score == -np.inf
     batch = memory.sample(np.random.default_rng(0), 4, unroll=0)
-    assert (batch.observation == 2).all()
+    assert (batch.view == 2).all()
 
 
 def test_a_batch_ends_with_its_game() -> None:
     memory = Replay(capacity=1, num_best=1, td_steps=1)
-    memory.add(game([1.0, 1.0, 1.0], value=7.0))
+    memory.add([game([1.0, 1.0, 1.0], value=7.0)])
     batch = memory.sample(np.random.default_rng(0), 64, unroll=3)
-    assert batch.observation.shape == (64, 4, 2)
+    assert batch.view.shape == (64, 4, 2)
     assert batch.reward.shape == batch.action.shape == (64, 3)
     left = 3 - batch.move
     assert (batch.weight.sum(axis=1) == np.minimum(left, 4)).all()
@@ -66,7 +85,7 @@ def test_moves_without_a_choice_teach_no_policy() -> None:
     memory = Replay(capacity=1, num_best=1, td_steps=1)
     forced = game([1.0, 1.0])
     forced.legal[1] = [False, False, True]
-    memory.add(forced)
+    memory.add([forced])
     batch = memory.sample(np.random.default_rng(0), 32, unroll=0)
     assert ((batch.move == 0) == (batch.policy_weight[:, 0] > 0)).all()
     assert (batch.weight == 1).all()

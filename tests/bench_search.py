@@ -1,0 +1,157 @@
+"""Speed of the agent's search beside bare mctx, and of self-play, as programs grow longer.
+
+Run by `make bench-agent` (section `speed`) in a process of its own. The reference is
+`mctx.gumbel_muzero_policy` on the same networks, batch and simulations, that knows of no program:
+its model is told the same constant features at every node, every action is legal, and nothing is
+observed or played. Both are timed in turns, so that a noisy machine hits both alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+
+from engine.agent.compile_cache import keep_compiled
+from engine.agent.config import AgentConfig
+from engine.agent.network import Params, init_params, predict, react, represent
+from engine.agent.search import decide
+from engine.agent.selfplay import CHUNK, FREE, first_positions, play_chunk, temperatures, wildness
+from engine.agent.support import from_logits
+from engine.agent.workload import Workload, make_workload
+from engine.game import inputs
+from engine.game.moves import NUM_ACTIONS
+from engine.program import library
+from engine.solvers.demonstrations import demonstrate
+from tests.synthetic import repeated
+
+PROGRAM, TIMES = "gpt-v6e-b4", (1, 4, 17)
+"""Repeated so often it has about 300, 1,000 and 5,000 accesses."""
+TURNS, SEARCHES = 7, 16
+CONFIG = AgentConfig()
+
+
+def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
+    """The reference: actions for a batch of views `[B, NUM_VIEW]`."""
+    told = jnp.zeros((seen.shape[0], inputs.NUM_STATIC))
+
+    def imagine(params: Params, key: Any, action: Any, latent: Any) -> Any:
+        del key
+        latent, reward = react(params, latent, action, told)
+        guess = predict(params, latent)
+        reward = from_logits(reward)
+        step = mctx.RecurrentFnOutput(
+            reward=reward,
+            discount=jnp.ones_like(reward),
+            prior_logits=guess.policy,
+            value=guess.value,
+        )
+        return step, latent
+
+    latent = represent(params, jnp.zeros(inputs.NUM_OUTLOOK), seen)
+    guess = predict(params, latent)
+    found = mctx.gumbel_muzero_policy(
+        params,
+        key,
+        mctx.RootFnOutput(prior_logits=guess.policy, value=guess.value, embedding=latent),
+        imagine,
+        CONFIG.search.num_simulations,
+        max_num_considered_actions=NUM_ACTIONS,
+    )
+    return found.action
+
+
+def often(search: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
+    """`SEARCHES` searches in one compiled call, so that calling it costs nothing."""
+
+    def run(key: jax.Array) -> jax.Array:
+        return jax.lax.map(search, jax.random.split(key, SEARCHES))
+
+    return jax.jit(run)
+
+
+def seconds_of(run: Callable[[], Any]) -> float:
+    """Of one call."""
+    begun = time.perf_counter()
+    jax.block_until_ready(run())
+    return time.perf_counter() - begun
+
+
+def search_speed(workload: Workload, params: Params) -> dict[str, float]:
+    """Simulations per second, ours and bare, and the median of their ratio turn by turn."""
+    games = CONFIG.practice.games
+    positions = first_positions(workload.arena, games)
+    seen = jnp.ones((games, inputs.NUM_VIEW))
+    key = jax.random.key(0)
+    ours = often(
+        lambda k: (
+            decide(params, workload.arena, positions, k, CONFIG.search, in_step=True)[0].action
+        )
+    )
+    bare = often(lambda k: bare_search(params, seen, k))
+    for run in (ours, bare):
+        seconds_of(partial(run, key))
+    turns = [(seconds_of(partial(ours, key)), seconds_of(partial(bare, key))) for _ in range(TURNS)]
+    simulations = games * CONFIG.search.num_simulations * SEARCHES
+    return {
+        "ours_per_s": simulations / statistics.median(o for o, _ in turns),
+        "bare_per_s": simulations / statistics.median(b for _, b in turns),
+        "ratio": statistics.median(b / o for o, b in turns),
+    }
+
+
+def selfplay_speed(workload: Workload, params: Params) -> float:
+    """Moves per second of self-play, search and real rules included."""
+    games = CONFIG.practice.games
+    script = jnp.full((CHUNK, games), FREE, jnp.int32)
+    lean = jnp.zeros((CHUNK, games, NUM_ACTIONS))
+    noise = jnp.asarray(temperatures(wildness(games), 1.0))
+
+    def run() -> Any:
+        positions = first_positions(workload.arena, games)
+        return play_chunk(
+            params,
+            workload.arena,
+            positions,
+            jax.random.key(1),
+            noise,
+            script,
+            lean,
+            CONFIG.search,
+            CONFIG.practice.searched,
+        )
+
+    seconds_of(run)
+    return CHUNK * games / statistics.median(seconds_of(run) for _ in range(TURNS))
+
+
+def main() -> None:
+    """Measure and tell, one line of JSON per length."""
+    keep_compiled()
+    params = init_params(jax.random.key(0), CONFIG.network)
+    for times in TIMES:
+        program = repeated(library.load_sample(PROGRAM), times)
+        shown = demonstrate(program)
+        workload = make_workload(program, shown.actions, CONFIG, rules=shown.rules)
+        row = {
+            "accesses": len(program.accesses),
+            "moves": int(np.asarray(workload.num_moves)),
+            **search_speed(workload, params),
+            "selfplay_moves_per_s": selfplay_speed(workload, params),
+        }
+        print(json.dumps({k: round(v, 3) for k, v in row.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
