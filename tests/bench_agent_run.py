@@ -46,14 +46,15 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
     begun = time.perf_counter()
 
     def told(trainer: Trainer, report: Round) -> None:
-        workload = trainer.workloads[0]
+        workload = trainer.workloads[report.workload]
+        best = trainer.best_workload
         rounds.append(
             {
                 "seconds": round(time.perf_counter() - begun, 2),
                 "games": (report.number + 1) * trainer.config.practice.games,
                 "greedy_s": None if report.greedy is None else latency(workload, report.greedy),
                 "mean_s": latency(workload, report.mean),
-                "best_s": latency(workload, report.best),
+                "best_s": latency(best, best.replay.top_score),
             }
         )
 

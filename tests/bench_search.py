@@ -32,6 +32,7 @@ from engine.agent.support import from_logits
 from engine.agent.workload import Workload, make_workload
 from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS
+from engine.game.scripts import NUM_WORDS
 from engine.program import library
 from engine.solvers.demonstrations import demonstrate
 from tests.synthetic import repeated
@@ -115,7 +116,7 @@ def selfplay_speed(workload: Workload, params: Params) -> float:
     """Moves per second of self-play, search and real rules included."""
     games = CONFIG.practice.games
     script = jnp.full((CHUNK, games), FREE, jnp.int32)
-    lean = jnp.zeros((CHUNK, games, NUM_ACTIONS))
+    lean = jnp.zeros((CHUNK, games, NUM_WORDS))
     noise = jnp.asarray(temperatures(wildness(games), 1.0))
 
     def run() -> Any:
@@ -142,7 +143,7 @@ def main() -> None:
     params = init_params(jax.random.key(0), CONFIG.network)
     for times in TIMES:
         program = repeated(library.load_sample(PROGRAM), times)
-        shown = demonstrate(program)
+        shown = demonstrate(program)[0]
         workload = make_workload(program, shown.actions, CONFIG, rules=shown.rules)
         row = {
             "accesses": len(program.accesses),

@@ -4,6 +4,9 @@ Everything is timed inside the pages, by their own clock. *Redraw* is from the k
 with the next move drawn; *answer* until the panel beside it has changed, which takes a round trip
 to the server and the 140 ms for which the map waits whether the hand rests. Both stand beside the
 round trip of a fragment that does nothing, measured in the same run on the same machine.
+
+Writes `docs/results/steps.json` after each row. `STEPS`, `RECTANGLES`, `VISITORS` and
+`STEPS_AMONG` in the environment make a shorter run of it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,14 +27,15 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from engine.program import library
 from engine.program.io import save
-from tests.browser.test_memory_map import Traffic
+from tests.browser.pages import Traffic
 from tests.synthetic import crowd
 from ui.screenshots import SIZE, chromium, serve
 
 STEPS = int(os.environ.get("STEPS", "200"))
-RECTANGLES = 50_000
-VISITORS = 10
-STEPS_AMONG = 40
+RECTANGLES = int(os.environ.get("RECTANGLES", "50000"))
+VISITORS = int(os.environ.get("VISITORS", "10"))
+STEPS_AMONG = int(os.environ.get("STEPS_AMONG", "40"))
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "steps.json"
 SEARCHES = ("random", "evolution")
 PATIENCE_MS = 600_000
 
@@ -70,19 +75,21 @@ STEPPING = """([key, count, pause]) => {
 
 
 def main() -> None:
-    """Measure, tell on standard error, and print the rows as JSON."""
+    """Measure, tell on standard error, keep the rows, and print them as JSON."""
     with (
         tempfile.TemporaryDirectory() as folder,
         serve() as address,
         serve(app=Path(__file__).with_name("empty_fragment.py")) as empty,
         chromium() as browser,
     ):
-        rows = [_alone("empty fragment", _opened(browser, empty, ".turn"))]
-        floor_ms = rows[0]["answer_p95_ms"]
-        _tell(rows[0], floor_ms)
-        for row in _measured(browser, address, Path(folder)):
-            _tell(row, floor_ms)
+        rows: list[dict[str, Any]] = []
+        floor = _alone("empty fragment", _opened(browser, empty, ".turn"))
+        for row in chain([floor], _measured(browser, address, Path(folder))):
+            for what in ("redraw", "answer"):
+                row[f"{what}_over_empty"] = row[f"{what}_p95_ms"] / floor["answer_p95_ms"]
+            _tell(row)
             rows.append(row)
+            RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
     sys.stdout.write(json.dumps(rows) + "\n")
 
 
@@ -215,7 +222,9 @@ def _searches(browser: Browser, url: str) -> Iterator[None]:
 
 
 def _figures(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": name, "errors": sum(run["errors"] for run in runs)}
+    steps = sum(len(run["answer"]) for run in runs)
+    row: dict[str, Any] = {"name": name, "steps": steps}
+    row["errors"] = sum(run["errors"] for run in runs)
     for what in ("redraw", "answer"):
         times = [ms for run in runs for ms in run[what]]
         row[f"{what}_median_ms"] = median(times)
@@ -227,15 +236,16 @@ def _percentile(times: list[float], share: float) -> float:
     return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
-def _tell(row: dict[str, Any], floor_ms: float) -> None:
+def _tell(row: dict[str, Any]) -> None:
     line = (
         f"{row['name']:32} redraw p95 {row['redraw_p95_ms']:6.0f} ms"
-        f" ({row['redraw_p95_ms'] / floor_ms:.2f} of an empty round trip),"
-        f" answer p95 {row['answer_p95_ms']:6.0f} ms ({row['answer_p95_ms'] / floor_ms:.2f}),"
-        f" {row['errors']} unanswered"
+        f" ({row['redraw_over_empty']:.2f} of an empty round trip),"
+        f" answer p95 {row['answer_p95_ms']:6.0f} ms ({row['answer_over_empty']:.2f}),"
+        f" {row['errors']} of {row['steps']} steps unanswered"
     )
     if "sent_per_step" in row:
-        line += f", {row['received_per_step']:.0f} B down, {row['sent_per_step']:.0f} B up"
+        down, up = row["received_per_step"] / 1000, row["sent_per_step"] / 1000
+        line += f", {down:.2f} kB down and {up:.2f} kB up per step"
     if "worst_over_lone" in row:
         line += (
             f", worst visitor {row['worst_over_lone']:.1f} times the lone answer,"

@@ -29,6 +29,7 @@ from ui.viewmodel.map_svg import thumbnail
 from ui.viewmodel.ranking import Row, row
 from ui.viewmodel.search_board import game_message
 from ui.viewmodel.side_by_side import Panel, sheet
+from ui.viewmodel.turns import actions_of
 
 
 @st.cache_resource(show_spinner=False)
@@ -50,6 +51,14 @@ def sample(name: str) -> Program:
 def moves_of(identity: str, _program: Program) -> Sequence[Move]:
     """The moves of a program."""
     return moves(_program)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def actions_of_plan(
+    identity: str, program_identity: str, _program: Program, _plan: Plan
+) -> Sequence[int]:
+    """What a plan amounts to at each move."""
+    return actions_of(_program, _plan, moves_of(program_identity, _program))
 
 
 @st.cache_resource(max_entries=64, show_spinner="Simulating the plan …")
@@ -137,12 +146,6 @@ def differences_of(
 def packed_sheet(identity: str, _program: Program, _panels: Sequence[Panel]) -> bytes:
     """The message that draws plans side by side."""
     return sheet(_program, _panels, f"{_program.name} plans")
-
-
-@st.cache_resource(max_entries=8, show_spinner="Replaying the agent's game …")
-def thought_film_of(identity: str, _program: Program, _plan: Plan) -> Film:
-    """The agent's game; another entry than `film_of`, whose plans may have been made otherwise."""
-    return Film(_program, _plan)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

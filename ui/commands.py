@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ui import playing_on
+from ui.company import rival_of
 from ui.session import Session
 from ui.viewmodel.eviction import evict
 from ui.viewmodel.line import Line
-from ui.viewmodel.players import players
-from ui.viewmodel.variations import PLAN
+from ui.viewmodel.quiz import Answer, quiz_of
+from ui.viewmodel.variations import PLAN, Rating
 
 TO_THE_END = 10**9
 
@@ -28,16 +30,54 @@ def obey(here: Session, line: Line, command: Mapping[str, Any]) -> None:
 def _play(here: Session, line: Line, command: Mapping[str, Any]) -> None:
     action, move = int(command["action"]), here.cursor.move
     game = line.game_at(move)
-    if not game.is_over and 0 <= action < 3 and game.legal()[action]:
+    if game.is_over or not 0 <= action < 3 or not game.legal()[action]:
+        return
+    if _is_asked(here, move):
+        _answer(here, line, move, action)
+    else:
         _show(here, line, line.play(move, action))
 
 
+def _is_asked(here: Session, move: int) -> bool:
+    plan = here.plan
+    return here.quiz is not None and plan is not None and here.quiz.is_open_at(plan.identity, move)
+
+
+def _answer(here: Session, line: Line, move: int, action: int) -> None:
+    """Take the action as the answer to the question, and stay there for the verdict."""
+    assert here.quiz is not None, "there is a question"
+    own, rating = line.film.actions[move], Rating()
+    if action != own:
+        line.play(move, action)
+        rating = line.tree.lines[line.tree.current].rating
+    here.quiz.answers[move] = Answer(action, own, rating)
+    _show(here, line, move)
+
+
+def _quiz(here: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """`to`: `begin`, `again`, `stay` (back to the question), `next` or `end`."""
+    plan, to = here.plan, str(command.get("to"))
+    if plan is None:
+        return
+    line.go(PLAN)
+    if to == "begin":
+        here.quiz = quiz_of(line.film, plan.identity)
+        here.is_as_moves = here.is_as_moves or here.quiz is not None
+    elif to == "end" or here.quiz is None:
+        here.quiz = None
+    elif to == "again":
+        here.quiz.answers.pop(here.quiz.move, None)
+    elif to == "next" and not here.quiz.is_last:
+        here.quiz.at += 1
+    _show(here, line, here.quiz.move if here.quiz else here.cursor.move)
+
+
 def _let(here: Session, line: Line, command: Mapping[str, Any]) -> None:
-    player = players(line.film).get(str(command["player"]))
-    if player is not None:
-        moves = int(command["moves"]) or TO_THE_END
-        begin = line.tip if int(command.get("tip", 0)) else here.cursor.move
-        _show(here, line, line.let(begin, player, moves))
+    moves = int(command["moves"]) or TO_THE_END
+    begin = line.tip if int(command.get("tip", 0)) else here.cursor.move
+    move = playing_on.go_on(here, line, begin, str(command["player"]), moves)
+    if move is not None:
+        _show(here, line, move)
 
 
 def _undo(here: Session, line: Line, command: Mapping[str, Any]) -> None:
@@ -82,9 +122,23 @@ def _keep(here: Session, line: Line, command: Mapping[str, Any]) -> None:
     """List a complete line as a plan of its own, and show that."""
     del command
     if not line.is_on_plan and line.is_complete:
-        name = here.open.free_name("you")
+        by = line.tree.lines[line.tree.current].by
+        name = here.open.free_name("you" if by == "you" else f"you and {by}")
         here.open.add_plan(name, line.plan(name))
         here.show_plan(name)
+
+
+def _compare(here: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """Hold the line, kept as a plan, or the plan shown against the compiler's or the best other."""
+    left = here.plan
+    _keep(here, line, command)
+    plan = here.plan
+    if plan is None or left is None:
+        return
+    rival = rival_of(here, plan) if plan is left else left
+    if rival is not None:
+        here.open.comparison.hold(rival.name, plan.name)
+        here.wanted_page = "compare"
 
 
 def _as_moves(here: Session, line: Line, command: Mapping[str, Any]) -> None:
@@ -107,5 +161,7 @@ _COMMANDS = {
     "evict": _evict,
     "open_eviction": _open_eviction,
     "keep": _keep,
+    "compare": _compare,
     "as_moves": _as_moves,
+    "quiz": _quiz,
 }

@@ -11,7 +11,6 @@ from ui.viewmodel.board import Company
 from ui.viewmodel.curve import estimates_of, saved_before
 from ui.viewmodel.line import Line
 from ui.viewmodel.ranking import VALID, Row
-from ui.viewmodel.turns import actions_of
 
 
 def company_of(here: Session, plan: OpenPlan, line: Line) -> Company:
@@ -19,7 +18,7 @@ def company_of(here: Session, plan: OpenPlan, line: Line) -> Company:
 
     A variation is compared with the plan that it leaves, as the game plays that.
     """
-    program, rival = here.open.program, _rival(here, plan)
+    program, rival = here.open.program, rival_of(here, plan)
     moves = caching.moves_of(here.open.identity, program)
     if not line.is_on_plan:
         film = line.film
@@ -29,7 +28,8 @@ def company_of(here: Session, plan: OpenPlan, line: Line) -> Company:
     saved: tuple[float, ...] = ()
     if rival is not None:
         simulation = caching.simulation_of(rival.identity, program, rival.plan)
-        actions = actions_of(program, rival.plan, moves)
+        identity = here.open.identity
+        actions = caching.actions_of_plan(rival.identity, identity, program, rival.plan)
         saved = tuple(saved_before(moves, actions, simulation).tolist())
     estimates = estimates_of(plan.plan, len(moves))
     return Company(_marks(here), rival.name if rival else "", saved, estimates)
@@ -37,12 +37,12 @@ def company_of(here: Session, plan: OpenPlan, line: Line) -> Company:
 
 def company_tag(here: Session, plan: OpenPlan) -> str:
     """Changes when the company does; a few characters."""
-    rival = _rival(here, plan)
+    rival = rival_of(here, plan)
     text = repr((_marks(here), rival and rival.identity))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _rival(here: Session, plan: OpenPlan) -> OpenPlan | None:
+def rival_of(here: Session, plan: OpenPlan) -> OpenPlan | None:
     """The compiler's plan, or beside that the best other one."""
     compiled = here.open.plans.get(COMPILED)
     if compiled is not None and compiled.identity != plan.identity:

@@ -43,7 +43,7 @@ _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 class Order:
     """What is to be done; equal orders for one program have one result.
 
-    `kind`: `SOLVE`, `BOUND` or `RELIEF` (see `ui.worker`). `name`: the solver, or what the list
+    `kind`: `SOLVE`, `BOUND`, `PLAY` … (see `ui.worker`). `name`: the solver, or what the list
     shows. `basis`: identity of the plan to start from; `details`: more of what the kind needs.
     """
 

@@ -31,6 +31,8 @@ IMAGES = ROOT / "docs" / "images"
 QUERY = "program=resnet50-v5e-b64"
 """What the pictures show; a program whose tensors contest the fast memory."""
 SIZE: ViewportSize = {"width": 1280, "height": 800}
+OPINION_MOVE = "19"
+"""A move of that program at which more than one action is legal and large enough to be seen."""
 Theme = Literal["light", "dark"]
 START_SECONDS = 60
 
@@ -40,10 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=IMAGES)
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
+    parser.add_argument("--only", nargs="+", choices=list(PICTURES), default=list(PICTURES))
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     with serve() as address, chromium() as browser:
-        for name, picture in PICTURES.items():
+        for name in options.only:
+            picture = PICTURES[name]
             query = QUERY + picture.query
             page = open_page(browser, address, picture.view, options.theme, query)
             page.set_viewport_size({"width": SIZE["width"], "height": picture.height})
@@ -136,6 +140,33 @@ def _searched_again(page: Page) -> None:
     settle(page)
 
 
+def _with_obstacles(page: Page) -> None:
+    """A refused action with what forbids it."""
+    page.locator(".choice.refused .ask").first.click()
+    page.wait_for_selector(".turn .blockers")
+    settle(page)
+
+
+def _with_question(page: Page) -> None:
+    page.get_by_role("button", name="guess its decisions").click()
+    page.wait_for_selector("text=What would you do?")
+    settle(page)
+
+
+def _with_opinion(page: Page) -> None:
+    """The agent has played the whole game; its opinion of one position is on the map."""
+    page.locator("select.player").select_option("the agent")
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector('[class*="st-key-stop_"]')
+    page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=1_800_000)
+    settle(page)
+    page.get_by_label("Move number").fill(OPINION_MOVE)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".legend >> text=filled by the agent's visits")
+    page.mouse.wheel(0, -2000)
+    settle(page)
+
+
 def _as_it_opens(page: Page) -> None:
     page.mouse.move(0, 0)
 
@@ -162,6 +193,9 @@ _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
     "programs": Picture("programs"),
     "play": Picture("play"),
+    "why": Picture("play", "&plan=greedy&move=100", _with_obstacles, 900),
+    "quiz": Picture("play", "&plan=greedy", _with_question, 900),
+    "ghosts": Picture("play", "&move=1", _with_opinion, 900),
     "search": Picture("search", "&move=60", _searched_again, 1080),
     "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
     "layouts": Picture(

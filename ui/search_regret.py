@@ -8,9 +8,10 @@ from typing import Any
 from engine.agent.trace_io import load_trace
 from engine.analysis.regret import study_of
 from engine.analysis.surprise import surprises
-from engine.game.moves import ACTION_NAMES, Rules
+from engine.game.moves import ACTION_NAMES
 from engine.plan.io import load_plan
 from engine.program.io import load
+from ui.viewmodel.notes import noted_rules
 from ui.worker import BASIS, PROGRAM, TRACE, Progress
 
 
@@ -20,8 +21,9 @@ def regrets(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     `moves`: by the move's number, `regret_us`, `better` (the other action, if it is better) and
     `punished` (the share that is felt at once, if there is any). `completeness`: of the study.
     """
-    trace, place = load_trace(folder / TRACE), str(load_plan(folder / BASIS).notes["place"])
-    study = study_of(trace, load(folder / PROGRAM), Rules(place=place))
+    trace, rules = load_trace(folder / TRACE), noted_rules(load_plan(folder / BASIS))
+    assert rules is not None, "the basis is a game with notes"
+    study = study_of(trace, load(folder / PROGRAM), rules)
     found: dict[str, dict[str, Any]] = {}
     for regret in study.run(surprises(trace).order(), order["seconds"]):
         is_better = regret.regret_us > 0

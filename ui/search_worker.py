@@ -1,4 +1,4 @@
-"""The agent's work in a process of its own (`ui.worker`): practising, and searching again.
+"""The agent's work in a process of its own (`ui.worker`): practising, playing, searching again.
 
 Only that process loads the agent's libraries.
 """
@@ -6,6 +6,7 @@ Only that process loads the agent's libraries.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +17,29 @@ from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
 from engine.agent.research import trace_move, untrained
+from engine.agent.selfplay import CHUNK, FREE, first_positions, play_games
+from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace, save_trace
-from engine.agent.workload import make_workload
+from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.moves import Rules, moves
+from engine.game.reference import ReferenceGame
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import load
+from engine.program.model import Program
 from engine.solvers import practice
 from engine.solvers.demonstrations import demonstrate
 from engine.solvers.registry import Budget
+from ui.viewmodel.notes import noted_actions, noted_rules, notes_of
+from ui.viewmodel.search_board import curves
 from ui.viewmodel.search_weights import CHECKPOINTS, FRESH, PRACTISED, shipped
-from ui.viewmodel.variations import line_from_text, line_text
-from ui.worker import BASIS, PLAN, PROGRAM, TRACE, Progress
+from ui.worker import BASIS, MUZERO, PLAN, PROGRAM, TRACE, Progress
+
+_NO_DICE = np.zeros(2, np.uint32)
+"""A key of random numbers; at temperature 0 nothing is left to chance."""
 
 
 def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -47,7 +56,7 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     found = practice.practise(program, budget)
     progress(0.99, "searches its best game once more, for you to see")
     trace = found.trace()
-    plan = _as_film(practice.plan_of(found), found.actions, trace)
+    plan = _with_estimates(practice.plan_of(found), trace)
     violation = check(program, plan)
     if violation is not None:
         raise SolverError(f"muzero: its plan breaks a rule: {violation}")
@@ -64,6 +73,43 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     }
 
 
+def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Play the rest of a game with the agent's search; writes plan and trace, returns facts.
+
+    `order["details"]`: `begun` (the actions before, a digit each), `place`, `weights`.
+    """
+    keep_compiled()
+    details = dict(order["details"])
+    progress(0.05, "gets ready, which takes longer the first time")
+    program, rules = load(folder / PROGRAM), Rules(place=details["place"])
+    config, params = _weights(folder, details["weights"], order["seed"])
+    workload = _workload(program, config, rules, order["seconds"])
+    begun = [int(digit) for digit in details["begun"]]
+    script = np.full((workload.num_moves, 1), FREE, np.int32)
+    script[: len(begun), 0] = begun
+    chunks = -(-len(script) // CHUNK)
+    said = count(1)
+    played = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, 1),
+        _NO_DICE,
+        np.zeros((1, 1), np.float32),
+        script,
+        config.search,
+        go_on=lambda: progress(0.2 + 0.4 * next(said) / chunks, "plays"),
+    )
+    assert played is not None, "the progress of a worker never says no"
+    game = ReferenceGame(program, rules)
+    for action in played[1].action[:, 0].tolist():
+        game.step(action)
+    progress(0.7, "looks back at what it thought")
+    trace = trace_game(params, workload, game.actions, config.search)
+    save_trace(trace, folder / TRACE)
+    save_plan(_with_estimates(game.plan(MUZERO, notes_of(game)), trace), folder / PLAN)
+    return {"weights": details["weights"], "begun": len(begun)}
+
+
 def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Search one position of the basis plan's game again; writes a trace of one row.
 
@@ -73,8 +119,8 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
     details = dict(order["details"])
     progress(0.05, "prepares the game")
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
-    told = line_from_text(str(plan.notes["moves"]), len(moves(program)))
-    assert told is not None, "the basis is a plan of `_as_film`"
+    actions, rules = noted_actions(plan, len(moves(program))), noted_rules(plan)
+    assert actions is not None and rules is not None, "the basis is a game with notes"
     config, params = _weights(folder, details["weights"], order["seed"])
     settings = replace(
         config.search,
@@ -82,13 +128,17 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
         algorithm=details["algorithm"],
         num_simulations=details["simulations"],
     )
-    shown = demonstrate(program, (str(plan.notes["place"]),))
-    bound = lower_bound(program, max(1.0, order["seconds"] * practice.BOUND_SHARE))
-    rules = Rules(place=str(plan.notes["place"]))
-    workload = make_workload(program, shown.actions, config, rules=rules, bound=bound)
+    workload = _workload(program, config, rules, order["seconds"])
     progress(0.3, f"searches with {settings.num_simulations:,} simulations")
-    save_trace(trace_move(params, workload, told[1], details["move"], settings), folder / TRACE)
+    save_trace(trace_move(params, workload, actions, details["move"], settings), folder / TRACE)
     return {"weights": details["weights"]}
+
+
+def _workload(program: Program, config: AgentConfig, rules: Rules, seconds: float) -> Workload:
+    """The program as the agent sees it, with the yardstick of the same place rule."""
+    (shown,) = demonstrate(program, (rules.place,))
+    bound = lower_bound(program, max(1.0, seconds * practice.BOUND_SHARE))
+    return make_workload(program, shown.actions, config, rules=rules, bound=bound)
 
 
 def _weights(folder: Path, name: str, seed: int) -> tuple[AgentConfig, Params]:
@@ -99,11 +149,8 @@ def _weights(folder: Path, name: str, seed: int) -> tuple[AgentConfig, Params]:
     return found.config, found.params
 
 
-def _as_film(plan: Plan, actions: tuple[int, ...], trace: SearchTrace) -> Plan:
-    """The plan with notes that Play reads: its moves, and what the agent expected at each."""
-    expected = trace.par[0] + np.append(0.0, np.cumsum(trace.reward)[:-1]) + trace.value
-    estimates = [float(f"{seconds:.6g}") for seconds in expected * trace.point_s]
-    return replace(
-        plan,
-        notes={**plan.notes, "moves": line_text(0, actions), "value_estimates": estimates},
-    )
+def _with_estimates(plan: Plan, trace: SearchTrace) -> Plan:
+    """The plan of a traced game, with what the agent expected at each move in its notes."""
+    expected = curves(trace).search[:-1]
+    estimates = [float(f"{seconds:.6g}") for seconds in expected]
+    return replace(plan, notes={**plan.notes, "value_estimates": estimates})

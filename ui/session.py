@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import streamlit as st
@@ -17,8 +18,12 @@ from ui.viewmodel.catalogue import Filter
 from ui.viewmodel.comparison import Comparison
 from ui.viewmodel.eviction import Eviction
 from ui.viewmodel.line import Line
+from ui.viewmodel.quiz import Quiz
 from ui.viewmodel.search_state import Searches, practised
 from ui.worker import SOLVE, TRACE
+
+if TYPE_CHECKING:
+    from ui.playing_on import Errand
 
 _KEY = "explorer"
 
@@ -46,12 +51,17 @@ class OpenProgram:
     """What the visitor has played, by the identity of the plan that it leaves."""
     comparison: Comparison = field(default_factory=Comparison)
     searches: Searches = field(default_factory=Searches)
+    errand: Errand | None = None
+    """Who was asked to play on and is not done yet (`ui.playing_on`)."""
 
     def add_plan(self, name: str, plan: Plan) -> None:
         """List a plan; one of the same name is replaced."""
-        digest = hashlib.sha256(repr((plan.is_fast, plan.stays, plan.copies)).encode())
-        identity = f"{self.identity}-{digest.hexdigest()[:12]}"
-        self.plans[name] = OpenPlan(name, plan, identity)
+        self.plans[name] = OpenPlan(name, plan, self.identity_of(plan))
+
+    def identity_of(self, plan: Plan) -> str:
+        """The same for plans of this program that do the same, by the same moves."""
+        content = (plan.is_fast, plan.stays, plan.copies, plan.notes.get("moves"))
+        return f"{self.identity}-{hashlib.sha256(repr(content).encode()).hexdigest()[:12]}"
 
     def free_name(self, stem: str) -> str:
         """`stem`, or the first of `stem 2`, `stem 3` … that no plan has."""
@@ -111,8 +121,14 @@ class Session:
     """The refused action whose blockers are shown, if any."""
     obeyed: int = 0
     """Serial number of the last command of the map that was carried out."""
+    quiz: Quiz | None = None
+    """The questions that the visitor is being asked."""
     eviction: Eviction | None = None
     """The answer to the last what-if, while its move is shown."""
+    wanted_page: str = ""
+    """The view that a command leads to."""
+    awaited: Errand | None = None
+    """The errand whose bar Play shows."""
     look: dict[str, str] = field(default_factory=dict)
     """Window, axis and colours that a link asked for."""
     is_restored: bool = False
@@ -134,13 +150,13 @@ class Session:
             self.programs[name] = OpenProgram(name, program, content_hash(program))
         if name != self.program_name:
             self.program_name, self.plan_name = name, ""
-            self.question = self.eviction = None
+            self.question = self.eviction = self.quiz = None
             self.cursor.jump(0)
 
     def show_plan(self, name: str) -> None:
         """Switch to another plan of the same program; the cursor stays on its move."""
         self.plan_name, self.is_as_moves = name, False
-        self.question = self.eviction = None
+        self.question = self.eviction = self.quiz = None
 
 
 def session() -> Session:

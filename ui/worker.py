@@ -21,7 +21,7 @@ from engine.plan.io import load_plan, save_plan
 from engine.program.io import load
 
 SOLVE, BOUND, RELIEF = "solve", "lower_bound", "relief"
-RESEARCH, REGRET = "research", "regret"
+PLAY, RESEARCH, REGRET = "play", "research", "regret"
 MUZERO = "muzero"
 """The solver whose run also gives what it thought, and its weights (`ui.search_worker`)."""
 ORDER, PROGRAM, BASIS = "order.json", "program.json", "basis.json"
@@ -83,6 +83,12 @@ def _relief(folder: Path, order: dict[str, Any]) -> None:
     _write(folder, {**{n: getattr(found, n) for n in numbers}, "dropped": dropped})
 
 
+def _play(folder: Path, order: dict[str, Any]) -> None:
+    from ui import search_worker
+
+    _write(folder, search_worker.play_on(folder, order, _progress))
+
+
 def _research(folder: Path, order: dict[str, Any]) -> None:
     from ui import search_worker
 
@@ -104,6 +110,7 @@ _KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     SOLVE: _solve,
     BOUND: _bound,
     RELIEF: _relief,
+    PLAY: _play,
     RESEARCH: _research,
     REGRET: _regret,
 }

@@ -38,7 +38,7 @@ class PracticeConfig:
     restart_share: float = 0.75
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
-    whims: tuple[float, ...] = (2.0, 30.0)
+    whims: tuple[float, ...] = (6.0, 30.0)
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25

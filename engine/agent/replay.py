@@ -12,8 +12,12 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.game.inputs import NUM_OUTLOOK, PARTS
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int_]
+GREEDY = slice(PARTS["greedy"].start - NUM_OUTLOOK, PARTS["greedy"].end - NUM_OUTLOOK)
+"""In a view."""
 WIN = 5.0
 """Points of a game that beats the agent's average."""
 AVERAGE_DECAY = 0.98
@@ -39,6 +43,12 @@ class Game:
         """The actions as a policy that is sure of them, `[L, A]`."""
         sure: Floats = np.eye(self.policy.shape[1], dtype=np.float32)[self.action]
         return sure
+
+    @property
+    def words(self) -> Floats:
+        """The actions as words (`engine.game.scripts`), `[L, NUM_WORDS]`: `EARN` where it fits."""
+        greedy = self.played * self.view[:, GREEDY]
+        return np.concatenate([self.played - greedy, greedy.sum(axis=1, keepdims=True)], axis=1)
 
     @property
     def score(self) -> float:
@@ -158,8 +168,12 @@ class Replay:
             self._pool("own", self.capacity).add(game)
 
     def keep_best(self, games: Sequence[Game]) -> None:
-        """Remember the best of these games, one for each score; of equals the last."""
-        found = {round(game.score, 4): game for game in games}
+        """Remember the best of these games, one for each score; of equals the last that differs."""
+        found: dict[float, Game] = {}
+        for game in games:
+            score = round(game.score, 4)
+            if score not in found or not np.array_equal(found[score].action, game.action):
+                found[score] = game
         ranked = sorted(found.values(), key=lambda game: -game.score)[: self.num_best]
         known = {id(game) for game in self.best}
         # What made a game good is what was played in it, noise included.

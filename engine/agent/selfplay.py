@@ -22,7 +22,8 @@ from engine.agent.network import Params
 from engine.agent.search import SearchConfig, decide
 from engine.game import env
 from engine.game.env import Position
-from engine.game.moves import NUM_ACTIONS
+from engine.game.observe import greedy_choice
+from engine.game.scripts import EARN, NUM_WORDS
 
 CHUNK = 32
 """Moves per compiled call."""
@@ -67,14 +68,16 @@ def play_chunk(
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
-    `key` is consumed. `temperature` `[B, 1]` and `lean` `[C, B, A]`: see
-    `engine.agent.search.decide`.
+    `key` is consumed. `temperature` `[B, 1]`: see `engine.agent.search.decide`. `lean`
+    `[C, B, NUM_WORDS]`: likewise, for words (`engine.game.scripts`) instead of actions.
     """
 
     def play(positions: Position, now: tuple[Array, Array, Array]) -> tuple[Position, Moves]:
         key, wanted, drawn = now
+        greedy = jax.vmap(partial(greedy_choice, arena.encoded))(positions)
+        leaning = drawn[:, :EARN] + drawn[:, EARN:] * greedy
         decision, tree = decide(
-            params, arena, positions, key, config, temperature, drawn, in_step=True
+            params, arena, positions, key, config, temperature, leaning, in_step=True
         )
         move = positions.state.move
         action = jnp.where(wanted == FREE, decision.action, wanted)
@@ -110,13 +113,13 @@ def play_games(
 ) -> tuple[Position, Moves] | None:
     """Play the moves of `script` `[L, B]`; returns `L` moves on the host.
 
-    `lean` `[L, B, A]`: see `engine.agent.search.decide`. None if `go_on`, asked between chunks,
+    `lean` `[L, B, NUM_WORDS]`: see `play_chunk`. None if `go_on`, asked between chunks,
     says no.
     """
     length, batch = script.shape
     padded = np.full((-(-length // CHUNK) * CHUNK, batch), FREE, np.int32)
     padded[:length] = script
-    drawn = np.zeros((len(padded), batch, NUM_ACTIONS), np.float32)
+    drawn = np.zeros((len(padded), batch, NUM_WORDS), np.float32)
     if lean is not None:
         drawn[:length] = lean
     parts = []

@@ -60,7 +60,9 @@ class Round:
 class Trainer:
     """The agent, its optimiser, and the workloads that it practises on.
 
-    `last_games`: of the round that was played last.
+    `focus`: share of the rounds that go to the workload whose best game saves most, where all are
+    of one program (under several place rules); the others take turns. `last_games`: of the round
+    that was played last.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Trainer:
         config: AgentConfig,
         seed: int,
         params: Params | None = None,
+        focus: float = 0.0,
     ) -> None:
         """Start from `params`, else from fresh weights."""
+        self.focus = focus
         self.workloads = list(workloads)
         self.config = config
         self.seed = seed
@@ -78,6 +82,11 @@ class Trainer:
         self.state: optax.OptState = optimiser(config.learner).init(self.params)
         self.rounds = 0
         self.last_games: list[Game] = []
+
+    @property
+    def best_workload(self) -> Workload:
+        """The one whose best own game saves most seconds; the first one before any game."""
+        return max(self.workloads, key=lambda w: w.saved_s(w.replay.top_score))
 
     def show_demonstrations(self) -> None:
         """Put the demonstrations into the memories."""
@@ -96,6 +105,8 @@ class Trainer:
         number = self.rounds
         rng = np.random.default_rng([self.seed, _PLAY, number])
         index = number % len(self.workloads)
+        if rng.random() < self.focus:
+            index = self.workloads.index(self.best_workload)
         workload = self.workloads[index]
         visit = number // len(self.workloads)
         every = self.config.practice.reanalyse_every

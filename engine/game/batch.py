@@ -19,7 +19,8 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.game.encode import EncodedProgram, encode
-from engine.game.moves import COPY, NUM_ACTIONS, TICKS
+from engine.game.moves import TICKS
+from engine.game.options import earning
 from engine.game.rules import analyse, apply
 from engine.game.scripts import EARN
 from engine.game.state import State, initial_state
@@ -168,9 +169,7 @@ def _play_word(
     # The loop's counter instead of the state's: games in step read one row of the moves, not `B`.
     state = replace(state, move=move)
     options = analyse(encoded, state)
-    saving = encoded.row(move).saving
-    is_vain = (word == EARN) & (options.copy_stall >= saving)
-    mask = options.mask & ~(is_vain & (jnp.arange(NUM_ACTIONS) == COPY))
-    action = jnp.where(word == EARN, COPY, word).astype(jnp.int32)
-    following, outcome = apply(encoded, state, replace(options, mask=mask), action)
+    earned = earning(options, encoded.row(move).saving)
+    action = jnp.where(word == EARN, earned, word).astype(jnp.int32)
+    following, outcome = apply(encoded, state, options, action)
     return following, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)

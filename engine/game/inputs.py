@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VERSION = 1
+from engine.game.moves import NUM_ACTIONS
+
+VERSION = 2
 """Changes when an input of the same place means something else."""
 NUM_AHEAD = 12
 """`H`, moves ahead that the player sees one by one."""
@@ -79,9 +81,10 @@ PARTS = _parts(
     options=NUM_OPTION,
     memory=3 * NUM_BINS,
     ledger=2 * len(SPANS) + 1,
+    greedy=NUM_ACTIONS,
 )
 """Slices of an observation."""
-SIZE = PARTS["ledger"].end
+SIZE = PARTS["greedy"].end
 """Length of an observation."""
 NUM_OUTLOOK = PARTS["prices_ahead"].end
 """What an observation begins with: what no action changes, so that it is known beforehand."""
@@ -94,6 +97,7 @@ SWITCHES = {
     "options": ("options",),
     "memory": ("memory",),
     "ledger": ("ledger",),
+    "greedy": ("greedy",),
     "dynamics": (),
 }
 """Groups of parts that an ablation can hide; `dynamics` hides what a learned dynamics is told."""

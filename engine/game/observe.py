@@ -15,6 +15,8 @@ from engine.game.env import Position
 from engine.game.features import Features, squash
 from engine.game.inputs import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
 from engine.game.lanes import in_lanes
+from engine.game.moves import NUM_ACTIONS
+from engine.game.options import earning
 from engine.game.state import Table
 
 
@@ -33,9 +35,16 @@ def view(encoded: EncodedProgram, known: Features, position: Position) -> Array:
             _options(encoded, known, position),
             _memory(encoded, table, encoded.row(move).time, worth),
             _ledger(encoded, known, position),
+            greedy_choice(encoded, position),
         ]
     )
     return seen * known.shown[NUM_OUTLOOK:]
+
+
+def greedy_choice(encoded: EncodedProgram, position: Position) -> Array:
+    """What a greedy player would do here, as a policy `[A]`."""
+    saving = encoded.row(position.state.move).saving
+    return jax.nn.one_hot(earning(position.options, saving), NUM_ACTIONS)
 
 
 @in_lanes

@@ -16,6 +16,7 @@ from engine.game.encoded import EncodedProgram, MoveRow
 from engine.game.entry import Entry, find_entry, offset_before
 from engine.game.lanes import in_lanes
 from engine.game.ledger import Span
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.places import NO_PLACE
 from engine.game.situation import Own, Situation, situation
 from engine.game.state import State, is_over
@@ -49,6 +50,12 @@ class Options:
     saved_work: Array
     saved_deadline: Array
     sink_stall: Array
+
+
+def earning(options: Options, saving: Array) -> Array:
+    """The action of the word `EARN` (`engine.game.scripts`) at a move that saves `saving` ticks."""
+    wanted, stay = options.mask[COPY] & (options.copy_stall < saving), options.mask[NO_COPY]
+    return jnp.where(wanted, COPY, jnp.where(stay, NO_COPY, DROP)).astype(jnp.int32)
 
 
 @in_lanes

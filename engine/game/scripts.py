@@ -21,8 +21,13 @@ def play_script(program: Program, words: Iterable[int]) -> ReferenceGame:
     """The game of a script, in plain Python; `engine.game.batch` plays many at once."""
     game = ReferenceGame(program)
     for word in words:
-        game.step(_action(game, int(word)))
+        play_word(game, int(word))
     return game
+
+
+def play_word(game: ReferenceGame, word: int) -> None:
+    """One move by a word."""
+    game.step(_action(game, word))
 
 
 def _action(game: ReferenceGame, word: int) -> int:

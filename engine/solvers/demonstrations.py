@@ -24,14 +24,16 @@ class Demonstrations:
     rewards: tuple[float, ...]
 
 
-def demonstrate(program: Program, places: Sequence[str] = SIMPLE_RULES) -> Demonstrations:
+def demonstrate(
+    program: Program, places: Sequence[str] = SIMPLE_RULES
+) -> tuple[Demonstrations, ...]:
     """Greedy play, and the re-implemented XLA heuristic replayed as moves.
 
-    Both are played under each of the place rules; the rule whose better game is best is taken.
+    Both are played under each of the place rules; first comes the rule whose better game is best.
     """
     plan = xla_like(program, Budget())
     found = [_under(program, Rules(place=place), plan) for place in places]
-    return max(found, key=lambda d: d.rewards[0])
+    return tuple(sorted(found, key=lambda d: -d.rewards[0]))
 
 
 def _under(program: Program, rules: Rules, plan: Plan) -> Demonstrations:

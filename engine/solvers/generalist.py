@@ -119,7 +119,7 @@ def _workloads(
 
 def _workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
     # The default place rule for all: it is compiled into the game, and one game shall do.
-    shown = demonstrate(program, places=(Rules().place,))
+    (shown,) = demonstrate(program, places=(Rules().place,))
     bound = lower_bound(program)
     return make_workload(
         program, shown.actions, config, rules=shown.rules, bound=bound, shape=shape

@@ -22,10 +22,11 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.env import plan_from_actions
+from engine.game.moves import Rules
 from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.demonstrations import demonstrate
+from engine.solvers.demonstrations import Demonstrations, demonstrate
 from engine.solvers.registry import Budget
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
@@ -33,6 +34,10 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
+SECOND_RULE_S = 200.0
+"""Seconds from which the agent plays under two place rules; each has to be compiled."""
+FOCUS = 0.6
+"""Share of the rounds for the better of the two, on top of its turns."""
 BOUND_SHARE = 0.1
 """Most of the time that the linear program of the prices may take."""
 
@@ -84,38 +89,52 @@ def practise(
     deadline = time.perf_counter() + budget.seconds
     keep_compiled()
     config, params = _agent(budget.options, config)
-    shown = demonstrate(program)
+    shown = _shown(program, budget)
     bound = lower_bound(program, max(1.0, budget.seconds * BOUND_SHARE))
-    workload = make_workload(program, shown.actions, config, rules=shown.rules, bound=bound)
-    trainer = Trainer([workload], config, budget.seed, params)
+    workloads = [
+        make_workload(program, some.actions, config, rules=some.rules, bound=bound)
+        for some in shown
+    ]
+    trainer = Trainer(workloads, config, budget.seed, params, FOCUS)
     trainer.show_demonstrations()
-    clock = _Clock(budget, deadline, workload)
+    clock = _Clock(budget, deadline, trainer)
     trainer.warm_up(clock.is_half_way)
     report = trainer.play_round()
     while report is not None:
         told(trainer, report)
         report = trainer.play_round(clock.goes_on) if clock.goes_on() else None
-    best = workload.replay.best[0]
+    workload = trainer.best_workload
     return Practised(
         trainer=trainer,
         workload=workload,
-        actions=tuple(int(a) for a in best.action),
+        actions=tuple(int(a) for a in workload.replay.best[0].action),
         games=trainer.rounds * config.practice.games,
     )
+
+
+def _shown(program: Program, budget: Budget) -> list[Demonstrations]:
+    """Under the place rule that suits the heuristics best; with time also under a second one.
+
+    The second is the default rule, which leaves the player more ways, or the next best.
+    """
+    best, *others = demonstrate(program)
+    others.sort(key=lambda d: d.rules != Rules())
+    return [best, *others[:1]] if budget.seconds >= SECOND_RULE_S else [best]
 
 
 class _Clock:
     """Asks the time, and tells the user how it goes."""
 
-    def __init__(self, budget: Budget, deadline: float, workload: Workload) -> None:
-        self._budget, self._deadline, self._workload = budget, deadline, workload
+    def __init__(self, budget: Budget, deadline: float, trainer: Trainer) -> None:
+        self._budget, self._deadline, self._trainer = budget, deadline, trainer
         self._is_wanted = True
 
     def goes_on(self) -> bool:
         left = self._deadline - time.perf_counter()
-        best = self._workload.replay.top_score
+        workload = self._trainer.best_workload
+        best = workload.replay.top_score
         share = min(1.0, 1.0 - left / max(self._budget.seconds, 1e-9))
-        saved = self._workload.saved_s(best) / self._workload.program.all_slow_s
+        saved = workload.saved_s(best) / workload.program.all_slow_s
         word = f"best game saves {saved:.2%} of all slow" if best > float("-inf") else "warming up"
         self._is_wanted = self._is_wanted and self._budget.progress(share, word)
         return left > 0 and self._is_wanted

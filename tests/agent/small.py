@@ -44,7 +44,7 @@ def small_workload(config: AgentConfig = CONFIG, name: str = PROGRAM) -> Workloa
 
 @functools.cache
 def _shown(name: str) -> tuple[tuple[int, ...], ...]:
-    return demonstrate(library.load_sample(name), places=("long_high",)).actions
+    return demonstrate(library.load_sample(name), places=("long_high",))[0].actions
 
 
 def small_trainer(config: AgentConfig = CONFIG, seed: int = 0) -> Trainer:

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from engine.agent.replay import Game, Replay, value_targets
+from engine.game.inputs import NUM_VIEW
 
 
 def game(rewards: list[float], value: float = 0.0, action: int = 0, **flags: bool) -> Game:
     length = len(rewards)
     return Game(
-        view=np.full((length, 2), np.float16(action)),
+        view=np.full((length, NUM_VIEW), np.float16(action)),
         legal=np.ones((length, 3), bool),
         action=np.full(length, action, np.int32),
         policy=np.full((length, 3), 1 / 3, np.float32),
@@ -73,7 +74,7 @@ def test_a_batch_ends_with_its_game() -> None:
     memory = Replay(capacity=1, num_best=1, td_steps=1)
     memory.add([game([1.0, 1.0, 1.0], value=7.0)])
     batch = memory.sample(np.random.default_rng(0), 64, unroll=3)
-    assert batch.view.shape == (64, 4, 2)
+    assert batch.view.shape == (64, 4, NUM_VIEW)
     assert batch.reward.shape == batch.action.shape == (64, 3)
     left = 3 - batch.move
     assert (batch.weight.sum(axis=1) == np.minimum(left, 4)).all()

@@ -95,6 +95,15 @@ def test_reanalysis_freshens_only_the_best() -> None:
     assert not np.array_equal(again.policy, best.policy)
 
 
+def test_the_better_place_rule_gets_most_rounds() -> None:
+    workloads = [small_workload(), small_workload()]
+    trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
+    trainer.play_round()
+    best = trainer.workloads.index(trainer.best_workload)
+    reports = [trainer.play_round() for _ in range(3)]
+    assert all(r is not None and r.workload == best for r in reports)
+
+
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
     whole = small_trainer()
     whole.warm_up()

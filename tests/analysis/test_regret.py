@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.analysis.continuation import finish, greedily, likewise
+from engine.analysis.continuation import finish, likewise
 from engine.analysis.regret import AS_PLAYED, GREEDY, RegretStudy, study_of
 from engine.errors import CheckpointError
 from engine.game.moves import COPY, DROP, NO_COPY, Rules
 from engine.game.reference import ReferenceGame
+from engine.game.replay import best_action
 from engine.program.library import load_sample
 from engine.program.model import Program
 from tests.analysis.traces import real_run
@@ -199,7 +200,7 @@ def test_strict_rules_leave_dead_ends_out() -> None:
     for seed in range(40):
         program = random_program(seed, 14)
         game = ReferenceGame(program, strict)
-        if finish(game, greedily) is None:
+        if finish(game, best_action) is None:
             met += 1
             continue
         study = RegretStudy(program, game.actions, strict)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.browser.test_memory_map import COLOURS, Traffic
+from tests.browser import pages
+from tests.browser.pages import (
+    PATIENCE_MS,
+    Traffic,
+    assert_no_error,
+    colours,
+    eventually,
+    wait_for_map,
+    wait_until_idle,
+)
 from ui.screenshots import SIZE, Theme, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 PAIR = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=layouts"
 TALL: ViewportSize = {"width": 1280, "height": 1200}
-PATIENCE_MS = 180_000
 
 
 def new_page(browser: Browser, size: ViewportSize = SIZE, theme: Theme = "light") -> Page:
@@ -32,7 +39,7 @@ def open_layouts(browser: Browser, server: str, theme: Theme = "light") -> Page:
     page.goto(f"{server}/compare?{PAIR}")
     page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
     page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
-    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    wait_until_idle(page)
     page.wait_for_timeout(1500)
     return page
 
@@ -45,17 +52,7 @@ def page(browser: Browser, server: str) -> Iterator[Page]:
 
 
 def window(page: Page) -> list[float]:
-    text = page.locator(".sheet").get_attribute("data-window") or ""
-    return [float(number) for number in text.split()]
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
-    until = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
+    return pages.window(page.locator(".sheet"))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -64,10 +61,10 @@ def test_both_plans_are_drawn_in_both_themes(browser: Browser, server: str, them
     canvases = page.locator(".sheet canvas")
     assert canvases.count() == 2
     for number in range(2):
-        assert canvases.nth(number).evaluate(COLOURS) > 5
+        assert colours(canvases.nth(number)) > 5
     names = page.locator(".sheet h4 b").all_inner_texts()
     assert names == ["xla_compiled", "greedy"]
-    assert page.locator('[data-testid="stException"]').count() == 0
+    assert_no_error(page)
     page.close()
 
 
@@ -100,7 +97,7 @@ def test_zoom_and_cursor_are_shared_and_send_nothing(browser: Browser, server: s
 
 # The middle of the largest stay of the first panel.
 SOME_STAY = """element => {
-  const sheet = element.getRootNode().sheet ?? element.getRootNode().host?.sheet;
+  const sheet = element.getRootNode().view;
   const panel = sheet.panels[0], bounds = panel.canvas.getBoundingClientRect();
   let best = { area: 0 };
   for (let i = 0; i < panel.plan.stay_group.length; i++) {
@@ -121,9 +118,9 @@ def test_a_picked_tensor_leads_to_its_move(page: Page) -> None:
         lambda: page.locator(".sheet").get_attribute("data-group") == str(spot["group"])
     )
     page.wait_for_selector("text=is selected. Open it on the map", timeout=PATIENCE_MS)
-    assert "MiB" in page.locator(".sheet .status").inner_text()
+    assert "MiB" in page.locator(".sheet .sentence").inner_text()
     page.locator('[class*="st-key-picked_1"] button').first.click()
-    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(page)
     expect(page.locator(".map")).to_have_attribute(
         "data-selected", str(spot["group"]), timeout=PATIENCE_MS
     )
@@ -160,7 +157,7 @@ def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
     page.wait_for_selector("text=Time per instruction", timeout=PATIENCE_MS)
     stop.click()
     page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=PATIENCE_MS)
-    assert page.locator('[data-testid="stException"]').count() == 0
+    assert_no_error(page)
     page.close()
 
 
@@ -187,7 +184,7 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     chooser.set_input_files(good)
     expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
     open_button.click()
-    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(page)
     assert re.search("program=good", page.url)
     page.close()
 

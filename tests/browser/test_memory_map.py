@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocket
+from playwright.sync_api import Browser, Page
 
+from tests.browser import pages
+from tests.browser.pages import (
+    STEP_BYTES,
+    Traffic,
+    assert_no_error,
+    brightness,
+    colours,
+    eventually,
+    wait_for_map,
+)
 from ui.screenshots import Theme, open_page
 
 pytestmark = pytest.mark.browser
-
-STEP_BYTES = 5_000
-
-# Distinct colours on a grid of pixels of the base canvas: a blank canvas has one.
-COLOURS = """canvas => {
-  const { width, height } = canvas, pen = canvas.getContext("2d"), seen = new Set();
-  for (let x = 5; x < width; x += 7) for (let y = 5; y < height; y += 7)
-    seen.add(pen.getImageData(x, y, 1, 1).data.join());
-  return seen.size;
-}"""
-
-
-class Traffic:
-    """Bytes on the page's web socket."""
-
-    def __init__(self, page: Page) -> None:
-        self.sent = self.received = 0
-        page.on("websocket", self._listen)
-
-    def _listen(self, socket: WebSocket) -> None:
-        socket.on("framesent", lambda data: self._count("sent", data))
-        socket.on("framereceived", lambda data: self._count("received", data))
-
-    def _count(self, direction: str, data: str | bytes) -> None:
-        setattr(self, direction, getattr(self, direction) + len(data))
-
-    def reset(self) -> None:
-        self.sent = self.received = 0
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +28,10 @@ def opened(browser: Browser, server: str) -> Iterator[tuple[Page, Traffic]]:
     page = open_page(browser, server, "play", "light")
     traffic = Traffic(page)
     page.reload()
-    page.wait_for_selector(".map[data-move]")
+    wait_for_map(page)
     page.wait_for_timeout(1500)
     yield page, traffic
     page.close()
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 20) -> bool:
-    """Whether something becomes true in time; a shared machine may be slow to draw a frame."""
-    until = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def number(page: Page, name: str) -> int:
@@ -68,21 +39,17 @@ def number(page: Page, name: str) -> int:
 
 
 def window(page: Page) -> list[float]:
-    return [float(v) for v in (page.locator(".map").get_attribute("data-window") or "").split()]
+    return pages.window(page.locator(".map"))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_draws_in_both_themes(browser: Browser, server: str, theme: Theme) -> None:
     page = open_page(browser, server, "play", theme)
-    assert page.locator("canvas.base").evaluate(COLOURS) > 8
-    assert page.locator("canvas.top").evaluate(COLOURS) > 2
+    assert colours(page.locator("canvas.base")) > 8
+    assert colours(page.locator("canvas.top")) > 2
     assert number(page, "stays") > 0
-    ground = page.locator(".map").evaluate(
-        "e => getComputedStyle(e.querySelector('.stage')).backgroundColor"
-    )
-    channels = [int(c) for c in ground.removeprefix("rgb(").removesuffix(")").split(",")]
-    assert (sum(channels) > 600) == (theme == "light")
-    assert page.locator('[data-testid="stException"]').count() == 0
+    assert (brightness(page.locator(".stage"), "backgroundColor") > 600) == (theme == "light")
+    assert_no_error(page)
     page.close()
 
 
@@ -166,7 +133,7 @@ def test_hover_tells_and_click_selects(opened: tuple[Page, Traffic]) -> None:
 
 # The middle of the stay that is largest on the screen, asked from the map itself.
 SOME_STAY = """element => {
-  const map = element.getRootNode().memoryMap, bounds = map.top.getBoundingClientRect();
+  const map = element.getRootNode().view, bounds = map.top.getBoundingClientRect();
   let best = { area: 0 };
   for (let i = 0; i < map.plan.numStays; i++) {
     const { plan, axes } = map, low = plan.stay_offset[i];

@@ -10,29 +10,21 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.test_memory_map import (
-    SOME_STAY,
-    STEP_BYTES,
-    Traffic,
-    eventually,
-    number,
-    panel,
-    window,
-)
+from tests.browser.pages import PATIENCE_MS, STEP_BYTES, Traffic, eventually, wait_for_map
+from tests.browser.test_memory_map import SOME_STAY, number, panel, window
 from ui.screenshots import SIZE, Theme, open_page
 
 pytestmark = pytest.mark.browser
 
-PATIENCE_MS = 60_000
 # How many colours the stays on the map have.
 FILLS = """e => {
-  const { plan, look } = e.getRootNode().memoryMap, seen = new Set();
+  const { plan, look } = e.getRootNode().view, seen = new Set();
   for (let i = 0; i < plan.numStays; i++) seen.add(fill(i));
   function fill(i) { return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]); }
   return seen.size;
 }"""
 ZONE = """(e, y) => {
-  const map = e.getRootNode().memoryMap;
+  const map = e.getRootNode().view;
   return map.zoneOf(200, y - map.top.getBoundingClientRect().top);
 }"""
 PLACES = """elements => elements.map(e => {
@@ -45,7 +37,7 @@ QUERY = "program=resnet50-v5e-b64&move=100"
 @pytest.fixture
 def page(browser: Browser, server: str) -> Iterator[Page]:
     found = open_page(browser, server, "play", "light", QUERY)
-    found.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(found)
     found.wait_for_timeout(1000)
     yield found
     found.close()
@@ -115,7 +107,7 @@ def test_a_player_finishes_and_the_plan_comes_back(page: Page) -> None:
     assert len(variations(page)) >= 2
     page.locator('.tree [data-number="-1"]').click()
     assert eventually(lambda: plan(page) == before)
-    page.wait_for_selector("text=You follow")
+    page.wait_for_selector("text=guess its decisions")
     assert len(variations(page)) >= 2
 
 
@@ -124,7 +116,7 @@ def test_playing_on_sends_little(page: Page) -> None:
     press(page, legal_key(page, is_chosen=False))
     traffic = Traffic(page)
     page.reload()
-    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(page)
     page.wait_for_selector("text=Your variation")
     page.wait_for_timeout(1500)
     for _ in range(5):
@@ -141,10 +133,22 @@ def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:
         told = panel(page)
         page.keyboard.press("ArrowRight")
         assert eventually(lambda told=told: panel(page) != told)
-    ghosts = "e => e.getRootNode().memoryMap.state.overlay?.ghosts.length ?? 0"
+    ghosts = "e => e.getRootNode().view.state.overlay?.ghosts.length ?? 0"
     refused.get_by_role("button", name="show what forbids it").first.click()
     page.wait_for_selector("text=hide")
     assert eventually(lambda: page.locator(".map").evaluate(ghosts) > 0)
+
+
+def test_a_question_is_answered_by_a_key(page: Page) -> None:
+    page.get_by_role("button", name="guess its decisions").click()
+    page.wait_for_selector("text=What would you do?", timeout=PATIENCE_MS)
+    page.wait_for_selector(".map:not([aria-busy])")
+    assert "→" not in page.locator(".sentence").inner_text()
+    assert page.locator("button.choice.chosen").count() == 0
+    page.keyboard.press(legal_key(page, is_chosen=False))
+    page.wait_for_selector("text=Try again", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="End").click()
+    page.wait_for_selector("text=guess its decisions", timeout=PATIENCE_MS)
 
 
 def test_what_if_is_answered_by_replay(page: Page) -> None:
@@ -201,7 +205,7 @@ def test_a_copied_link_restores_the_view(browser: Browser, server: str, page: Pa
     assert {"program", "plan", "move", "line", "select", "window", "colour"} <= set(query)
     there = browser.new_page(viewport=SIZE)
     there.goto(link)
-    there.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(there)
     assert eventually(lambda: number(there, "tip") == number(page, "tip"))
     assert number(there, "move") == number(page, "move")
     assert number(there, "selected") == number(page, "selected") == spot["group"]
@@ -236,7 +240,7 @@ def test_the_help_lists_the_keys(page: Page) -> None:
 def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(page: Page) -> None:
     traffic = Traffic(page)
     page.reload()
-    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(page)
     page.wait_for_timeout(1500)
     box = page.locator("canvas.top").bounding_box()
     assert box
@@ -257,7 +261,7 @@ def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(page: Page) -
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_jumps_while_stepping(browser: Browser, server: str, theme: Theme) -> None:
     page = open_page(browser, server, "play", theme, QUERY)
-    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+    wait_for_map(page)
     page.wait_for_timeout(1000)
     spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
     first = page.locator(spots).evaluate_all(PLACES)

@@ -24,6 +24,7 @@ from engine.game.inputs import (
 )
 from engine.game.observe import observe
 from engine.game.reference import ReferenceGame
+from engine.game.scripts import EARN, play_word
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.model import Program
@@ -101,6 +102,15 @@ def test_the_options_tell_who_is_resident(program: Program) -> None:
     for game, seen in walk(program, 2):
         block = game.live.get(game.move.group)
         assert bool(part(seen, "options")[0]) == (block is not None)
+
+
+@pytest.mark.parametrize("name", ["teach-loop-carry", "alexnet-v4-b24"])
+def test_the_greedy_choice_is_that_of_the_script(name: str) -> None:
+    program = library.load_sample(name)
+    for game, seen in walk(program, 3):
+        before = game.clone()
+        play_word(before, EARN)
+        assert part(seen, "greedy").argmax() == before.actions[-1]
 
 
 def known_of(program: Program, *hidden: str) -> tuple[Features, Features]:

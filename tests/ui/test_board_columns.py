@@ -11,7 +11,8 @@ from engine.program.model import Program
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.viewmodel.board import SINK, board, heat, used_granules
+from ui.viewmodel.board import board, heat, used_granules
+from ui.viewmodel.columns import SINK
 from ui.viewmodel.packing import unpack
 from ui.viewmodel.turns import NO_ACTION, actions_of
 

@@ -77,7 +77,7 @@ def test_a_card_shows_the_gaps(program: Program) -> None:
     assert "+25.0" in html
     assert "width:50.0%" in html
     assert "best, greedy" in html
-    assert "at it" in html
+    assert "optimal" in html
     plain = card_html(describe(program, "b", "Unknown"), "")
     assert "gap" not in plain
     assert "<img" not in plain

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan.check import check
+from tests.ui.apps import SECONDS, open_view
 
-SECONDS = 150
 TEACHING = "teach-fragmentation"
 REAL = "alexnet-v4-b24"
 
@@ -22,13 +22,7 @@ def _compare() -> None:
 
 
 def opened(program: str = TEACHING, **query: str) -> AppTest:
-    at = AppTest.from_function(_compare, default_timeout=SECONDS)
-    at.query_params["program"] = program
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+    return open_view(_compare, program=program, **query)
 
 
 def run_until(at: AppTest, holds: Callable[[], bool]) -> None:

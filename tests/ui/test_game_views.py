@@ -9,23 +9,12 @@ from engine.game.reference import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program
-from tests.ui.builders import first_fit_plan
-from tests.ui.network import residual_network
-from ui.viewmodel.choices import choices
+from ui.viewmodel.choices import choices, room_text
 from ui.viewmodel.draft import plan_so_far, stay_rows
 from ui.viewmodel.film import Film
 from ui.viewmodel.ghosts import blockers, ghosts
 from ui.viewmodel.turns import story, telling_move
-
-
-@pytest.fixture(scope="module")
-def program() -> Program:
-    return residual_network()
-
-
-@pytest.fixture(scope="module")
-def film(program: Program) -> Film:
-    return Film(program, first_fit_plan(program))
+from ui.viewmodel.units import size_text
 
 
 def test_a_film_shows_the_same_game_from_either_side(program: Program, film: Film) -> None:
@@ -75,6 +64,15 @@ def test_the_gain_of_a_choice_is_the_reward_of_its_step(program: Program, film: 
         if choice.is_legal:
             reward = game.clone().step(choice.action)
             assert choice.gain_s == pytest.approx(reward * program.all_slow_s, abs=1e-15)
+
+
+def test_the_room_is_told_with_its_largest_hole(program: Program, film: Film) -> None:
+    capacity = program.hardware.fast_bytes
+    reserved = program.instructions[0].reserved_bytes
+    empty = room_text(ReferenceGame(program))
+    assert empty.startswith(f"{size_text(reserved)} of {size_text(capacity)} taken")
+    assert empty.endswith(f"largest hole {size_text(capacity - reserved)}")
+    assert room_text(film.game_at(45)) != empty
 
 
 def test_a_plan_so_far_can_be_simulated(program: Program, film: Film) -> None:

@@ -11,68 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from engine.game.moves import DROP
 from engine.program import library
-from ui.session import Session
-from ui.viewmodel.line import Line
+from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from ui.commands import obey
 
 APP = Path(__file__).resolve().parents[2] / "ui" / "app.py"
 SECONDS = 90
 TEACHING = "teach-fragmentation"
 """Small enough for every solver to be done in a moment."""
-
-
-def _play() -> None:
-    from ui.views import play
-
-    play.render()
-
-
-def opened(script: object, program: str = TEACHING) -> AppTest:
-    at = AppTest.from_function(script, default_timeout=SECONDS)
-    at.query_params["program"] = program
-    at.run()
-    assert not at.exception
-    return at
-
-
-def panel_text(at: AppTest) -> str:
-    return " ".join(element.proto.body for element in at.get("html"))
-
-
-def session_of(at: AppTest) -> Session:
-    return at.session_state["explorer"]
-
-
-def tell(at: AppTest, move: int, **command: object) -> None:
-    """What the map sends: the move shown, and a command if there is one."""
-    here = session_of(at)
-    cursor = {
-        "plan": here.stored,
-        "held": 0,
-        "move": move,
-        "selected": here.cursor.selected,
-        "nonce": here.cursor.nonce,
-    }
-    if command:
-        cursor["command"] = {**command, "move": move, "serial": here.obeyed + 1}
-    at.session_state["map"] = {"cursor": cursor}
-    at.run()
-    assert not at.exception
-
-
-def line_of(at: AppTest) -> Line:
-    here = session_of(at)
-    assert here.plan is not None
-    return here.open.lines[here.plan.identity]
-
-
-def first_choice(at: AppTest) -> tuple[int, int]:
-    """A move with an action that the plan does not play, and that action."""
-    line = line_of(at)
-    for move in range(line.film.num_moves):
-        for action, is_legal in enumerate(line.game_at(move).legal()):
-            if is_legal and action != line.action_at(move):
-                return move, action
-    raise AssertionError("the program leaves no choice")
 
 
 def test_the_app_opens_on_the_first_sample() -> None:
@@ -85,7 +30,7 @@ def test_the_app_opens_on_the_first_sample() -> None:
 
 
 def test_a_program_without_a_plan_gets_a_first_one() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     assert at.selectbox[0].value == TEACHING
     assert at.selectbox[1].options == ["greedy"]
     text = panel_text(at)
@@ -93,7 +38,7 @@ def test_a_program_without_a_plan_gets_a_first_one() -> None:
 
 
 def test_a_move_on_the_map_changes_the_panel() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     texts = set()
     for move in range(4):
         tell(at, move)
@@ -104,7 +49,7 @@ def test_a_move_on_the_map_changes_the_panel() -> None:
 
 
 def test_a_stale_cursor_is_ignored() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     here = session_of(at)
     before = here.cursor.move
     at.session_state["map"] = {
@@ -115,7 +60,7 @@ def test_a_stale_cursor_is_ignored() -> None:
 
 
 def test_playing_undoing_and_finishing_keeps_a_plan() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     move, action = first_choice(at)
     tell(at, move, do="play", action=str(action))
     line = line_of(at)
@@ -134,8 +79,24 @@ def test_playing_undoing_and_finishing_keeps_a_plan() -> None:
     assert "valid" in next(m.value for m in at.metric if m.label == "Checker")
 
 
+def test_a_line_is_kept_and_held_against_the_plan_that_it_left() -> None:
+    at = opened(TEACHING)
+    here, line = session_of(at), line_of(at)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    tell(at, move, do="let", player="greedy", moves=0, tip=1)
+    obey(here, line, {"do": "compare"})
+    assert here.wanted_page == "compare"
+    assert (here.open.comparison.mode, here.plan_name) == ("layouts", "you")
+    assert here.open.comparison.plans == ["greedy", "you"]
+    kept = line_of(at)
+    obey(here, kept, {"do": "compare"})
+    assert here.open.comparison.plans == ["greedy", "you"]
+    assert list(here.open.plans) == ["greedy", "you"]
+
+
 def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     line = line_of(at)
     move, refused = next(
         (m, a)
@@ -155,7 +116,7 @@ def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
 
 
 def test_variations_survive_other_plans_and_the_way_back() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     here = session_of(at)
     move, action = first_choice(at)
     tell(at, move, do="play", action=action)
@@ -175,7 +136,7 @@ def test_variations_survive_other_plans_and_the_way_back() -> None:
 
 
 def test_what_if_answers_and_opens_as_a_variation() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     line = line_of(at)
     move = next(m for m, action in enumerate(line.film.actions) if action != DROP)
     tell(at, move, do="evict", for_ever="1")
@@ -186,7 +147,7 @@ def test_what_if_answers_and_opens_as_a_variation() -> None:
 
 
 def test_a_link_restores_line_move_and_selection() -> None:
-    at = opened(_play)
+    at = opened(TEACHING)
     move, action = first_choice(at)
     tell(at, move, do="play", action=action)
     session_of(at).cursor.selected = 1
@@ -195,11 +156,7 @@ def test_a_link_restores_line_move_and_selection() -> None:
         name: values[0] if isinstance(values, list) else values
         for name, values in at.query_params.items()
     }
-    there = AppTest.from_function(_play, default_timeout=SECONDS)
-    for name, value in {**query, "window": "0_2_0_9", "colour": "size"}.items():
-        there.query_params[name] = value
-    there.run()
-    assert not there.exception
+    there = opened(**query, window="0_2_0_9", colour="size")
     here = session_of(there)
     assert (here.cursor.move, here.cursor.selected) == (move, 1)
     assert line_of(there).text() == line_of(at).text() != ""
@@ -207,19 +164,14 @@ def test_a_link_restores_line_move_and_selection() -> None:
 
 
 def test_a_damaged_link_opens_the_plan() -> None:
-    at = AppTest.from_function(_play, default_timeout=SECONDS)
-    damaged = {"program": TEACHING, "plan": "none", "move": "x", "line": "9-zz", "select": "99999"}
-    for name, value in damaged.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
+    at = opened(TEACHING, plan="none", move="x", line="9-zz", select="99999")
     assert line_of(at).is_on_plan
     assert session_of(at).cursor.selected == -1
 
 
 def test_every_sample_opens() -> None:
     for entry in library.index():
-        at = opened(_play, entry.name)
+        at = opened(entry.name)
         assert at.selectbox[0].value == entry.name
 
 

@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from engine.plan.check import check
 from engine.program import library
 from engine.program.io import to_json
+from tests.ui.apps import open_view
 from tests.ui.network import residual_network
 from ui import opening
 
-SECONDS = 120
 TEACHING = "teach-fragmentation"
 
 
@@ -29,12 +29,7 @@ def _compare() -> None:
 
 
 def opened(script: object = _programs, **query: str) -> AppTest:
-    at = AppTest.from_function(script, default_timeout=SECONDS)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+    return open_view(script, **query)
 
 
 def cards(at: AppTest) -> list[str]:

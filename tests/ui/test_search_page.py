@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.agent.trace_io import save_trace
 from engine.program import library
+from tests.ui.apps import open_view
 from tests.ui.search_traces import made_up_trace
 from ui.jobs import Job, Order, Run
 from ui.viewmodel.packing import unpack
@@ -19,7 +20,6 @@ from ui.worker import MUZERO, REGRET, SOLVE
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "teach-fragmentation"
-SECONDS = 120
 
 
 def _search() -> None:
@@ -37,13 +37,7 @@ def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
 
 
 def opened(**query: str) -> AppTest:
-    at = AppTest.from_function(_search, default_timeout=SECONDS)
-    at.query_params["program"] = PROGRAM
-    for name, value in query.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+    return open_view(_search, program=PROGRAM, **query)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,21 @@ from engine.game.moves import Move
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.program.model import Program
+from ui.viewmodel.columns import (
+    Column,
+    fast_granules,
+    granules,
+    group_granules,
+    group_kinds,
+    move_columns,
+    reserved_granules,
+    slot_begin,
+)
 from ui.viewmodel.layers import layers_of_groups
 from ui.viewmodel.packing import pack
 from ui.viewmodel.turns import actions_of
 
-INPUT, TEMPORARY, OUTPUT = range(3)
-READS, WRITES, SINK = 1, 2, 4
 NONE = -1
-
-Column = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def board(
         "id": identity,
         "program": plan.program_hash,
         "granule": hardware.alignment,
-        "fast_granules": hardware.fast_bytes // hardware.alignment,
+        "fast_granules": fast_granules(program),
         "fast_name": hardware.fast_name,
         "regions": [[r.start, r.end, r.multiplicity, r.name] for r in program.regions],
         "instruction_names": [i.name for i in program.instructions],
@@ -89,24 +94,18 @@ def board(
     return pack(header, columns)
 
 
-def granules(program: Program, num_bytes: int) -> int:
-    """Bytes in whole granules, rounded up."""
-    return -(-num_bytes // program.hardware.alignment)
-
-
 def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[str, Column]:
     instructions = program.instructions
     opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
     timeline = simulation.timeline
     fast = np.array([i.fast_s for i in instructions], dtype=float)
-    begin = np.append(timeline.start_s - timeline.stall_before_s, simulation.latency_s)
     return {
         "slot_fast": fast.astype("f4"),
         "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),
         "slot_stall": stall_before_s(simulation),
-        "slot_begin": begin.astype("f8"),
+        "slot_begin": slot_begin(simulation).astype("f8"),
         "slot_used": used_granules(program, plan.stays).astype("u4"),
-        "slot_reserved": _reserved(program).astype("u4"),
+        "slot_reserved": reserved_granules(program).astype("u4"),
         "slot_opcode": np.array([opcodes[i.opcode] for i in instructions], "u2"),
         "slot_times": np.array([program.multiplicity(i.level) for i in instructions], "f4"),
     }
@@ -129,13 +128,7 @@ def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.int64]:
         size = granules(program, program.groups[stay.group].size_bytes)
         change[max(0, stay.start)] += size
         change[stay.end] -= size
-    return np.cumsum(change)[:-1] + _reserved(program)
-
-
-def _reserved(program: Program) -> NDArray[np.int64]:
-    return np.array(
-        [granules(program, i.reserved_bytes) for i in program.instructions], dtype=np.int64
-    )
+    return np.cumsum(change)[:-1] + reserved_granules(program)
 
 
 def _group_columns(program: Program) -> dict[str, Column]:
@@ -145,11 +138,9 @@ def _group_columns(program: Program) -> dict[str, Column]:
         saving[touch.group] += touch.saving_s
     size = np.array([g.size_bytes for g in groups], dtype=float)
     return {
-        "group_granules": np.array([granules(program, g.size_bytes) for g in groups], "u4"),
+        "group_granules": group_granules(program),
         "group_bytes": size,
-        "group_kind": np.array(
-            [OUTPUT if g.is_live_out else INPUT if g.is_input else TEMPORARY for g in groups], "u1"
-        ),
+        "group_kind": group_kinds(program),
         "group_value": np.array([g.values[0] for g in groups], "u4"),
         "group_saving": saving.astype("f4"),
         "group_heat": heat(saving / np.maximum(size, 1)),
@@ -222,13 +213,10 @@ def _holds(stay: Stay, copy: Copy) -> bool:
 def _move_columns(
     program: Program, moves: Sequence[Move], actions: Sequence[int]
 ) -> dict[str, Column]:
-    flags = [READS * m.reads + WRITES * m.writes + SINK * m.is_sink for m in moves]
     return {
-        "move_time": np.array([m.time for m in moves], "i4"),
-        "move_group": np.array([m.group for m in moves], "i4"),
+        **move_columns(moves),
         "move_value": np.array([_value(program, m) for m in moves], "i4"),
         "move_saving": np.array([m.saving_s for m in moves], "f8"),
-        "move_flags": np.array(flags, "u1"),
         "move_action": np.array(actions, "u1"),
     }
 

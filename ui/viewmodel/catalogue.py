@@ -126,7 +126,7 @@ def _gap_html(label: str, over: float | None) -> str:
     if over is None:
         return ""
     width = min(100.0, 200 * over)
-    text = "at it" if over < 5e-4 else f"+{share_text(over)}"
+    text = "optimal" if over < 5e-4 else f"+{share_text(over)}"
     return (
         f'<div class="gap" title="over the lower bound"><i>{escape(label)}</i>'
         f'<u><s style="width:{width:.1f}%"></s></u><em>{text}</em></div>'

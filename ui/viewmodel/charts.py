@@ -15,7 +15,9 @@ from ui.viewmodel.units import time_text
 SLOW, STALL, FAST, LINE = "#e08a2c", "#d23b4e", "#3f7fd9", "#8a94a3"
 COMPUTE = "#9aa6b5"
 _BAR_PX = 38
-_MOST_POINTS = 1500
+_MEMORY_PX = 225
+_MIB = 2**20
+_MOST_POINTS = 3000
 
 
 def losses(program: Program, rows: Sequence[Row], bound_s: float | None) -> go.Figure:
@@ -87,38 +89,43 @@ def demand(program: Program) -> NDArray[np.int64]:
 
 
 def pressure(program: Program) -> go.Figure:
-    """What wants to be in fast memory at once, against how much there is, in MiB over the steps."""
-    bytes_wanted = demand(program) / 2**20
-    capacity = program.hardware.fast_bytes / 2**20
-    stride = max(1, len(bytes_wanted) // _MOST_POINTS)
-    # The peak of each stretch: thinning must not hide what overflows.
-    steps = np.arange(0, len(bytes_wanted), stride)
-    peaks = np.maximum.reduceat(bytes_wanted, steps) if len(steps) else bytes_wanted
+    """What wants to be in fast memory at once, against how much there is, in MiB over the slots."""
+    capacity = program.hardware.fast_bytes / _MIB
+    figure = memory_chart(demand(program) / _MIB, capacity, "MiB wanted at once")
+    figure.add_annotation(
+        text=f"{program.hardware.fast_name} {capacity:,.0f} MiB",
+        x=1,
+        y=capacity,
+        xref="paper",
+        xanchor="right",
+        yanchor="bottom",
+        showarrow=False,
+    )
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def memory_chart(mib: NDArray[np.float64], capacity: float, title: str) -> go.Figure:
+    """`mib` per slot as an area, with a line at the capacity."""
+    stride = max(1, len(mib) // _MOST_POINTS)
+    # The peak of each stretch: thinning must not hide the fullest moment.
+    slots = np.arange(0, len(mib), stride)
+    peaks = np.maximum.reduceat(mib, slots) if len(slots) else mib
     figure = go.Figure()
     figure.add_scatter(
-        x=steps,
+        x=slots,
         y=peaks,
         mode="lines",
         fill="tozeroy",
         line={"color": FAST, "width": 1.2, "shape": "hv"},
-        name="wanted",
-        hovertemplate="slot %{x:,}: %{y:,.1f} MiB<extra></extra>",
+        hovertemplate="slot %{x:,}: %{y:,.2f} MiB<extra></extra>",
     )
-    figure.add_hline(
-        y=capacity,
-        line={"color": STALL, "width": 2},
-        annotation={
-            "text": f"{program.hardware.fast_name} {capacity:,.0f} MiB",
-            "xanchor": "right",
-            "x": 1,
-            "yanchor": "bottom",
-        },
-    )
+    figure.add_hline(y=capacity, line={"color": STALL, "width": 1.5})
     figure.update_layout(
-        height=230,
-        margin={"l": 10, "r": 10, "t": 10, "b": 36},
+        height=_MEMORY_PX,
+        margin={"l": 10, "r": 10, "t": 12, "b": 36},
         showlegend=False,
         xaxis={"title": "slot"},
-        yaxis={"title": "MiB wanted at once", "rangemode": "tozero"},
+        yaxis={"title": title},
     )
     return figure

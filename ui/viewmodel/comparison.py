@@ -56,6 +56,11 @@ class Comparison:
         if self.peak_plan not in ranked_names:
             self.peak_plan = ranked_names[0] if ranked_names else ""
 
+    def hold(self, baseline: str, against: str) -> None:
+        """Show the layouts of two plans, one against the other."""
+        self.mode, self.plans, self.expected = "layouts", [baseline, against], []
+        self.edition += 1
+
     def select(self, group: int, slot: int) -> None:
         """Bring a tensor and a slot into sight in all panels."""
         self.group, self.slot, self.nonce = group, slot, self.nonce + 1

@@ -16,7 +16,7 @@ from ui.viewmodel.units import address_text, count_text, share_text, time_text
 
 _ABOUT = {
     Change.MEMORY: "fast in one, slow in the other",
-    Change.SOURCE: "comes another way",
+    Change.SOURCE: "served another way",
     Change.COPY_TIME: "copied at another time",
     Change.ADDRESS: "at another address",
 }

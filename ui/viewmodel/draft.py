@@ -16,7 +16,7 @@ from engine.plan.simulate import Simulation, simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
 from ui.viewmodel.board import stall_before_s, stays_of_copies
-from ui.viewmodel.variations import line_text
+from ui.viewmodel.notes import notes_of
 
 Row = tuple[int, ...]
 
@@ -193,5 +193,5 @@ def plan_so_far(game: ReferenceGame) -> Plan:
         copies=tuple(
             Copy(c.group, c.is_prefetch, c.start, c.deadline) for c in game.records.copies
         ),
-        notes={"moves": line_text(0, game.actions)},
+        notes=notes_of(game),
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from engine.game.moves import DROP, NO_COPY, PLACE_RULES, Rules
+from engine.game.moves import DROP, NO_COPY
 from engine.game.reference import ReferenceGame
 from engine.game.replay import replay
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.viewmodel.variations import line_from_text
-
-_SPACING = 64
-"""Moves between two kept positions: a jump replays fewer than that."""
+from ui.viewmodel.notes import noted_actions, noted_rules
+from ui.viewmodel.positions import Positions
 
 
 class Film:
@@ -28,12 +26,11 @@ class Film:
         self.actions = tuple(game.actions)
         self.plan = game.plan(f"{plan.solver} as moves")
         self.is_exact = set(self.plan.stays) == set(plan.stays)
-        self._kept: list[ReferenceGame] = []
+        self._positions = Positions(len(self.actions))
         saved = [0.0]
         position = ReferenceGame(program, game.rules)
-        for move, action in enumerate(self.actions):
-            if move % _SPACING == 0:
-                self._kept.append(position.clone())
+        for action in self.actions:
+            self._positions.note(position)
             position.step(action)
             saved.append(saved_s(position))
         self._end = position
@@ -49,9 +46,7 @@ class Film:
         move = max(0, min(move, self.num_moves))
         if move == self.num_moves:
             return self._end.clone()
-        game = self._kept[move // _SPACING].clone()
-        self.play_to(game, move)
-        return game
+        return self._positions.reach(move, self._beginning, self._go_on)
 
     def play_to(self, game: ReferenceGame, move: int) -> None:
         """Play on as the film does until `move` is to be decided.
@@ -59,17 +54,23 @@ class Film:
         From another position an action of the film may be illegal; then the nearest one is played.
         """
         while game.move_index < move:
-            game.step(nearest(game, self.actions[game.move_index]))
+            self._go_on(game)
+
+    def _beginning(self) -> ReferenceGame:
+        return ReferenceGame(self.program, self._end.rules)
+
+    def _go_on(self, game: ReferenceGame) -> None:
+        game.step(nearest(game, self.actions[game.move_index]))
 
 
 def _followed(program: Program, plan: Plan) -> ReferenceGame:
-    """The game of a plan that notes its own moves (`ui.viewmodel.line`), else its replay."""
-    place, text = plan.notes.get("place"), plan.notes.get("moves")
-    if place in PLACE_RULES and isinstance(text, str):
-        game = ReferenceGame(program, Rules(place=place))
-        told = line_from_text(text, game.num_moves)
-        if told is not None and len(told[1]) == game.num_moves:
-            for action in told[1]:
+    """The game of a plan that notes its own moves (`ui.viewmodel.notes`), else its replay."""
+    rules = noted_rules(plan)
+    if rules is not None:
+        game = ReferenceGame(program, rules)
+        actions = noted_actions(plan, game.num_moves)
+        if actions is not None and len(actions) == game.num_moves:
+            for action in actions:
                 game.step(nearest(game, action))
             return game
     return replay(program, plan)
@@ -77,8 +78,10 @@ def _followed(program: Program, plan: Plan) -> ReferenceGame:
 
 def nearest(game: ReferenceGame, action: int) -> int:
     """`action` if it is legal, else NoCopy if that is, else Drop, as after Drop-backup."""
-    legal = game.legal()
-    return action if legal[action] else NO_COPY if legal[NO_COPY] else DROP
+    # One action after another: what each would do takes longer to find than to play.
+    if game.placement(action).is_legal:
+        return action
+    return NO_COPY if game.placement(NO_COPY).is_legal else DROP
 
 
 def saved_s(game: ReferenceGame) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.game.board import Block, Effect
-from engine.game.explain import explain
+from engine.game.explain import Blocker, explain
 from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY
 from engine.game.reference import ReferenceGame
+from ui.viewmodel.opinion import Opinion
 
 _TONES = {COPY: "copy", NO_COPY: "nocopy", DROP: "drop"}
 _MOST_BLOCKERS = 24
@@ -16,33 +18,55 @@ _LABEL = 24
 """Characters of a blocker's name on the map."""
 
 
-def ghosts(game: ReferenceGame) -> dict[str, Any]:
-    """The overlay of the position: `move`, and `ghosts` in granules and slots."""
+def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any]:
+    """The overlay of the position: `move`, and `ghosts` in granules and slots.
+
+    Where the agent has an opinion, each has its action's share of the `visits` and its `prior`.
+    """
     if game.is_over:
         return {"move": game.move_index, "ghosts": []}
     shapes: list[dict[str, Any]] = []
     for action in (COPY, NO_COPY, DROP):
         effect = game.placement(action)
         if effect.is_legal:
-            shapes += _legal_shapes(game, effect)
+            weight = {} if opinion is None else _weight(opinion, action)
+            shapes += [shape | weight for shape in _legal_shapes(game, effect)]
     return {"move": game.move_index, "ghosts": shapes}
 
 
+def _weight(opinion: Opinion, action: int) -> dict[str, float]:
+    return {
+        "visits": round(opinion.visits[action], 3),
+        "prior": round(opinion.prior[action], 3),
+    }
+
+
 def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
-    """The overlay that shows what forbids a refused action: the tensors in its way."""
+    """The overlay that shows what forbids a refused action: the tensors in its way.
+
+    Only the part of each that lies in the interval wanted, the largest first.
+    """
     granule = game.facts.numbers.granule
-    shapes = [
-        {
+    told = explain(game, action)
+    shapes = []
+    for found in by_size(told.blockers)[:_MOST_BLOCKERS]:
+        start, end = max(found.start, told.start), min(found.end, told.end)
+        shape = {
             "tone": "drop",
             "label": found.name[:_LABEL],
             "offset": found.low // granule,
             "size": (found.high - found.low) // granule,
-            "start": found.start,
-            "end": max(found.end, found.start + 1),
+            "start": start,
+            "end": max(end, start + 1),
+            "blocks": 1,
         }
-        for found in explain(game, action).blockers[:_MOST_BLOCKERS]
-    ]
+        shapes.append(shape)
     return {"move": game.move_index, "ghosts": shapes}
+
+
+def by_size(blockers: Sequence[Blocker]) -> list[Blocker]:
+    """Those that take most of the memory first."""
+    return sorted(blockers, key=lambda b: b.low - b.high)
 
 
 def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:

@@ -10,11 +10,10 @@ from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from ui.viewmodel.draft import Draft, Picture, picture
 from ui.viewmodel.film import Film, nearest, saved_s
+from ui.viewmodel.notes import notes_of
 from ui.viewmodel.players import Player
+from ui.viewmodel.positions import Positions
 from ui.viewmodel.variations import PLAN, Path, Rating, Variations, line_from_text, line_text
-
-_SPACING = 64
-"""Moves between two kept positions of the current path."""
 
 
 @dataclass
@@ -29,8 +28,12 @@ class Line:
     tree: Variations = field(default_factory=Variations)
     draft: Draft | None = None
     """What the browser holds of the current path; None until it is first shown."""
-    _kept: dict[int, ReferenceGame] = field(default_factory=dict, repr=False)
+    _positions: Positions = field(init=False, repr=False)
     _drawn: tuple[Path | None, Picture] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Positions of the current path are kept beside the film's."""
+        self._positions = Positions(self.film.num_moves)
 
     @property
     def is_on_plan(self) -> bool:
@@ -60,19 +63,23 @@ class Line:
             return path.actions[move - path.fork] if move < path.tip else None
         return self.film.actions[move] if move < self.film.num_moves else None
 
+    def actions_before(self, move: int) -> tuple[int, ...]:
+        """What the current path plays before `move`."""
+        path = self.path
+        if path is None or move <= path.fork:
+            return self.film.actions[:move]
+        return (*self.film.actions[: path.fork], *path.actions[: move - path.fork])
+
     def game_at(self, move: int) -> ReferenceGame:
         """A copy of the position in which `move` (at most the tip) is to be decided."""
         path = self.path
         if path is None or move <= path.fork:
             return self.film.game_at(move)
-        move = min(move, path.tip)
-        near = max((m for m in self._kept if m <= move), default=None)
-        game = self.film.game_at(path.fork) if near is None else self._kept[near].clone()
-        while game.move_index < move:
-            if game.move_index % _SPACING == 0:
-                self._kept[game.move_index] = game.clone()
-            game.step(path.actions[game.move_index - path.fork])
-        return game
+        return self._positions.reach(
+            min(move, path.tip),
+            lambda: self.film.game_at(path.fork),
+            lambda game: game.step(path.actions[game.move_index - path.fork]),
+        )
 
     @property
     def picture(self) -> Picture:
@@ -110,10 +117,16 @@ class Line:
         player.play(game, num_moves)
         return self._take(move, game, player.name)
 
+    def continued(self, begun: Sequence[int], player: Player, num_moves: int) -> tuple[int, ...]:
+        """The game with these actions from move 0 on and `num_moves` of the player's after them."""
+        game = self._played(begun)
+        player.play(game, num_moves)
+        return tuple(game.actions)
+
     def go(self, number: int) -> int:
         """Switch to a variation, or `PLAN`; returns the move at which it leaves its parent."""
         self.tree = self.tree.go(number)
-        self._kept.clear()
+        self._positions.clear()
         return 0 if number == PLAN else self.tree.lines[number].fork
 
     def follow(self, text: str) -> int | None:
@@ -130,10 +143,7 @@ class Line:
         An action that is illegal there is replaced by the nearest legal one.
         """
         self.go(PLAN)
-        game = self.film.game_at(0)
-        for action in actions:
-            game.step(nearest(game, action))
-        self._take(0, game, by)
+        self._take(0, self._played(actions), by)
 
     def text(self) -> str:
         """The current path for a link; empty on the plan."""
@@ -143,8 +153,13 @@ class Line:
     def plan(self, name: str) -> Plan:
         """The current path as a plan. Raises ValueError unless it is complete."""
         game = self.game_at(self.tip)
-        notes = {"moves": line_text(0, game.actions), "place": game.rules.place}
-        return game.plan(name, notes)
+        return game.plan(name, notes_of(game))
+
+    def _played(self, actions: Sequence[int]) -> ReferenceGame:
+        game = self.film.game_at(0)
+        for action in actions:
+            game.step(nearest(game, action))
+        return game
 
     def _take(self, move: int, game: ReferenceGame, by: str) -> int:
         """Take over what was played from `move` on."""
@@ -152,7 +167,7 @@ class Line:
         step = game.actions[move:]
         self.tree = before.play(move, step, self.film.actions, by)
         if self.tree.current != before.current:
-            self._kept.clear()
+            self._positions.clear()
         if self.tree != before and self.tree.current != PLAN and self.tip == game.move_index:
             self.tree = self.tree.rated(_rating(self.film, game))
         return game.move_index

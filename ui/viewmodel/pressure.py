@@ -5,47 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from engine.analysis.peak import Resident, used_bytes
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.viewmodel.charts import FAST, LINE, STALL
+from ui.viewmodel.charts import LINE, memory_chart
 from ui.viewmodel.differences import instruction_name, tensor_name
 from ui.viewmodel.units import address_text, count_text, share_text, size_text, time_text
 
 _MIB = 2**20
-_MOST_POINTS = 3000
 
 
-def occupancy(program: Program, plan: Plan, slot: int, height: int = 220) -> go.Figure:
+def occupancy(program: Program, plan: Plan, slot: int) -> go.Figure:
     """MiB taken per slot, with the capacity and the chosen slot."""
-    used = used_bytes(program, plan.stays) / _MIB
-    stride = max(1, len(used) // _MOST_POINTS)
-    # The peak of each stretch: thinning must not hide the fullest moment.
-    slots = np.arange(0, len(used), stride)
-    peaks = np.maximum.reduceat(used, slots) if len(slots) else used
     capacity = program.hardware.fast_bytes / _MIB
-    figure = go.Figure()
-    figure.add_scatter(
-        x=slots,
-        y=peaks,
-        mode="lines",
-        fill="tozeroy",
-        line={"color": FAST, "width": 1.2, "shape": "hv"},
-        hovertemplate="slot %{x:,}: %{y:,.2f} MiB<extra></extra>",
-    )
-    figure.add_hline(y=capacity, line={"color": STALL, "width": 1.5})
+    figure = memory_chart(used_bytes(program, plan.stays) / _MIB, capacity, "MiB taken")
     figure.add_vline(x=slot + 0.5, line={"color": LINE, "width": 2})
-    figure.update_layout(
-        height=height,
-        margin={"l": 10, "r": 10, "t": 8, "b": 36},
-        showlegend=False,
-        xaxis={"title": "slot"},
-        yaxis={"title": "MiB taken", "range": [0, 1.08 * capacity]},
-    )
+    figure.update_yaxes(range=[0, 1.08 * capacity])
     return figure
 
 

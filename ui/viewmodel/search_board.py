@@ -17,10 +17,16 @@ from engine.agent.trace_io import SearchTrace
 from engine.game.moves import Move
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
+from ui.viewmodel.columns import (
+    fast_granules,
+    group_granules,
+    group_names,
+    move_columns,
+    reserved_granules,
+)
 from ui.viewmodel.packing import pack
 from ui.viewmodel.search_truth import Truth, standing, truth_of
 
-_READS, _WRITES, _SINK = 1, 2, 4
 _AHEAD_SLOTS = 64
 """Slots beyond the last imagined move for which standing blocks are sent."""
 
@@ -70,27 +76,23 @@ def game_message(
 ) -> bytes:
     """All that does not depend on the position; `surprise`: index per move, `[L]`."""
     found = curves(trace)
-    names = [program.values[g.values[0]].name for g in program.groups]
     header = {
         "id": identity,
         "program": program.name,
         "granule": program.hardware.alignment,
-        "fast_granules": program.hardware.fast_bytes // program.hardware.alignment,
+        "fast_granules": fast_granules(program),
         "best_possible": None if bound_s is None else program.all_slow_s - bound_s,
-        "group_names": names,
+        "group_names": group_names(program),
         "instruction_names": [i.name for i in program.instructions],
     }
-    flags = [_READS * m.reads + _WRITES * m.writes + _SINK * m.is_sink for m in moves]
     return pack(
         header,
         {
-            "move_time": np.array([m.time for m in moves], np.int32),
-            "move_group": np.array([m.group for m in moves], np.int32),
-            "move_flags": np.array(flags, np.uint8),
+            **move_columns(moves),
             "move_action": trace.action.astype(np.uint8),
             "move_choice": trace.legal.sum(axis=1).astype(np.uint8),
-            "group_granules": _granules(program),
-            "slot_reserved": _reserved(program),
+            "group_granules": group_granules(program),
+            "slot_reserved": reserved_granules(program).astype("u4"),
             "so_far": found.so_far,
             "search": found.search,
             "raw": found.raw,
@@ -98,16 +100,6 @@ def game_message(
             "surprise": surprise.astype(np.float32),
         },
     )
-
-
-def _granules(program: Program) -> NDArray[np.int32]:
-    granule = program.hardware.alignment
-    return np.array([-(-g.size_bytes // granule) for g in program.groups], np.int32)
-
-
-def _reserved(program: Program) -> NDArray[np.int32]:
-    granule = program.hardware.alignment
-    return np.array([-(-i.reserved_bytes // granule) for i in program.instructions], np.int32)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.viewmodel.variations import line_text
+from ui.viewmodel.notes import notes_of
 from ui.worker import REGRET, TRACE, WEIGHTS
 
 if TYPE_CHECKING:
@@ -39,6 +39,15 @@ class Thought:
     weights: Mapping[str, bytes]
     data: bytes
     identity: str
+
+    @classmethod
+    def of_game(
+        cls, name: str, plan: Plan, files: Mapping[str, bytes], facts: Mapping[str, Any]
+    ) -> Thought:
+        """The thought that a run of the agent left. Raises CheckpointError."""
+        data = files[TRACE]
+        weights = {file: files[file] for file in WEIGHTS if file in files}
+        return cls(name, trace_from_bytes(data, name), plan, facts, weights, data, _identity(data))
 
 
 @dataclass(frozen=True)
@@ -79,14 +88,15 @@ class Searches:
         """The game that is looked at; None while there is none."""
         return self.thoughts.get(self.current)
 
-    def add(self, thought: Thought) -> None:
-        """List a game and look at it; the same one is listed once."""
+    def add(self, thought: Thought, is_shown: bool = True) -> None:
+        """List a game and look at it, if that is wished; the same one is listed once."""
         name, number = thought.name, 1
         while name in self.thoughts and self.thoughts[name].identity != thought.identity:
             number += 1
             name = f"{thought.name} ({number})"
         self.thoughts[name] = thought
-        self.show(name)
+        if is_shown:
+            self.show(name)
 
     def show(self, name: str) -> None:
         """Look at another game."""
@@ -125,14 +135,9 @@ class Searches:
 
 
 def practised(plan: Plan, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> Thought:
-    """The thought that a run of the agent left. Raises CheckpointError."""
-    data = files[TRACE]
-    name = f"practised {facts['seconds']:g} s" + (
-        f", seed {facts['seed']}" if facts["seed"] else ""
-    )
-    weights = {name: files[name] for name in WEIGHTS if name in files}
-    trace = trace_from_bytes(data, name)
-    return Thought(name, trace, plan, facts, weights, data, _identity(data))
+    """The thought that a practice of the agent left. Raises CheckpointError."""
+    seed = f", seed {facts['seed']}" if facts["seed"] else ""
+    return Thought.of_game(f"practised {facts['seconds']:g} s{seed}", plan, files, facts)
 
 
 def brought(program: Program, data: bytes, name: str) -> Thought:
@@ -153,7 +158,7 @@ def game_of(program: Program, trace: SearchTrace) -> Plan | None:
         if game.num_moves != trace.num_moves:
             return None
         if all(_fits(game, trace, int(action)) for action in trace.action):
-            return game.plan("muzero", {"place": place, "moves": line_text(0, game.actions)})
+            return game.plan("muzero", notes_of(game))
     return None
 
 

@@ -17,7 +17,14 @@ from engine.analysis.plan_diff import Mark, marks
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
 from engine.program.model import Program
-from ui.viewmodel.kinds import kind_of_group
+from ui.viewmodel.columns import (
+    fast_granules,
+    group_granules,
+    group_kinds,
+    group_names,
+    reserved_granules,
+    slot_begin,
+)
 from ui.viewmodel.packing import pack
 
 _SECONDS = "f4"
@@ -42,26 +49,23 @@ def identity_of(panels: Sequence[Panel]) -> str:
 
 def sheet(program: Program, panels: Sequence[Panel], title: str) -> bytes:
     """The packed message. Marks of the first plan are against the second, of others against it."""
-    granule = program.hardware.alignment
     parts = [breakdown(program, p.simulation) for p in panels]
     header = {
         "id": identity_of(panels),
         "title": title,
         "program": panels[0].plan.program_hash,
-        "granule": granule,
-        "fast_granules": program.hardware.fast_bytes // granule,
+        "granule": program.hardware.alignment,
+        "fast_granules": fast_granules(program),
         "instruction_names": [i.name for i in program.instructions],
-        "group_names": [program.values[g.values[0]].name for g in program.groups],
+        "group_names": group_names(program),
         "peak": max((float(p.total_s.max()) for p in parts), default=0.0),
         "plans": [{"name": p.name, "caption": p.caption} for p in panels],
     }
     columns = {
         "slot_fast": np.array([i.fast_s for i in program.instructions], _SECONDS),
-        "slot_reserved": np.array(
-            [-(-i.reserved_bytes // granule) for i in program.instructions], "u4"
-        ),
-        "group_granules": np.array([-(-g.size_bytes // granule) for g in program.groups], "u4"),
-        "group_kind": np.array([kind_of_group(g) for g in program.groups], "u1"),
+        "slot_reserved": reserved_granules(program).astype("u4"),
+        "group_granules": group_granules(program),
+        "group_kind": group_kinds(program),
     }
     for number, panel in enumerate(panels):
         other = panels[1 - number] if number < 2 and len(panels) > 1 else panels[0]
@@ -79,15 +83,13 @@ def _plan_columns(
     # There is no room after the last slot: the wait for the last copies is drawn with it.
     stall = parts.stall_s[:-1].copy()
     stall[-1:] += parts.stall_s[-1]
-    timeline = simulation.timeline
-    begin = np.append(timeline.start_s - timeline.stall_before_s, simulation.latency_s)
     return {
         "stay_group": np.array([s.group for s in stays], "i4"),
         "stay_offset": np.array([s.offset // program.hardware.alignment for s in stays], "i4"),
         "stay_start": np.array([s.start for s in stays], "i4"),
         "stay_end": np.array([s.end for s in stays], "i4"),
         "stay_mark": np.array(found, "u1"),
-        "slot_begin": begin.astype("f8"),
+        "slot_begin": slot_begin(simulation).astype("f8"),
         "slot_slow": parts.slow_s[:-1].astype(_SECONDS),
         "slot_stall": stall.astype(_SECONDS),
     }

@@ -10,8 +10,8 @@ from itertools import islice
 from engine.game.moves import COPY, DROP, NO_COPY, Move
 from engine.plan.model import Plan
 from engine.program.model import TOP_LEVEL, Program
+from ui.viewmodel.notes import noted_actions
 from ui.viewmodel.units import count_text, size_text, time_text
-from ui.viewmodel.variations import line_from_text
 
 NO_ACTION = 3
 """Of a sink: nothing is decided there."""
@@ -20,13 +20,13 @@ NO_ACTION = 3
 def actions_of(program: Program, plan: Plan, moves: Sequence[Move]) -> list[int]:
     """The action that the plan amounts to at each move.
 
-    A plan may note its own moves (`ui.viewmodel.line`); those that it leaves open have no action. A
-    plan of another solver need not follow the game's rules; what it does still has a name: Drop
+    A plan may note its own moves (`ui.viewmodel.notes`); those that it leaves open have no action.
+    A plan of another solver need not follow the game's rules; what it does still has a name: Drop
     where slow memory serves, Copy at the first fast touch after a prefetch, else NoCopy.
     """
-    told = line_from_text(str(plan.notes.get("moves", "")), len(moves))
-    if told is not None and told[0] == 0:
-        played = [*told[1], *[NO_ACTION] * (len(moves) - len(told[1]))]
+    told = noted_actions(plan, len(moves))
+    if told is not None:
+        played = [*told, *[NO_ACTION] * (len(moves) - len(told))]
         return [NO_ACTION if m.is_sink else a for m, a in zip(moves, played, strict=True)]
     arrivals: dict[int, list[int]] = {}
     for copy in plan.copies:

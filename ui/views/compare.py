@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from ui import caching, opening
-from ui.jobs import FAILED, RUNNING, STOPPED, Job
+from ui.jobs import FAILED, STOPPED
 from ui.session import OpenProgram, Session, session
 from ui.viewmodel.comparison import MODES
 from ui.viewmodel.ranking import Row, ranked
 from ui.viewmodel.units import share_text, time_text
 from ui.views import compare_layouts, compare_peak, compare_runtimes, compare_time
 from ui.views.exports import export_button
+from ui.views.job_bars import job_bar
 from ui.views.parts import program_picker
 from ui.worker import BOUND, SOLVE
 
@@ -124,23 +125,11 @@ def _progress() -> None:
             if job.order.kind not in _SHOWN:
                 continue
             if not job.is_over:
-                _running(job)
+                job_bar(job, "lower bound" if job.solver == BOUND else job.solver)
             elif job.state == FAILED:
                 st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
 
     runs()
-
-
-def _running(job: Job) -> None:
-    bar, button = st.columns([9, 1], vertical_alignment="center")
-    name = "lower bound" if job.solver == BOUND else job.solver
-    text = (
-        f"**{name}** · {job.message or job.state}" if job.state == RUNNING else f"**{name}** waits"
-    )
-    bar.progress(job.progress, text=text)
-    if button.button("Stop", key=f"stop_{id(job)}", width="stretch"):
-        job.stop()
-        st.rerun()
 
 
 def _mode_bar(here: Session, rows: list[Row]) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from engine.analysis.plan_diff import first_divergence
 from ui import caching
-from ui.components.side_by_side import side_by_side, store_plans
+from ui.components.side_by_side import SIDE_BY_SIDE
 from ui.session import OpenPlan, Session, session
 from ui.viewmodel.comparison import MOST_PLANS
 from ui.viewmodel.differences import (
@@ -31,7 +31,7 @@ def show(here: Session) -> None:
     """The page's part."""
     _choose(here)
     panels = _panels(here)
-    store_plans(
+    SIDE_BY_SIDE.store(
         caching.packed_sheet(identity_of(panels), here.open.program, panels), key="sheet_store"
     )
     _sheet()
@@ -96,7 +96,7 @@ def _sheet() -> None:
     told = st.session_state.get(KEY, {}).get("picked")
     if told and told["nonce"] == state.nonce and told["plans"] == identity:
         state.group, state.slot = int(told["group"]), int(told["slot"])
-    side_by_side(
+    SIDE_BY_SIDE.show(
         {
             "plans": identity,
             "is_diff": state.is_diff,
@@ -179,7 +179,7 @@ def _costs() -> None:
 
 _COLUMNS = {
     "tensor": st.column_config.TextColumn("Tensor", width="medium"),
-    "size": st.column_config.NumberColumn("MiB", format="%.2f"),
+    "size": st.column_config.NumberColumn("MiB", format="%.3g"),
     "total": st.column_config.NumberColumn("Costs, µs", format="%+.2f"),
     "slow": st.column_config.NumberColumn("by slow accesses", format="%+.2f"),
     "stall": st.column_config.NumberColumn("by waits", format="%+.2f"),

@@ -73,7 +73,7 @@ def _residents(here: Session, plan: OpenPlan, slot: int) -> None:
         column_config={
             "address": st.column_config.TextColumn("Address", width="small"),
             "tensor": st.column_config.TextColumn("Tensor", width="medium"),
-            "size": st.column_config.NumberColumn("MiB", format="%.2f", width="small"),
+            "size": st.column_config.NumberColumn("MiB", format="%.3g", width="small"),
             "slots": st.column_config.TextColumn("Slots", width="small"),
             "next": st.column_config.TextColumn("Next use", width="medium"),
             "saving": st.column_config.NumberColumn(
@@ -163,6 +163,6 @@ def _keep(plan: OpenPlan, job: Job) -> None:
     assert job.plan is not None
     here.open.add_plan(name, job.plan)
     state = here.open.comparison
-    state.mode, state.plans, state.is_diff = "layouts", [plan.name, name], True
-    state.edition += 1
+    state.hold(plan.name, name)
+    state.is_diff = True
     state.select(-1, dict(job.order.details)["slot"])

@@ -20,7 +20,7 @@ def jump_buttons(here: Session, plans: Sequence[str], time: int, group: int, key
     places = st.columns(len(plans))
     for number, (place, name) in enumerate(zip(places, plans, strict=True)):
         if place.button(
-            f"Play {name} at {where}",
+            f"Play “{name}” at {where}",
             key=f"{key}_{number}",
             icon=":material/memory:",
             width="stretch",

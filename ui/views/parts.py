@@ -48,7 +48,7 @@ def choice_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) 
         head = f"{key}<b>{choice.name}</b> <em>{gain_text(choice.gain_s)}</em>{own}"
         return (
             f'<button class="{" ".join(classes)}" data-do="play" data-action="{choice.action}">'
-            f"<span>{head}<br>{escape(choice.text)}</span></button>"
+            f"<span>{head}<br>{escape(choice.text)}{_thought_html(choice)}</span></button>"
         )
     ask = ""
     if choice.is_blocked:
@@ -58,6 +58,10 @@ def choice_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) 
         f'<div class="{" ".join(classes)} refused"><b>{choice.name}</b> ✗ {ask}'
         f"<br>{escape(choice.text)}</div>"
     )
+
+
+def _thought_html(choice: Choice) -> str:
+    return f'<br><i class="thought">{escape(choice.thought)}</i>' if choice.thought else ""
 
 
 def command_html(do: str, label: str, **arguments: object) -> str:

@@ -12,20 +12,23 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.game.reference import ReferenceGame
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
-from ui import caching, links, opening
+from ui import caching, links, opening, playing_on
 from ui.commands import obey
 from ui.company import company_of, company_tag
-from ui.components.memory_map import memory_map, store_plan
+from ui.components.memory_map import MEMORY_MAP
 from ui.session import OpenPlan, Session, session
+from ui.viewmodel.draft import plan_so_far
 from ui.viewmodel.ghosts import blockers, ghosts
 from ui.viewmodel.line import Line
-from ui.viewmodel.players import players
+from ui.viewmodel.opinion import Opinion, opinion_of
 from ui.viewmodel.ranking import VALID, share_saved
 from ui.viewmodel.units import share_text, time_text
+from ui.views.job_bars import job_bar
 from ui.views.parts import program_picker
 from ui.views.turn import turn_html
 
 MAP_KEY = "map"
+_POLL_SECONDS = 0.7
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ def render() -> None:
     """The page."""
     here = session()
     opening.ensure_open(here)
+    error = playing_on.take_result(here)
+    if error:
+        st.toast(f"Nobody played on: {error}", icon=":material/error:")
+    here.awaited = here.open.errand
     plan = _header(here)
     if plan is not None:
         if not here.is_restored:
@@ -54,7 +61,7 @@ def render() -> None:
         shown = _shown(here, plan)
         program, identity = here.open.program, here.open.identity
         company = company_of(here, plan, shown.line)
-        store_plan(
+        MEMORY_MAP.store(
             caching.packed_board(shown.identity, program, shown.plan, identity, company),
             key="store",
         )
@@ -63,6 +70,7 @@ def render() -> None:
         panel = right.empty()
         with left:
             _board(panel)
+        _errand(here)
 
 
 def _shown(here: Session, plan: OpenPlan) -> _Shown:
@@ -70,7 +78,11 @@ def _shown(here: Session, plan: OpenPlan) -> _Shown:
     if not line.is_on_plan:
         draft, message = line.draw(_held(line))
         return _Shown(f"{draft.identity}~{tag}", draft.whole.plan, line, True, message)
-    film = line.film
+    film, move = line.film, here.cursor.move
+    if here.quiz is not None and here.quiz.is_open_at(plan.identity, move):
+        # Nothing that the plan does from here on may be seen.
+        so_far = plan_so_far(line.game_at(move))
+        return _Shown(f"{plan.identity}-until-{move}~{tag}", so_far, line, True)
     if here.is_as_moves:
         return _Shown(f"{plan.identity}-moves~{tag}", film.plan, line, True)
     return _Shown(f"{plan.identity}~{tag}", plan.plan, line, film.is_exact)
@@ -139,6 +151,22 @@ def _figures(here: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> Non
         place.metric(label, value, help=explanation)
 
 
+def _errand(here: Session) -> None:
+    """Who plays on and is not done yet, with a button that stops it."""
+    errand = here.awaited
+    if errand is None:
+        return
+
+    @st.fragment(run_every=_POLL_SECONDS)
+    def waiting() -> None:
+        if errand.job.is_over:
+            st.rerun()
+        job_bar(errand.job, errand.player)
+
+    with st.container(key="floating_jobs"):
+        waiting()
+
+
 @st.fragment
 def _board(panel: DeltaGenerator) -> None:
     """The map, and in `panel` what is said about the current move; steps rerun only this.
@@ -150,17 +178,24 @@ def _board(panel: DeltaGenerator) -> None:
     if plan is None:
         return
     shown = _shown(here, plan)
-    if _take(here, shown):
-        if here.plan is None or here.plan.identity != plan.identity:
-            st.rerun()
+    is_news = _take(here, shown)
+    if here.wanted_page:
+        page, here.wanted_page = here.pages[here.wanted_page], ""
+        st.switch_page(page)
+    if is_news and (here.plan is None or here.plan.identity != plan.identity):
+        st.rerun()
+    if is_news or here.quiz is not None:
         shown = _shown(here, plan)
-    if shown.identity != here.stored:
-        # The browser needs another plan, which only a run of the whole page sends.
+    if shown.identity != here.stored or here.open.errand is not here.awaited:
+        # The browser needs another plan, or a bar for who plays on: the whole page runs again.
         st.rerun()
     here.cursor.move = min(here.cursor.move, shown.line.tip)
-    game = shown.line.game_at(here.cursor.move)
-    panel.html(turn_html(here, shown.plan, shown.line, game))
-    memory_map(_map_data(here, plan, shown, game), key=MAP_KEY)
+    line = shown.line
+    game = line.game_at(here.cursor.move)
+    thoughts = here.open.searches.thoughts.values()
+    opinion = opinion_of(thoughts, game, line.actions_before(here.cursor.move))
+    panel.html(turn_html(here, shown.plan, line, game, opinion))
+    MEMORY_MAP.show(_map_data(here, plan, shown, game, opinion), key=MAP_KEY)
     st.query_params.from_dict(links.query(here, plan, shown.line))
 
 
@@ -184,14 +219,14 @@ def _take(here: Session, shown: _Shown) -> bool:
 
 
 def _map_data(
-    here: Session, plan: OpenPlan, shown: _Shown, game: ReferenceGame
+    here: Session, plan: OpenPlan, shown: _Shown, game: ReferenceGame, opinion: Opinion | None
 ) -> dict[str, object]:
     line = shown.line
     overlay = None
     if here.question is not None and not game.is_over:
         overlay = blockers(game, here.question)
     elif shown.is_game:
-        overlay = ghosts(game)
+        overlay = ghosts(game, opinion)
     return {
         "plan": shown.identity,
         "move": here.cursor.move,
@@ -201,7 +236,7 @@ def _map_data(
         "overlay": overlay,
         "draft": shown.draft,
         "tree": _tree(plan, line),
-        "players": list(players(line.film)),
+        "players": playing_on.names(here, line),
         "link": links.for_browser(here, plan, line),
         "look": here.look,
     }

@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.errors import EngineError
-from ui import caching, links, opening
-from ui.components.search_tree import search_tree, store_game
+from ui import caching, links, opening, playing_on
+from ui.components.search_tree import SEARCH_TREE
 from ui.session import Session, session
 from ui.viewmodel.film import Film
 from ui.viewmodel.ranking import share_saved
@@ -47,10 +47,10 @@ def render() -> None:
         st.query_params.from_dict({"program": here.program_name, **move})
         return
     _header(here, thought)
-    with st.container(key="search_jobs"):
+    with st.container(key="floating_jobs"):
         search_jobs.progress(here)
     _choose_first_move(here, thought)
-    store_game(
+    SEARCH_TREE.store(
         caching.search_game(
             _identity(here, thought),
             here.open.identity,
@@ -69,8 +69,11 @@ def _collect(here: Session) -> None:
     try:
         here.open.collect()
         here.open.searches.collect()
+        failure = playing_on.take_result(here)
     except EngineError as error:
-        st.error(str(error), icon=":material/error:")
+        failure = str(error)
+    if failure:
+        st.error(failure, icon=":material/error:")
 
 
 def _identity(here: Session, thought: Thought) -> str:
@@ -81,7 +84,7 @@ def _identity(here: Session, thought: Thought) -> str:
 def _header(here: Session, thought: Thought) -> None:
     state = here.open.searches
     first, second, *figures, practise, file = st.columns(
-        [2.2, 1.9, 1, 0.9, 1.1, 1, 0.8], vertical_alignment="bottom"
+        [2.2, 1.8, 1.15, 0.75, 1.25, 1.05, 0.8], vertical_alignment="bottom"
     )
     with first:
         program_picker(here)
@@ -105,7 +108,7 @@ def _figures(here: Session, thought: Thought, places: list[DeltaGenerator]) -> N
     of = "the lower bound" if here.open.bound_s is not None else "all fast"
     weights = words(str(facts["weights"])) if "weights" in facts else "unknown weights"
     places[0].metric(
-        "Its best game saves",
+        "Best game saves",
         time_text(final),
         help=f"{share_text(share)} of what is possible between all slow and {of}",
     )
@@ -137,13 +140,14 @@ def _board() -> None:
     thought = state.thought
     if thought is None:
         return
-    film = caching.thought_film_of(thought.identity, here.open.program, thought.plan)
+    identity = here.open.identity_of(thought.plan)
+    film = caching.film_of(identity, here.open.program, thought.plan)
     order = _take(here, thought)
     if order is not None and order.get("do") == "open":
         open_line(here, thought, film, [int(a) for a in order["actions"]])
     roots = _roots(here, thought)
     par_s = thought.trace.par.astype(float) * thought.trace.point_s
-    search_tree(
+    SEARCH_TREE.show(
         position_message(
             film.game_at(state.move), roots, par_s, _identity(here, thought), state.nonce
         ),

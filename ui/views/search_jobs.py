@@ -6,10 +6,11 @@ import streamlit as st
 
 from engine.errors import EngineError
 from ui import caching
-from ui.jobs import FAILED, RUNNING, Job, Order
+from ui.jobs import FAILED, Job, Order
 from ui.session import Session, session
 from ui.viewmodel.search_state import Thought, brought
 from ui.viewmodel.search_weights import FRESH, PRACTISED, shipped, words
+from ui.views.job_bars import job_bar
 from ui.worker import MUZERO, REGRET, RESEARCH, SOLVE, TRACE
 
 FIRST_SECONDS = 30
@@ -124,14 +125,7 @@ def _bar(job: Job) -> None:
     name = {MUZERO: "The agent practises"}.get(job.solver, job.solver)
     if job.state == FAILED:
         st.error(f"**{name}**: {job.error}", icon=":material/error:")
-    if job.is_over:
-        return
-    bar, button = st.columns([5, 1], vertical_alignment="center")
-    text = job.message or "gets ready" if job.state == RUNNING else "waits for a free worker"
-    bar.progress(job.progress, text=f"**{name}** · {text}")
-    if button.button("Stop", key=f"stop_{id(job)}", width="stretch"):
-        job.stop()
-        st.rerun()
+    job_bar(job, name)
 
 
 def again_form(here: Session, thought: Thought) -> None:

@@ -8,68 +8,110 @@ from __future__ import annotations
 
 from html import escape
 
+from engine.game.explain import explain
+from engine.game.moves import ACTION_NAMES
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from ui import caching
 from ui.session import Session
 from ui.viewmodel.choices import choices, room_text
 from ui.viewmodel.eviction import Eviction
+from ui.viewmodel.ghosts import by_size
 from ui.viewmodel.line import Line
-from ui.viewmodel.turns import NO_ACTION, Story, actions_of, story
-from ui.viewmodel.units import time_text
+from ui.viewmodel.opinion import Opinion
+from ui.viewmodel.turns import NO_ACTION, Story, story
+from ui.viewmodel.units import address_text, count_text, time_text
 from ui.views.parts import choice_html, command_html, facts_html, gain_text, story_html
+from ui.views.quiz import quiz_html
+
+_MOST_BLOCKERS = 8
 
 
-def turn_html(here: Session, plan: Plan, line: Line, game: ReferenceGame) -> str:
+def turn_html(
+    here: Session, plan: Plan, line: Line, game: ReferenceGame, opinion: Opinion | None
+) -> str:
     """Of the position at the cursor: where it lies, what is at stake, what each action would do."""
-    parts = [_plan_html(here, line) if line.is_on_plan else _variation_html(line, game)]
+    if here.quiz is not None and here.quiz.plan == _identity(here) and not game.is_over:
+        parts = [quiz_html(here.quiz, here.cursor.move)]
+    else:
+        parts = [_plan_html(here, line) if line.is_on_plan else _variation_html(line, game)]
     if game.num_moves == 0:
         text = "This program has no move: no tensor of it can save time in fast memory."
         parts.append(f"<p>{text}</p>")
     elif game.is_over:
         parts.append('<p class="headline">The game is over</p><p>Every move is decided.</p>')
     else:
-        parts += _move_parts(here, plan, line, game)
+        parts += _move_parts(here, plan, line, game, opinion)
     return f'<div class="turn">{"".join(parts)}</div>'
 
 
-def _move_parts(here: Session, plan: Plan, line: Line, game: ReferenceGame) -> list[str]:
+def _identity(here: Session) -> str:
+    return here.plan.identity if here.plan else ""
+
+
+def _move_parts(
+    here: Session, plan: Plan, line: Line, game: ReferenceGame, opinion: Opinion | None
+) -> list[str]:
     program, move = here.open.program, here.cursor.move
     told = story(program, game.move)
-    chosen = _chosen(here, plan, line, move)
+    is_asked = here.quiz is not None and here.quiz.is_open_at(_identity(here), move)
+    chosen = None if is_asked else _chosen(here, plan, line, move)
     cards = [
         choice_html(c, c.action == chosen, here.question == c.action, line.is_on_plan)
-        for c in choices(game)
+        for c in choices(game, None if is_asked else opinion)
     ]
     facts = (*told.facts, ("Memory", room_text(game)))
     return [
         story_html(told),
         *cards,
+        _blockers_html(game, here.question),
         _eviction_html(here, game, told),
         facts_html(facts),
     ]
+
+
+def _blockers_html(game: ReferenceGame, question: int | None) -> str:
+    """The tensors that forbid the action asked about: their addresses, and how long they stand."""
+    found = [] if question is None else by_size(explain(game, question).blockers)
+    if not found or question is None:
+        return ""
+    rows = [
+        (
+            blocker.name,
+            f"{address_text(blocker.low)} – {address_text(blocker.high)}, slots"
+            f" {max(0, blocker.start):,} – {blocker.end:,}",
+        )
+        for blocker in found[:_MOST_BLOCKERS]
+    ]
+    more = len(found) - len(rows)
+    rest = f"<p>and {count_text(more, 'smaller one')}</p>" if more else ""
+    title = f"<p><b>In the way of {ACTION_NAMES[question]}</b>, the largest first</p>"
+    return f'<div class="blockers">{title}{facts_html(rows)}{rest}</div>'
 
 
 def _chosen(here: Session, plan: Plan, line: Line, move: int) -> int | None:
     """What is played at this move: by the plan as it is, or by the game on the map."""
     if not line.is_on_plan or here.is_as_moves or line.film.is_exact:
         return line.action_at(move)
-    program = here.open.program
-    action = actions_of(program, plan, caching.moves_of(here.open.identity, program))[move]
+    opened, identity = here.open, _identity(here)
+    action = caching.actions_of_plan(identity, opened.identity, opened.program, plan)[move]
     return None if action == NO_ACTION else action
 
 
 def _plan_html(here: Session, line: Line) -> str:
     """Three lines of fixed height, as long as no variation is shown."""
-    play = "<b>Play any action</b> to leave it."
+    play = "<b>Play any action</b> to leave it, or "
+    play += command_html("quiz", "guess its decisions", to="begin") + "."
     if line.film.is_exact:
         text = f"You follow the plan. {play}"
+        if len(here.open.plans) > 1:
+            text += f" {command_html('compare', 'Compare it')} with another plan."
     elif here.is_as_moves:
-        text = f"You follow the plan as moves of the game. {play} "
+        text = f"You see the plan as moves of the game. {play} "
         text += command_html("as_moves", "Show the plan itself")
     else:
-        text = f"You follow a plan made outside the game. {play} The texts below speak of "
-        text += command_html("as_moves", "the game nearest to it") + "."
+        text = f"This plan was placed outside the game. {play} The cards below are about "
+        text += command_html("as_moves", "the same plan as moves") + "."
     return f'<div class="line"><span>{text}</span></div>'
 
 
@@ -81,7 +123,7 @@ def _variation_html(line: Line, game: ReferenceGame) -> str:
         button = command_html("let", "Finish it", player="the plan", moves=0, tip=1)
         state = f"{left:,} moves to go. With the plan's rest it is"
     else:
-        button = command_html("keep", "Keep as a plan")
+        button = command_html("keep", "Keep as a plan") + command_html("compare", "Compare")
         state = "complete:"
     back = command_html("go", "Back to the plan", number=-1)
     return (
@@ -108,7 +150,7 @@ def _eviction_html(here: Session, game: ReferenceGame, told: Story) -> str:
     answer = _answer(here.eviction) if here.eviction else "The rest is replayed as it is now."
     return (
         f'<div class="what-if"><b>What if</b> <code>{escape(name)}</code> were {here_button}'
-        f" {ever_button}<br>{answer}</div>"
+        f" or {ever_button}?<br>{answer}</div>"
     )
 
 

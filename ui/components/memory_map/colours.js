@@ -78,6 +78,12 @@ function scaleOf(name, low, middle, high) {
 
 function fillOf(plan, i, look) { return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]); }
 
+// What the dashed rectangles mean; with the agent's opinion, what their strength does.
+function ghostLegend({ palette }, hasOpinion) {
+  const css = `background:${mix(palette.green, 0.2)};outline:1.5px dashed ${palette.green};outline-offset:-1px`;
+  return [[css, hasOpinion ? "legal action: filled by the agent's visits, border by its prior" : "legal action"]];
+}
+
 function legendOf(look, plan) {
   const { palette } = look;
   const css = (direction, line, ground) =>

@@ -78,8 +78,8 @@ function labelSpan(context, axes, palette, isLead, low, high) {
   context.textBaseline = "top";
   context.fillText(`${isLead && high > 1e-12 ? "+" : ""}${timeText(high)}`, LEFT - 6, axes.curve.top + 1);
   if (low < -1e-12) {
-    context.textBaseline = "middle";
-    context.fillText(`−${timeText(-low)}`, LEFT - 6, axes.curve.top + axes.curve.height / 2 + 4);
+    context.textBaseline = "bottom";
+    context.fillText(`−${timeText(-low)}`, LEFT - 6, axes.curve.top + axes.curve.height - 1);
   }
 }
 

@@ -113,11 +113,7 @@ function drawLabels(context, axes, plan, palette) {
     const text = fitted(context, plan.value_names[plan.group_value[plan.stay_group[i]]], room);
     if (!text) continue;
     const middle = (Math.max(y, axes.top) + Math.min(y + height, axes.bottom)) / 2;
-    context.fillStyle = palette.ink;
-    context.shadowColor = "rgb(0 0 0 / 55%)";
-    context.shadowBlur = 3;
-    context.fillText(text, x + 6, middle);
-    context.shadowBlur = 0;
+    writeOn(context, palette, text, x + 6, middle);
     drawn++;
   }
 }

@@ -37,9 +37,7 @@ MapView.prototype.listen = function () {
     const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
     if (button) this.orderOf(button);
   });
-  const observer = new ResizeObserver(() => { if (this.plan) { this.fitCanvases(); this.draw(); } });
-  observer.observe(this.stage);
-  this.cleanups.push(() => observer.disconnect());
+  this.onResize(this.stage, () => { if (this.plan) { this.fitCanvases(); this.draw(); } });
 };
 
 MapView.prototype.click = function (event) {

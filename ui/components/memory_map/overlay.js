@@ -19,7 +19,7 @@ function drawTop(context, axes, plan, look, state) {
 
 function drawVeil(context, axes, palette, from) {
   const x = Math.max(LEFT, axes.xOf(from));
-  context.fillStyle = mix(palette.background, 0.68);
+  context.fillStyle = mix(palette.background, 0.55);
   context.fillRect(x, axes.top, axes.width - RIGHT - x, axes.end - axes.top);
 }
 
@@ -86,9 +86,11 @@ function drawGhosts(context, axes, plan, palette, state) {
     const rect = box(axes, ghost.start, ghost.end, ghost.offset, ghost.offset + ghost.size);
     if (!rect) continue;
     const colour = palette[GHOSTS[ghost.tone]];
-    context.fillStyle = mix(colour, 0.14);
+    // Where the agent has searched: the more visits the fuller, the larger the prior the thicker.
+    const strength = ghost.blocks ? 0.7 : ghost.visits === undefined ? 0.14 : 0.05 + 0.6 * ghost.visits;
+    context.fillStyle = mix(colour, strength);
     context.fillRect(...rect);
-    outline(context, rect, colour, 2, [6, 4]);
+    outline(context, rect, colour, ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior, ghost.blocks ? [] : [6, 4]);
     tag(context, axes, palette, rect, ghost.label, colour, tags);
   }
 }

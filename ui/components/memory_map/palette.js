@@ -15,6 +15,16 @@ function readPalette(host) {
   return palette;
 }
 
+// A label that reads on any colour: light letters with a dark rim.
+function writeOn(pen, palette, text, x, y) {
+  pen.lineJoin = "round";
+  pen.lineWidth = 2.5;
+  pen.strokeStyle = "rgb(0 0 0 / 45%)";
+  pen.strokeText(text, x, y);
+  pen.fillStyle = palette.ink;
+  pen.fillText(text, x, y);
+}
+
 function mix(colour, alpha) {
   return `color-mix(in srgb, ${colour} ${Math.round(alpha * 100)}%, transparent)`;
 }

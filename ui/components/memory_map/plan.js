@@ -9,18 +9,6 @@ const TABLES = {
   service: [["service_prefetch", 1], ["service_start", PICO], ["service_end", PICO]],
 };
 
-function unpack(bytes) {
-  // The bytes lie anywhere inside a larger message; typed arrays need their own aligned buffer.
-  const buffer = bytes.slice().buffer;
-  const length = new DataView(buffer).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  const columns = {};
-  for (const [name, [kind, offset, count]] of Object.entries(header.columns)) {
-    columns[name] = new globalThis[kind + "Array"](buffer, 4 + length + offset, count);
-  }
-  return new PlanData(header, columns);
-}
-
 class PlanData {
   constructor(header, columns) {
     Object.assign(this, header, columns);

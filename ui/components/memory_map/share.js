@@ -74,11 +74,9 @@ MapView.prototype.saveSvg = function () {
 };
 
 MapView.prototype.download = function (blob, name) {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(blob);
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+  const href = URL.createObjectURL(blob);
+  saveAs(href, name);
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
   this.say(`Saved ${name}`);
 };
 

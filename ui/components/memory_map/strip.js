@@ -112,6 +112,6 @@ function frame(context, axes, top, height, palette, label) {
   context.fillStyle = mix(palette.text, 0.65);
   context.font = `10.5px ${palette.font}`;
   context.textAlign = "right";
-  context.textBaseline = height > 20 ? "bottom" : "middle";
-  context.fillText(label, LEFT - 6, height > 20 ? top + height - 1 : top + height / 2 + 1);
+  context.textBaseline = "middle";
+  context.fillText(label, LEFT - 6, top + height / 2 + 1);
 }

@@ -75,10 +75,13 @@ class SvgPen {
   fillRect(x, y, width, height) { if (width > 0 && height > 0) this.parts.push(`<rect ${box4(x, y, width, height)} ${this.paint}/>`); }
   strokeRect(x, y, width, height) { this.parts.push(`<rect ${box4(x, y, width, height)} ${this.line}/>`); }
 
-  fillText(text, x, y) {
+  fillText(text, x, y) { this.write(text, x, y, this.paint); }
+  strokeText(text, x, y) { this.write(text, x, y, `${this.line} stroke-linejoin="round"`); }
+
+  write(text, x, y, look) {
     const anchor = { left: "start", center: "middle", right: "end" }[this.textAlign];
     const shift = { top: "0.8em", middle: "0.35em", bottom: "-0.2em" }[this.textBaseline];
-    this.parts.push(`<text x="${short(x)}" y="${short(y)}" dy="${shift}" text-anchor="${anchor}" style="font:${escapeText(this.font)}" ${this.paint}>${escapeText(text)}</text>`);
+    this.parts.push(`<text x="${short(x)}" y="${short(y)}" dy="${shift}" text-anchor="${anchor}" style="font:${escapeText(this.font)}" ${look}>${escapeText(text)}</text>`);
   }
 
   text() {

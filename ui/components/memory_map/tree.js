@@ -45,5 +45,7 @@ function drawPlayers(map, names) {
   const list = map.root.querySelector(".player"), key = names.join();
   if (key === map.playersKey) return;
   map.playersKey = key;
+  const chosen = list.value;
   list.innerHTML = names.map((name) => `<option>${escapeText(name)}</option>`).join("");
+  if (names.includes(chosen)) list.value = chosen;
 }

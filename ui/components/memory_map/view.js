@@ -3,10 +3,9 @@
 const COMMIT_MS = 140, ANSWER_MS = 15_000, TOAST_MS = 2_500;
 const CURVES = ["total", "lead"];
 
-class MapView {
-  constructor(root, template, style) {
-    root.append(template.content.cloneNode(true), style.cloneNode(true));
-    this.root = root.querySelector(".map");
+class MapView extends View {
+  constructor(parent, template, style) {
+    super(parent, template, style, ".map");
     const find = (selector) => this.root.querySelector(selector);
     this.stage = find(".stage");
     this.base = find("canvas.base");
@@ -18,16 +17,10 @@ class MapView {
     this.colour = "kind";
     this.curve = CURVES[0];
     this.nonce = null;
-    this.cleanups = [];
     this.orders = [];
     this.listing = new Listing(this);
     this.finder = new Finder(this);
     this.listen();
-  }
-
-  on(target, event, handler, options) {
-    target.addEventListener(event, handler, options);
-    this.cleanups.push(() => target.removeEventListener(event, handler, options));
   }
 
   update(component, stored) {
@@ -60,12 +53,15 @@ class MapView {
 
   // Another program: the whole of it, or what this browser or the link saw of it last.
   open(plan, look) {
-    const { looks } = registry(), key = JSON.stringify(look);
+    const shared = registry(), key = JSON.stringify(look);
     this.axes.load(plan);
-    this.takeLook(looks.get(plan.program) ?? {});
-    if (registry().followed !== key) this.takeLook(look);
-    registry().followed = key;
+    this.takeLook(this.looks.get(plan.program) ?? {});
+    if (shared.followed !== key) this.takeLook(look);
+    shared.followed = key;
   }
+
+  // How each program was looked at last; it outlives the view.
+  get looks() { return (registry().looks ??= new Map()); }
 
   bounded(move) { return Math.max(0, Math.min(this.plan.lastMove, Math.round(move) || 0)); }
   get slot() { return this.plan.numMoves ? this.plan.move_time[this.state.move] : 0; }
@@ -73,6 +69,8 @@ class MapView {
   // Takes over plan, colours and theme; without news only the top layer is drawn again.
   refresh() {
     const { plan } = this, palette = readPalette(this.root);
+    const hasOpinion = Boolean(this.state.overlay?.ghosts.some((ghost) => ghost.visits !== undefined));
+    if (hasOpinion !== this.hasOpinion) { this.hasOpinion = hasOpinion; if (this.look) this.writeLegend(); }
     const key = JSON.stringify([palette, this.colour, this.curve, this.axes.mode, devicePixelRatio]);
     this.fitCanvases();
     if (key === this.lookKey && plan === this.lookedAt) { this.drawTopOnly(); return; }
@@ -90,7 +88,7 @@ class MapView {
   }
 
   writeLegend() {
-    const items = [...legendOf(this.look, this.plan), ...curveLegend(this.plan, this.look)];
+    const items = [...legendOf(this.look, this.plan), ...ghostLegend(this.look, this.hasOpinion), ...curveLegend(this.plan, this.look)];
     this.root.querySelector(".legend").innerHTML = items.map(([style, text, pattern = ""]) =>
       `<span><i style="${style}" data-pattern="${pattern}"></i>${escapeText(text)}</span>`).join("");
   }
@@ -125,7 +123,7 @@ class MapView {
       if (!this.plan || !this.axes.width) return;
       if (wanted === "both") {
         drawBase(this.base.getContext("2d"), this.axes, this.plan, this.look);
-        registry().looks.set(this.plan.program, this.lookNow());
+        this.looks.set(this.plan.program, this.lookNow());
       }
       drawTop(this.top.getContext("2d"), this.axes, this.plan, this.look, this.state);
       this.describe();
@@ -257,12 +255,7 @@ class MapView {
     this.command("let", { player, moves: Number(this.root.querySelector(".amount").value) });
   }
 
-  help() {
-    const box = this.root.querySelector(".help");
-    box.querySelector("dl").innerHTML = HELP.map(([keys, text]) => `<dt>${keys.split(" ").map((k) => `<kbd>${escapeText(k)}</kbd>`).join(" ")}</dt><dd>${text}</dd>`).join("");
-    box.hidden = !box.hidden;
-    if (box.hidden) this.root.focus({ preventScroll: true }); else box.querySelector("button").focus();
-  }
+  help() { this.toggleHelp(HELP); }
 
   hide() { this.card.hidden = true; this.state.hover = NONE; this.top.classList.remove("over"); }
 
@@ -270,6 +263,13 @@ class MapView {
     for (const timer of [this.timer, this.patience, this.silence]) clearTimeout(timer);
     cancelAnimationFrame(this.film);
     cancelAnimationFrame(this.frame);
-    for (const undo of this.cleanups) undo();
+    super.destroy();
   }
 }
+
+const STORED = {
+  most: 3,
+  read: (bytes) => new PlanData(...unpack(bytes)),
+  idOf: (data) => data.plan,
+  View: MapView,
+};

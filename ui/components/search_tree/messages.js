@@ -3,18 +3,6 @@
 const NONE = -1;
 const UNKNOWN = 0, LEGAL = 1, ILLEGAL = 2;
 
-function unpack(bytes) {
-  // The bytes lie anywhere inside a larger message; typed arrays need their own aligned buffer.
-  const buffer = bytes.slice().buffer;
-  const length = new DataView(buffer).getUint32(0, true);
-  const { columns: places, ...header } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  const columns = {};
-  for (const [name, [kind, offset, count]] of Object.entries(places)) {
-    columns[name] = new globalThis[kind + "Array"](buffer, 4 + length + offset, count);
-  }
-  return [header, columns];
-}
-
 class Game {
   constructor(bytes) {
     const [header, columns] = unpack(bytes);

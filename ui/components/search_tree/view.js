@@ -2,10 +2,9 @@
 
 const COMMIT_MS = 110;
 
-class SearchView {
-  constructor(root, template, style) {
-    root.append(template.content.cloneNode(true), style.cloneNode(true));
-    this.root = root.querySelector(".search");
+class SearchView extends View {
+  constructor(parent, template, style) {
+    super(parent, template, style, ".search");
     const find = (selector) => this.root.querySelector(selector);
     this.curve = new ValueCurve(find(".curve canvas"));
     this.film = new Film(find(".film canvas"));
@@ -16,14 +15,8 @@ class SearchView {
     this.paint = "worth";
     this.active = 0;
     this.shown = Infinity;
-    this.cleanups = [];
     this.listen();
     listenToKeys(this);
-  }
-
-  on(target, event, handler, options) {
-    target.addEventListener(event, handler, options);
-    this.cleanups.push(() => target.removeEventListener(event, handler, options));
   }
 
   listen() {
@@ -43,15 +36,14 @@ class SearchView {
     this.on(list, "pointerover", step);
     this.on(list, "click", step);
     this.on(list, "pointerleave", () => this.show(Infinity));
-    const observer = new ResizeObserver(() => this.refresh());
-    observer.observe(root);
-    this.cleanups.push(() => observer.disconnect());
+    this.onResize(root, () => this.refresh());
   }
 
   get pane() { return this.panes[this.isBoth ? this.active : 0]; }
   get isBoth() { return this.wantsBoth && this.board?.roots.length > 1; }
 
-  update(component, game, board) {
+  update(component, game) {
+    const board = new Board(component.data, game);
     this.send = component.setStateValue;
     const isOther = this.game?.id !== game.id, isFresh = board.nonce !== this.nonce;
     const had = this.board?.move === board.move && !isOther ? this.board.roots.length : board.roots.length;
@@ -181,12 +173,7 @@ class SearchView {
     });
   }
 
-  help() {
-    const box = this.root.querySelector(".help");
-    box.querySelector("dl").innerHTML = HELP.map(([keys, text]) => `<dt>${keys.split(" ").map((k) => `<kbd>${escapeText(k)}</kbd>`).join(" ")}</dt><dd>${text}</dd>`).join("");
-    box.hidden = !box.hidden;
-    if (box.hidden) this.root.focus({ preventScroll: true }); else box.querySelector("button").focus();
-  }
+  help() { this.toggleHelp(HELP); }
 
   // The trees that are shown, as one picture.
   savePicture() {
@@ -205,10 +192,7 @@ class SearchView {
       pen.drawImage(canvas, 0, top + gap * ratio);
       top += canvas.height + gap * ratio;
     }
-    const link = document.createElement("a");
-    link.href = sheet.toDataURL("image/png");
-    link.download = `${this.game.program}-move-${this.board.move + 1}-search.png`;
-    link.click();
+    saveAs(sheet.toDataURL("image/png"), `${this.game.program}-move-${this.board.move + 1}-search.png`);
   }
 
   destroy() {
@@ -216,6 +200,13 @@ class SearchView {
     cancelAnimationFrame(this.frame);
     cancelAnimationFrame(this.rolling);
     for (const pane of this.panes) pane.halt();
-    for (const undo of this.cleanups) undo();
+    super.destroy();
   }
 }
+
+const STORED = {
+  most: 2,
+  read: (bytes) => new Game(bytes),
+  idOf: (data) => unpack(data)[0].game,
+  View: SearchView,
+};

@@ -115,7 +115,6 @@ class Panel {
     pen.font = `600 10.5px ${palette.font}`;
     pen.textAlign = "left";
     pen.textBaseline = "middle";
-    pen.fillStyle = palette.ink;
     for (let i = 0; i < plan.stay_group.length; i++) {
       const rect = this.box(i), mark = plan.stay_mark[i];
       if (!rect || rect[2] < 44 || rect[3] < 14 || (state.isDiff && (mark === SAME || mark === MOVED))) continue;
@@ -123,7 +122,7 @@ class Panel {
       const name = plans.group_names[plan.stay_group[i]], letters = Math.floor(room / 6.2);
       if (letters < 4) continue;
       const middle = (Math.max(HEAD, rect[1]) + Math.min(this.bottom, rect[1] + rect[3])) / 2;
-      pen.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left, middle);
+      writeOn(pen, palette, name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left, middle);
     }
   }
 

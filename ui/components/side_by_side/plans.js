@@ -5,15 +5,10 @@ const SAME = 0, MOVED = 1, ONLY_HERE = 3;
 
 class Plans {
   constructor(bytes) {
-    // The bytes lie anywhere inside a larger message; typed arrays need their own aligned buffer.
-    const buffer = bytes.slice().buffer;
-    const length = new DataView(buffer).getUint32(0, true);
-    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-    const { columns, ...facts } = header;
+    const [facts, columns] = unpack(bytes);
     Object.assign(this, facts);
     this.one = facts.plans.map(() => ({}));
-    for (const [name, [kind, offset, count]] of Object.entries(columns)) {
-      const column = new globalThis[kind + "Array"](buffer, 4 + length + offset, count);
+    for (const [name, column] of Object.entries(columns)) {
       const [, number, field] = name.match(/^p(\d)_(.*)$/) ?? [];
       if (field) this.one[number][field] = column; else this[name] = column;
     }

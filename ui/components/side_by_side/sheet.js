@@ -1,27 +1,18 @@
 // All panels of the page: one window, one cursor, one selection.
 
-class Sheet {
-  constructor(root, template, style) {
-    root.append(template.content.cloneNode(true), style.cloneNode(true));
-    this.root = root.querySelector(".sheet");
+class Sheet extends View {
+  constructor(parent, template, style) {
+    super(parent, template, style, ".sheet");
     this.grid = this.root.querySelector(".grid");
     this.pattern = this.grid.firstElementChild;
     this.pattern.remove();
-    this.status = this.root.querySelector(".status");
+    this.status = this.root.querySelector(".sentence");
     this.state = { group: NOBODY, hover: NOBODY, slot: NOBODY, isDiff: false };
     this.panels = [];
     this.nonce = null;
-    this.cleanups = [];
     this.on(this.root, "click", (e) => this.press(e.target.dataset ?? {}));
     this.on(this.root, "keydown", (e) => this.key(e));
-    const observer = new ResizeObserver(() => this.refresh());
-    observer.observe(this.grid);
-    this.cleanups.push(() => observer.disconnect());
-  }
-
-  on(target, event, handler, options) {
-    target.addEventListener(event, handler, options);
-    this.cleanups.push(() => target.removeEventListener(event, handler, options));
+    this.onResize(this.grid, () => this.refresh());
   }
 
   update(component, plans) {
@@ -219,14 +210,13 @@ class Sheet {
       pen.drawImage(panel.canvas, 0, top + gap, panel.width, panel.height);
       top += panel.height + gap;
     }
-    const link = document.createElement("a");
-    link.href = sheet.toDataURL("image/png");
-    link.download = `${this.plans.title}.png`;
-    link.click();
+    saveAs(sheet.toDataURL("image/png"), `${this.plans.title}.png`);
   }
 
   destroy() {
     cancelAnimationFrame(this.frame);
-    for (const undo of this.cleanups) undo();
+    super.destroy();
   }
 }
+
+const STORED = { most: 2, read: (bytes) => new Plans(bytes), idOf: (data) => data.plans, View: Sheet };

@@ -1,0 +1,79 @@
+"""What the browser tests ask a page: what it drew, what it sent, whether something came true."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, WebSocket
+
+STEP_BYTES = 5_000
+PATIENCE_MS = 180_000
+"""A shared machine may be slow."""
+
+# Distinct colours on a grid of pixels of a canvas: a blank one has one.
+_COLOURS = """canvas => {
+  const { width, height } = canvas, pen = canvas.getContext("2d"), seen = new Set();
+  for (let x = 3; x < width; x += 5) for (let y = 3; y < height; y += 5)
+    seen.add(pen.getImageData(x, y, 1, 1).data.join());
+  return seen.size;
+}"""
+
+
+class Traffic:
+    """Bytes on the page's web socket."""
+
+    def __init__(self, page: Page) -> None:
+        self.sent = self.received = 0
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", lambda data: self._count("sent", data))
+        socket.on("framereceived", lambda data: self._count("received", data))
+
+    def _count(self, direction: str, data: str | bytes) -> None:
+        setattr(self, direction, getattr(self, direction) + len(data))
+
+    def reset(self) -> None:
+        self.sent = self.received = 0
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
+    """Whether something becomes true in time."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def colours(canvas: Locator) -> int:
+    """How many colours a canvas shows, on a grid of its pixels."""
+    return int(canvas.evaluate(_COLOURS))
+
+
+def brightness(place: Locator, of: str) -> int:
+    """Sum of the three channels of an element's computed colour, 0 … 765."""
+    found = place.evaluate("(e, of) => getComputedStyle(e)[of]", of)
+    return sum(int(c) for c in found.removeprefix("rgb(").removesuffix(")").split(","))
+
+
+def window(place: Locator) -> list[float]:
+    """What a map shows: first and last unit of time, lowest and highest granule."""
+    return [float(v) for v in (place.get_attribute("data-window") or "").split()]
+
+
+def wait_for_map(page: Page) -> None:
+    """Until Play's map is drawn."""
+    page.wait_for_selector(".map[data-move]", timeout=PATIENCE_MS)
+
+
+def wait_until_idle(page: Page) -> None:
+    """Until the script has ended."""
+    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+
+
+def assert_no_error(page: Page) -> None:
+    """No Python error stands on the page."""
+    assert page.locator('[data-testid="stException"]').count() == 0

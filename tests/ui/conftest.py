@@ -1,0 +1,20 @@
+"""A small program, and the film of a plan that was made outside the game."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.program.model import Program
+from tests.ui.builders import first_fit_plan
+from tests.ui.network import residual_network
+from ui.viewmodel.film import Film
+
+
+@pytest.fixture(scope="session")
+def program() -> Program:
+    return residual_network()
+
+
+@pytest.fixture(scope="session")
+def film(program: Program) -> Film:
+    return Film(program, first_fit_plan(program))

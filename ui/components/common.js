@@ -1,0 +1,80 @@
+// What all stored views share: their registry, the packed messages, listening and letting go.
+
+// Of this view: what is kept by its id, and the functions that show it, by the component's key.
+function registry() {
+  const all = (globalThis.storedViews ??= {});
+  return (all[VIEW] ??= { kept: new Map(), shows: new Map() });
+}
+
+// [header, columns] of a message (ui/viewmodel/packing.py).
+function unpack(bytes) {
+  // The bytes lie anywhere inside a larger message; typed arrays need their own aligned buffer.
+  const buffer = bytes.slice().buffer;
+  const length = new DataView(buffer).getUint32(0, true);
+  const { columns: places, ...header } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const columns = {};
+  for (const [name, [kind, offset, count]] of Object.entries(places)) {
+    columns[name] = new globalThis[kind + "Array"](buffer, 4 + length + offset, count);
+  }
+  return [header, columns];
+}
+
+// A view's elements under `selector`, made from the store's template, and what it has to undo.
+class View {
+  constructor(parent, template, style, selector) {
+    parent.append(template.content.cloneNode(true), style.cloneNode(true));
+    this.root = parent.querySelector(selector);
+    this.cleanups = [];
+  }
+
+  on(target, event, handler, options) {
+    target.addEventListener(event, handler, options);
+    this.cleanups.push(() => target.removeEventListener(event, handler, options));
+  }
+
+  onResize(element, handler) {
+    const observer = new ResizeObserver(handler);
+    observer.observe(element);
+    this.cleanups.push(() => observer.disconnect());
+  }
+
+  // Opens or closes the list of keys; `keys` are pairs of keys and what they do.
+  toggleHelp(keys) {
+    const box = this.root.querySelector(".help");
+    box.querySelector("dl").innerHTML = keys.map(([names, text]) =>
+      `<dt>${names.split(" ").map((k) => `<kbd>${escapeText(k)}</kbd>`).join(" ")}</dt><dd>${text}</dd>`).join("");
+    box.hidden = !box.hidden;
+    if (box.hidden) this.root.focus({ preventScroll: true }); else box.querySelector("button").focus();
+  }
+
+  destroy() { for (const undo of this.cleanups) undo(); }
+}
+
+function saveAs(href, name) {
+  const anchor = document.createElement("a");
+  anchor.href = href;
+  anchor.download = name;
+  anchor.click();
+}
+
+// Shows a view's data, or leaves it as it is until what it refers to has arrived.
+function show(component) {
+  const { kept, template, style } = registry(), root = component.parentElement;
+  const found = kept.get(STORED.idOf(component.data));
+  if (!found || !template) return;
+  root.view ??= new STORED.View(root, template, style);
+  root.view.update(component, found);
+}
+
+// The store. `STORED`: `read` makes what is kept of a message, `most` of them at a time; `idOf` says
+// which of them the data of a view needs; `View` is its class.
+export default function ({ data, parentElement }) {
+  const shared = registry(), { kept } = shared, found = STORED.read(data);
+  kept.delete(found.id);
+  kept.set(found.id, found);
+  while (kept.size > STORED.most) kept.delete(kept.keys().next().value);
+  shared.template = parentElement.querySelector("template");
+  shared.style = parentElement.querySelector("style");
+  shared.show = show;
+  for (const again of shared.shows.values()) again();
+}

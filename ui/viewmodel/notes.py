@@ -1,0 +1,34 @@
+"""What a plan notes of the game it came from, so that it can be shown move by move.
+
+`plan.notes` hold `place`, the place rule, and `moves`, the actions from the first move on, a digit
+each (as `engine.solvers.practice` writes them too).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, Rules
+from engine.game.reference import ReferenceGame
+from engine.plan.model import Plan
+
+_DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
+
+
+def notes_of(game: ReferenceGame) -> dict[str, Any]:
+    """Notes for the plan of a game, finished or not."""
+    return {"place": game.rules.place, "moves": "".join(map(str, game.actions))}
+
+
+def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:
+    """The moves that the plan notes, at most `num_moves`; None if it notes none that fit."""
+    text = plan.notes.get("moves")
+    if not isinstance(text, str) or len(text) > num_moves or not _DIGITS.issuperset(text):
+        return None
+    return tuple(map(int, text))
+
+
+def noted_rules(plan: Plan) -> Rules | None:
+    """The rules of the plan's own game; None if it does not say."""
+    place = plan.notes.get("place")
+    return Rules(place=place) if isinstance(place, str) and place in PLACE_RULES else None
