@@ -108,7 +108,9 @@ class Pool:
         """`size` positions, drawn evenly from all games."""
         columns = self._columns
         length = columns["action"].shape[1]
-        game = rng.integers(len(self), size=size)[:, None]
+        # By age, so that a resumed run, which adds fewer games, draws the same ones.
+        age = rng.integers(len(self), size=size)[:, None]
+        game = (self._num_added - 1 - age) % self._capacity
         start = rng.integers(length, size=size)
         steps = start[:, None] + np.arange(unroll + 1)
         inside = steps < length
