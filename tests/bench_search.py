@@ -130,7 +130,6 @@ def selfplay_speed(workload: Workload, params: Params) -> float:
             script,
             lean,
             CONFIG.search,
-            CONFIG.practice.searched,
         )
 
     seconds_of(run)
