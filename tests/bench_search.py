@@ -1,7 +1,8 @@
 """Speed of the agent's search beside bare mctx, and of self-play, as programs grow longer.
 
 Run by `make bench-agent` (section `speed`) in a process of its own. The reference is
-`mctx.gumbel_muzero_policy` on the same networks, batch and simulations, that knows of no program:
+`mctx.gumbel_muzero_policy` on the same networks, batch, simulations and value transform, that knows
+of no program:
 its model is told the same constant features at every node, every action is legal, and nothing is
 observed or played. Both are timed in turns, so that a noisy machine hits both alike.
 """
@@ -69,6 +70,12 @@ def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
         imagine,
         CONFIG.search.num_simulations,
         max_num_considered_actions=NUM_ACTIONS,
+        qtransform=partial(
+            mctx.qtransform_completed_by_mix_value,
+            value_scale=CONFIG.search.value_scale,
+            maxvisit_init=CONFIG.search.maxvisit_init,
+            rescale_values=False,
+        ),
     )
     return found.action
 

@@ -15,17 +15,17 @@ from engine.errors import SolverError
 class PracticeConfig:
     """How the agent plays and what it learns from.
 
-    `games`: played in step; every `search_every`-th round searches, the others are played by the
-    prior alone. `positions`: of one learning batch; `learn_steps`: batches per round of games.
-    `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of the
-    wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best games
-    so far and lean to what these did from there on, by so many logits as `lean` bounds;
+    `games`: played in step; every `search_every`-th round of a program searches, the others are
+    played by the prior alone. `positions`: of one learning batch; `learn_steps`: batches per round
+    of games. `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`:
+    of the wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best
+    games so far and lean to what these did from there on, by so many logits as `lean` bounds;
     `cross_share` of them to two. `whims`: mean number in the wildest game, and their strength
-    (`engine.agent.whims`). `kept_games`, `kept_best`: size of the memory per program.
-    `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
-    `demonstration_decay` after each round. `td_steps`: see `engine.agent.replay`.
-    `reanalyse_every`: rounds after which the best games are searched again; 0: never.
-    `is_competing`: the agent learns only whether a game beats the average of its own recent ones
+    (`engine.agent.whims`). `kept_games`, `kept_best`: size of the memory per program. `best_share`,
+    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after each
+    round. `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best
+    games are searched again; 0: never. `is_competing`: the agent learns only whether a game beats
+    the average of its own recent ones
     (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 

@@ -1,7 +1,7 @@
 """Games that the learner samples from: the agent's own, the best of them, and demonstrations.
 
 All games of one memory belong to one program, so they have equally many moves and lie stacked in
-arrays. Letters: `L` moves, `U` unrolled steps, `B` sampled positions, `N` games.
+arrays. Letters: `L` moves, `U` unrolled steps, `B` sampled positions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from engine.game.inputs import NUM_OUTLOOK, PARTS
 
 Floats = NDArray[np.float32]
-Ints = NDArray[np.int_]
 GREEDY = slice(PARTS["greedy"].start - NUM_OUTLOOK, PARTS["greedy"].end - NUM_OUTLOOK)
 """In a view."""
 WIN = 5.0
@@ -34,7 +33,6 @@ class Game:
     policy: Floats  # [L, A]
     value: Floats  # [L]
     reward: Floats  # [L]
-    is_demonstration: bool = False
     outcome: float | None = None
     """Where the agent competes with itself: `WIN` or `-WIN`, the value of all its positions."""
 
@@ -155,19 +153,22 @@ class Replay:
         """Games of a kind: `own`, `best` or `shown`."""
         return len(self._pools.get(kind, ()))
 
+    def show(self, games: Sequence[Game]) -> None:
+        """Take in demonstrations in place of earlier ones; where the agent competes they win."""
+        won = [replace(game, outcome=WIN if self.is_competing else None) for game in games]
+        self._pools["shown"] = _stacked(won, self.td_steps)
+
     def add(self, games: Sequence[Game]) -> None:
-        """Take in games, in this order."""
-        for game in games:
-            if self.is_competing:
-                self._judge(game)
-            kind, capacity = ("shown", len(games)) if game.is_demonstration else ("own", None)
-            self._pool(kind, capacity or self.capacity).add(game)
-        self.keep_best([*self.best, *(g for g in games if not g.is_demonstration)])
+        """Take in own games, in this order."""
+        self._judge(games)
+        self.add_old(games)
+        self.keep_best([*self.best, *games])
 
     def add_old(self, games: Sequence[Game]) -> None:
         """Take in own games that were judged before."""
+        own = self._pools.setdefault("own", Pool(self.capacity, self.td_steps))
         for game in games:
-            self._pool("own", self.capacity).add(game)
+            own.add(game)
 
     def keep_best(self, games: Sequence[Game]) -> None:
         """Remember the best of these games, one for each score; of equals the last that differs."""
@@ -186,18 +187,13 @@ class Replay:
     def set_best(self, games: Iterable[Game]) -> None:
         """Remember these as the best, the best of them first."""
         self.best = tuple(games)
-        self._pools["best"] = Pool(max(1, len(self.best)), self.td_steps)
-        for game in self.best:
-            self._pools["best"].add(game)
+        self._pools["best"] = _stacked(self.best, self.td_steps)
 
-    def _pool(self, kind: str, capacity: int) -> Pool:
-        return self._pools.setdefault(kind, Pool(capacity, self.td_steps))
-
-    def _judge(self, game: Game) -> None:
-        """Demonstrations count as won or lost, but do not move the average."""
-        average = game.score if self.average is None else self.average
-        game.outcome = WIN if game.score >= average else -WIN
-        if not game.is_demonstration:
+    def _judge(self, games: Sequence[Game]) -> None:
+        """Where the agent competes with itself: each game against the average before it."""
+        for game in games if self.is_competing else ():
+            average = game.score if self.average is None else self.average
+            game.outcome = WIN if game.score >= average else -WIN
             self.average = AVERAGE_DECAY * average + (1 - AVERAGE_DECAY) * game.score
 
     def sample(
@@ -222,6 +218,13 @@ class Replay:
         return _joined(
             [self._pools[kind].batch(rng, n, unroll) for kind, n in numbers.items() if n]
         )
+
+
+def _stacked(games: Sequence[Game], td_steps: int) -> Pool:
+    pool = Pool(len(games), td_steps)
+    for game in games:
+        pool.add(game)
+    return pool
 
 
 def _joined(parts: Sequence[Batch]) -> Batch:

@@ -93,7 +93,7 @@ class Trainer:
         for workload in self.workloads:
             if workload.demonstrations:
                 games = follow(workload, self.params, workload.demonstrations)
-                workload.replay.add([replace(game, is_demonstration=True) for game in games])
+                workload.replay.show(games)
 
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""
@@ -121,7 +121,9 @@ class Trainer:
             drawn = leanings(rng, workload.groups, parents, practice.cross_share)
             least, most = practice.lean
             lean += drawn * np.float32(rng.uniform(least, most, (practice.games, 1)))
-        games = self._play(workload, parents, start, wild, lean, go_on)
+        # By workload and visit: the round's number alone would search some programs never.
+        is_searched = (visit + index) % practice.search_every == 0
+        games = self._play(workload, parents, start, wild, lean, self._search(is_searched), go_on)
         if games is None:
             return None
         workload.replay.add(games)
@@ -160,6 +162,7 @@ class Trainer:
         start: int,
         wild: NDArray[np.float32],
         lean: NDArray[np.float32],
+        search: SearchConfig,
         go_on: Go,
     ) -> list[Game] | None:
         practice, arena = self.config.practice, workload.arena
@@ -174,7 +177,7 @@ class Trainer:
             self._key(_PLAY, self.rounds),
             temperatures(wild, practice.top_temperature),
             np.full((workload.num_moves - start, practice.games), FREE, np.int32),
-            self._search(),
+            search,
             lean[start:],
             go_on,
         )
@@ -185,14 +188,13 @@ class Trainer:
             return games
         return [_continued(*pair, start) for pair in zip(parents, games, strict=True)]
 
-    def _search(self) -> SearchConfig:
+    def _search(self, is_searched: bool) -> SearchConfig:
         """Most rounds are played by the prior alone, which is faster.
 
         Such a round teaches values, and a policy only where it finds one of the best games (after
         the playout caps of KataGo, arXiv 1902.10565, which vary from move to move).
         """
         search = self.config.search
-        is_searched = self.rounds % self.config.practice.search_every == 0
         return search if is_searched else replace(search, model=POLICY_ONLY)
 
     def _reanalyse(self, workload: Workload, go_on: Go) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.agent.replay import Game, Replay, value_targets
+from engine.agent.replay import WIN, Game, Replay, value_targets
 from engine.game.inputs import NUM_VIEW
 
 
-def game(rewards: list[float], value: float = 0.0, action: int = 0, **flags: bool) -> Game:
+def game(rewards: list[float], value: float = 0.0, action: int = 0) -> Game:
     length = len(rewards)
     return Game(
         view=np.full((length, NUM_VIEW), np.float16(action)),
@@ -18,7 +18,6 @@ def game(rewards: list[float], value: float = 0.0, action: int = 0, **flags: boo
         policy=np.full((length, 3), 1 / 3, np.float32),
         value=np.full(length, value, np.float32),
         reward=np.array(rewards, np.float32),
-        **flags,
     )
 
 
@@ -55,7 +54,7 @@ def test_of_equal_games_the_last_is_remembered() -> None:
 
 def test_a_batch_mixes_the_kinds_as_told() -> None:
     memory = Replay(capacity=9, num_best=1, td_steps=5)
-    memory.add([game([50.0], action=2, is_demonstration=True)])
+    memory.show([game([50.0], action=2)])
     memory.add([game([5.0], action=1), game([1.0], action=0)])
     seen = memory.sample(np.random.default_rng(0), 4000, 0, best_share=0.25, shown_share=0.5)
     assert (seen.view[:, 0, 0] == 2).mean() == pytest.approx(0.5, abs=0.05)
@@ -64,10 +63,21 @@ def test_a_batch_mixes_the_kinds_as_told() -> None:
 
 def test_demonstrations_are_kept_apart() -> None:
     memory = Replay(capacity=1, num_best=3, td_steps=5)
-    memory.add([game([50.0], action=2, is_demonstration=True)])
+    memory.show([game([50.0], action=2)])
     assert memory.top_score == -np.inf
     batch = memory.sample(np.random.default_rng(0), 4, unroll=0)
     assert (batch.view == 2).all()
+
+
+def test_who_competes_with_itself_wins_against_its_average() -> None:
+    memory = Replay(capacity=9, num_best=1, td_steps=5, is_competing=True)
+    own = [game([4.0]), game([2.0]), game([5.0])]
+    memory.show([game([1.0])])
+    memory.add(own)
+    assert [g.outcome for g in own] == [WIN, -WIN, WIN]
+    assert memory.average == pytest.approx(0.98 * (0.98 * 4.0 + 0.02 * 2.0) + 0.02 * 5.0)
+    seen = memory.sample(np.random.default_rng(0), 64, 1, shown_share=1.0)
+    assert (seen.value[:, 0] == WIN).all() and (seen.reward == 0).all()
 
 
 def test_a_batch_ends_with_its_game() -> None:

@@ -95,6 +95,17 @@ def test_reanalysis_freshens_only_the_best() -> None:
     assert not np.array_equal(again.policy, best.policy)
 
 
+def test_every_program_is_searched_in_its_turn() -> None:
+    trainer = Trainer([small_workload(), small_workload()], CONFIG, 0)
+    searched = set()
+    for _ in range(2 * CONFIG.practice.search_every):
+        report = trainer.play_round()
+        assert report is not None
+        if any(game.policy[report.start :].any() for game in trainer.last_games):
+            searched.add(report.workload)
+    assert searched == {0, 1}
+
+
 def test_the_better_place_rule_gets_most_rounds() -> None:
     workloads = [small_workload(), small_workload()]
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
