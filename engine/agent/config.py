@@ -20,25 +20,28 @@ class PracticeConfig:
     of games. `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`:
     of the wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best
     games so far and lean to what these did from there on, by so many logits as `lean` bounds;
-    `cross_share` of them to two. `whims`: mean number in the wildest game, and their strength
-    (`engine.agent.whims`). `kept_games`, `kept_best`: size of the memory per program. `best_share`,
-    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after each
-    round. `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best
-    games are searched again; 0: never. `is_competing`: the agent learns only whether a game beats
-    the average of its own recent ones
-    (self-competition, MuZero-RC, arXiv 2202.06626).
+    `cross_share` of them to two. `mutations`: mean number in the wildest game beyond the first, and
+    `sure_lean` the logits by which it leans to them (`engine.agent.leaning`). `stale_rounds`:
+    without a better game, after which a new family begins, where all practice is on one program.
+    `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`:
+    of a batch; the latter is multiplied by `demonstration_decay` after each round. `td_steps`: see
+    `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;
+    0: never. `is_competing`: the agent learns only whether a game beats the average of its own
+    recent ones (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
     games: int = 128
-    search_every: int = 4
+    search_every: int = 8
     positions: int = 256
-    learn_steps: int = 30
+    learn_steps: int = 12
     warm_up_steps: int = 200
     top_temperature: float = 0.5
     restart_share: float = 0.75
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
-    whims: tuple[float, ...] = (6.0, 30.0)
+    mutations: float = 3.0
+    sure_lean: float = 30.0
+    stale_rounds: int = 30
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25

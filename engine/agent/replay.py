@@ -12,20 +12,23 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.inputs import NUM_OUTLOOK, PARTS
+from engine.game.genome import Genes
 
 Floats = NDArray[np.float32]
-GREEDY = slice(PARTS["greedy"].start - NUM_OUTLOOK, PARTS["greedy"].end - NUM_OUTLOOK)
-"""In a view."""
 WIN = 5.0
 """Points of a game that beats the agent's average."""
 AVERAGE_DECAY = 0.98
 """Per game, of the average of own scores."""
+NICHE = 0.01
+"""Points; of the best games one is kept for each multiple of it."""
 
 
 @dataclass
 class Game:
-    """One game; rewards and values in points above par. `score`: their sum, of the whole game."""
+    """One game; rewards and values in points above par. `score`: their sum, of the whole game.
+
+    `genes`: the word (`engine.game.scripts`) that led to each move, or would have, were it legal.
+    """
 
     view: NDArray[np.float16]  # [L, NUM_VIEW]
     legal: NDArray[np.bool_]  # [L, A]
@@ -33,6 +36,7 @@ class Game:
     policy: Floats  # [L, A]
     value: Floats  # [L]
     reward: Floats  # [L]
+    genes: Genes  # [L]
     outcome: float | None = None
     """Where the agent competes with itself: `WIN` or `-WIN`, the value of all its positions."""
 
@@ -41,12 +45,6 @@ class Game:
         """The actions as a policy that is sure of them, `[L, A]`."""
         sure: Floats = np.eye(self.policy.shape[1], dtype=np.float32)[self.action]
         return sure
-
-    @property
-    def words(self) -> Floats:
-        """The actions as words (`engine.game.scripts`), `[L, NUM_WORDS]`: `EARN` where it fits."""
-        greedy = self.played * self.view[:, GREEDY]
-        return np.concatenate([self.played - greedy, greedy.sum(axis=1, keepdims=True)], axis=1)
 
     @property
     def score(self) -> float:
@@ -130,10 +128,12 @@ class Pool:
 
 @dataclass
 class Replay:
-    """The last `capacity` own games, the best `num_best` ever, and the demonstrations.
+    """The last `capacity` own games, the best `num_best` of a family, and the demonstrations.
 
-    `td_steps`: rewards in a value target before the search's value takes over. `is_competing`:
-    games are judged by whether they beat the `average` of the agent's own scores.
+    Good games descend from one another; a family that has not got better for some time makes room
+    for a new one and leaves a champion. `td_steps`: rewards in a value target before the search's
+    value takes over. `is_competing`: games are judged by whether they beat the `average` of the
+    agent's own scores. `stale`: rounds in which the family's best game was not bettered.
     """
 
     capacity: int
@@ -142,12 +142,19 @@ class Replay:
     is_competing: bool = False
     average: float | None = None
     best: tuple[Game, ...] = ()
+    champions: tuple[Game, ...] = ()
+    stale: int = 0
     _pools: dict[str, Pool] = field(default_factory=dict)
 
     @property
+    def top(self) -> Game | None:
+        """The best own game of all families; None before the first."""
+        return max((*self.champions, *self.best[:1]), key=lambda game: game.score, default=None)
+
+    @property
     def top_score(self) -> float:
-        """Score of the best own game; minus infinity before the first."""
-        return self.best[0].score if self.best else -np.inf
+        """Its score, or minus infinity."""
+        return -np.inf if self.top is None else self.top.score
 
     def count(self, kind: str) -> int:
         """Games of a kind: `own`, `best` or `shown`."""
@@ -159,10 +166,21 @@ class Replay:
         self._pools["shown"] = _stacked(won, self.td_steps)
 
     def add(self, games: Sequence[Game]) -> None:
-        """Take in own games, in this order."""
+        """Take in the own games of a round, in this order."""
         self._judge(games)
         self.add_old(games)
-        self.keep_best([*self.best, *games])
+        before = self.best[0].score if self.best else -np.inf
+        # What made a game good is what was played in it, noise included.
+        self.keep_best([*self.best, *(replace(game, policy=game.played) for game in games)])
+        self.stale = 0 if self.best[0].score > before + NICHE else self.stale + 1
+
+    def begin_family(self) -> None:
+        """A new family: every second one has no ancestors, the others the champions so far."""
+        self.champions += self.best[:1]
+        self.stale = 0
+        self.set_best([])
+        if len(self.champions) % 2 == 0:
+            self.keep_best(self.champions)
 
     def add_old(self, games: Sequence[Game]) -> None:
         """Take in own games that were judged before."""
@@ -170,24 +188,27 @@ class Replay:
         for game in games:
             own.add(game)
 
-    def keep_best(self, games: Sequence[Game]) -> None:
-        """Remember the best of these games, one for each score; of equals the last that differs."""
-        found: dict[float, Game] = {}
+    def keep_best(self, games: Iterable[Game]) -> None:
+        """Remember the best of these games, one of each niche; of equals the last that differs.
+
+        So genomes drift: words that change nothing now may open a way later.
+        """
+        found: dict[int, Game] = {}
         for game in games:
-            score = round(game.score, 4)
-            if score not in found or not np.array_equal(found[score].action, game.action):
-                found[score] = game
-        ranked = sorted(found.values(), key=lambda game: -game.score)[: self.num_best]
-        known = {id(game) for game in self.best}
-        # What made a game good is what was played in it, noise included.
-        self.set_best(
-            game if id(game) in known else replace(game, policy=game.played) for game in ranked
-        )
+            rival = found.setdefault(round(game.score / NICHE), game)
+            if game.score == rival.score and np.array_equal(game.action, rival.action):
+                found[round(game.score / NICHE)] = replace(rival, genes=game.genes)
+            elif game.score >= rival.score:
+                found[round(game.score / NICHE)] = game
+        ranked = sorted(found.values(), key=lambda game: -game.score)
+        self.set_best(ranked[: self.num_best])
 
     def set_best(self, games: Iterable[Game]) -> None:
         """Remember these as the best, the best of them first."""
         self.best = tuple(games)
-        self._pools["best"] = _stacked(self.best, self.td_steps)
+        self._pools.pop("best", None)
+        if self.best:
+            self._pools["best"] = _stacked(self.best, self.td_steps)
 
     def _judge(self, games: Sequence[Game]) -> None:
         """Where the agent competes with itself: each game against the average before it."""

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from engine.game import inputs
 from engine.program.io import content_hash, write_bytes
 
 STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
-_COLUMNS = ("action", "policy", "value", "reward")
+_COLUMNS = ("action", "policy", "value", "reward", "genes")
+_KEPT = ("best", "champions")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -51,9 +53,11 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     for index, workload in enumerate(trainer.workloads):
         if workload.replay.average is not None:
             state[f"average_{index}"] = np.array(workload.replay.average)
-        if workload.replay.best:
-            best = _stacked(list(workload.replay.best))
-            state |= {f"best_{index}_{name}": column for name, column in best.items()}
+        state[f"stale_{index}"] = np.array(workload.replay.stale)
+        for kind in _KEPT:
+            if kept := getattr(workload.replay, kind):
+                columns = _stacked(kept)
+                state |= {f"{kind}_{index}_{name}": column for name, column in columns.items()}
     _write(folder / STATE, state)
     _forget(trainer, folder)
 
@@ -84,9 +88,10 @@ def resume(trainer: Trainer, folder: Path) -> bool:
     for index, workload in enumerate(trainer.workloads):
         if f"average_{index}" in state:
             workload.replay.average = float(state[f"average_{index}"])
-        if f"best_{index}_action" in state:
-            best = {name: state[f"best_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
-            workload.replay.set_best(_games(workload, trainer, best))
+        workload.replay.stale = int(state[f"stale_{index}"])
+        kept = {kind: _kept(state, kind, index, workload, trainer) for kind in _KEPT}
+        workload.replay.champions = tuple(kept["champions"])
+        workload.replay.set_best(kept["best"])
     _trim_curve(folder, trainer.rounds)
     return True
 
@@ -102,7 +107,7 @@ def _round_path(folder: Path, number: int) -> Path:
     return folder / ROUNDS / f"{number:06d}.npz"
 
 
-def _stacked(games: list[Game]) -> Arrays:
+def _stacked(games: Sequence[Game]) -> Arrays:
     columns = {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
     outcomes = [np.nan if game.outcome is None else game.outcome for game in games]
     return columns | {"outcome": np.array(outcomes)}
@@ -113,10 +118,18 @@ def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     games = follow(workload, trainer.params, arrays["action"], trainer.config.practice.games)
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
-        game.reward = arrays["reward"][index]
+        game.reward, game.genes = arrays["reward"][index], arrays["genes"][index]
         outcome = float(arrays["outcome"][index])
         game.outcome = None if np.isnan(outcome) else outcome
     return games
+
+
+def _kept(state: Arrays, kind: str, index: int, workload: Workload, trainer: Trainer) -> list[Game]:
+    """The best games of a workload, or its champions."""
+    if f"{kind}_{index}_action" not in state:
+        return []
+    arrays = {name: state[f"{kind}_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
+    return _games(workload, trainer, arrays)
 
 
 def _forget(trainer: Trainer, folder: Path) -> None:

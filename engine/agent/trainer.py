@@ -15,6 +15,7 @@ import optax
 from numpy.typing import NDArray
 
 from engine.agent.config import AgentConfig
+from engine.agent.leaning import leaning, settled, unrelated, varied
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import Game
@@ -27,10 +28,9 @@ from engine.agent.selfplay import (
     temperatures,
     wildness,
 )
-from engine.agent.whims import leanings, whims
 from engine.agent.workload import Workload, follow, positions_after, split
 
-_PLAY, _LEARN, _REANALYSE = range(3)
+_PLAY, _LEARN, _REANALYSE, _RESET = range(4)
 
 Go = Callable[[], bool]
 """Asked often; False ends the work early."""
@@ -80,6 +80,7 @@ class Trainer:
         self.seed = seed
         self.params = params or init_params(jax.random.key(seed), config.network)
         self.state: optax.OptState = optimiser(config.learner).init(self.params)
+        self._is_specialist = len({w.program.name for w in workloads}) == 1
         self.rounds = 0
         self.last_games: list[Game] = []
 
@@ -113,19 +114,18 @@ class Trainer:
         if every and visit % every == every - 1 and workload.replay.best:
             self._reanalyse(workload, go_on)
         practice = self.config.practice
+        if self._is_specialist and workload.replay.stale >= practice.stale_rounds:
+            self._begin_family(workload)
         parents = self._parents(workload, rng)
         start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
         wild = wildness(practice.games)
-        lean = whims(rng, workload.groups, start, wild, *practice.whims)
-        if parents:
-            drawn = leanings(rng, workload.groups, parents, practice.cross_share)
-            least, most = practice.lean
-            lean += drawn * np.float32(rng.uniform(least, most, (practice.games, 1)))
+        lean, genes = self._lean(workload, rng, parents, start, wild)
         # By workload and visit: the round's number alone would search some programs never.
         is_searched = (visit + index) % practice.search_every == 0
         games = self._play(workload, parents, start, wild, lean, self._search(is_searched), go_on)
         if games is None:
             return None
+        games = [replace(g, genes=settled(genes[i], g)) for i, g in enumerate(games)]
         workload.replay.add(games)
         self.last_games = games
         share = practice.demonstration_share * practice.demonstration_decay**visit
@@ -154,6 +154,34 @@ class Trainer:
             return []
         ranks = (len(best) * rng.random(practice.games) ** 2).astype(int)
         return [best[rank] for rank in ranks]
+
+    def _begin_family(self, workload: Workload) -> None:
+        """A new family of good games, with a policy that has not made up its mind.
+
+        Fresh weights in the last layer undo the primacy bias (arXiv 2205.07802).
+        """
+        workload.replay.begin_family()
+        fresh = init_params(self._key(_RESET, self.rounds), self.config.network)
+        self.params = {**self.params, "policy_out": fresh["policy_out"]}
+
+    def _lean(
+        self,
+        workload: Workload,
+        rng: np.random.Generator,
+        parents: list[Game],
+        start: int,
+        wild: NDArray[np.float32],
+    ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """What each game leans to, `[L, B, NUM_WORDS]`, and the genome behind it, `[B, L]`."""
+        practice, layout = self.config.practice, workload.layout
+        is_first = not workload.replay.best
+        old = [parent.genes for parent in parents]
+        old = old or unrelated(rng, layout, practice.games, is_first)
+        genes = varied(rng, layout, old, start, wild * practice.mutations, practice.cross_share)
+        is_sure = (genes != np.stack(old)) | (not parents)
+        least, most = practice.lean
+        strength = rng.uniform(least, most, practice.games).astype(np.float32)
+        return leaning(genes, is_sure, strength, practice.sure_lean), genes
 
     def _play(
         self,
@@ -254,6 +282,7 @@ def _continued(prefix: Game, game: Game, start: int) -> Game:
         policy=np.concatenate([prefix.policy[:start], game.policy]),
         value=np.concatenate([prefix.value[:start], game.value]),
         reward=np.concatenate([prefix.reward[:start], game.reward]),
+        genes=np.concatenate([prefix.genes[:start], game.genes]),
     )
 
 

@@ -16,9 +16,10 @@ from engine.agent.network import Params
 from engine.agent.replay import Game, Replay
 from engine.agent.search import POLICY_ONLY, SearchConfig
 from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games
-from engine.game.encode import COLUMN, Shape, encode
+from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
+from engine.game.genome import Layout, layout
 from engine.game.moves import Rules
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import Bound
@@ -34,7 +35,7 @@ FOLLOWERS = 8
 
 @dataclass
 class Workload:
-    """`point_s`: seconds in a point; `par`: points of a game at par; `groups`: of each move."""
+    """`point_s`: seconds in a point; `par`: points of a game at par; `layout`: of its moves."""
 
     program: Program
     rules: Rules
@@ -43,7 +44,7 @@ class Workload:
     point_s: float
     par: float
     demonstrations: tuple[tuple[int, ...], ...]
-    groups: NDArray[np.int32]  # [L]
+    layout: Layout
     replay: Replay
 
     def saved_s(self, score: float) -> float:
@@ -82,7 +83,7 @@ def make_workload(
         point_s=point_s,
         par=float(par[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
-        groups=np.asarray(encoded.moves)[: int(encoded.num_moves), COLUMN["group"]],
+        layout=layout(program),
         replay=Replay(
             practice.kept_games, practice.kept_best, practice.td_steps, practice.is_competing
         ),
@@ -175,6 +176,7 @@ def split(moves: Moves) -> list[Game]:
             policy=np.asarray(moves.policy[:, i]),
             value=np.asarray(moves.value[:, i]),
             reward=np.asarray(moves.reward[:, i]),
+            genes=np.asarray(moves.action[:, i], np.int8),
         )
         for i in range(batch)
     ]

@@ -66,6 +66,8 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
         table.offset + table.size > options.offset
     )
     enters = ~options.own.is_resident & (options.mask[0] | options.mask[1]) & (options.offset >= 0)
+    # Where nothing enters the start is what the search for one happened to stop at.
+    early = jnp.where(enters, jnp.maximum(row.time - options.start, 0), 0)
     taken = table.is_live & overlaps & (table.until <= options.start) & enters
     worth = jnp.where(taken, known.density[jnp.clip(table.rank, 0)] * table.size, 0.0)
     worth = jnp.where(table.rank >= 0, worth, 0.0)
@@ -90,7 +92,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             squash(stall),
             squash(saved),
             squash(options.sink_stall / known.point_ticks),
-            jnp.log1p(jnp.maximum(row.time - options.start, 0).astype(jnp.float32)) / 5.0,
+            jnp.log1p(early.astype(jnp.float32)) / 5.0,
             jnp.where(enters, options.offset / fast, 0.0),
             jnp.log1p(jnp.maximum(row.time - state.barrier, 0).astype(jnp.float32)) / 5.0,
         ]

@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
+from engine.game.genome import NUM_FIRST, first_genomes, layout
 from engine.game.reference import ReferenceGame
 from engine.game.scripts import play_script
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.evolution_genome import NUM_FIRST, first_genomes, layout
 from engine.solvers.registry import Budget, register
 
 COMPILE_S = 10.0

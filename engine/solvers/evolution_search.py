@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.game.batch import BatchGame, Trail
-from engine.program.model import Program
-from engine.solvers.evolution_genome import (
+from engine.game.genome import (
     NUM_FIRST,
     Genes,
     Layout,
@@ -22,7 +21,8 @@ from engine.solvers.evolution_genome import (
     layout,
     random_genomes,
 )
-from engine.solvers.evolution_operators import cross, mutate, site_at
+from engine.game.variation import cross, mutate, site_at
+from engine.program.model import Program
 
 NUM_SURVIVORS = 24
 NUM_CHILDREN = 32

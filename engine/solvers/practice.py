@@ -104,10 +104,12 @@ def practise(
         told(trainer, report)
         report = trainer.play_round(clock.goes_on) if clock.goes_on() else None
     workload = trainer.best_workload
+    best = workload.replay.top
+    assert best is not None
     return Practised(
         trainer=trainer,
         workload=workload,
-        actions=tuple(int(a) for a in workload.replay.best[0].action),
+        actions=tuple(int(a) for a in best.action),
         games=trainer.rounds * config.practice.games,
     )
 

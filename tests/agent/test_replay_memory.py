@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ def game(rewards: list[float], value: float = 0.0, action: int = 0) -> Game:
         policy=np.full((length, 3), 1 / 3, np.float32),
         value=np.full(length, value, np.float32),
         reward=np.array(rewards, np.float32),
+        genes=np.full(length, action, np.int8),
     )
 
 
@@ -30,7 +33,7 @@ def test_value_targets_are_rewards_and_then_the_search() -> None:
 def test_the_oldest_make_room_and_the_best_stay() -> None:
     memory = Replay(capacity=2, num_best=2, td_steps=5)
     for action, score in enumerate([5.0, 1.0, 3.0, 2.0]):
-        memory.add([game([score], action=action)])
+        memory.add([game([score], action=action % 3)])
     assert memory.count("own") == 2
     seen = memory.sample(np.random.default_rng(0), 64, unroll=1)
     assert set(seen.reward[:, 0]) == {3.0, 2.0}
@@ -59,6 +62,37 @@ def test_a_batch_mixes_the_kinds_as_told() -> None:
     seen = memory.sample(np.random.default_rng(0), 4000, 0, best_share=0.25, shown_share=0.5)
     assert (seen.view[:, 0, 0] == 2).mean() == pytest.approx(0.5, abs=0.05)
     assert (seen.view[:, 0, 0] == 0).mean() == pytest.approx(0.125, abs=0.05)
+
+
+def test_of_nearly_equal_games_one_is_remembered() -> None:
+    memory = Replay(capacity=9, num_best=3, td_steps=5)
+    memory.add([game([1.002], action=0), game([1.004], action=1), game([1.001], action=2)])
+    assert [g.score for g in memory.best] == [pytest.approx(1.004)]
+
+
+def test_equal_games_lend_their_genes() -> None:
+    memory = Replay(capacity=9, num_best=3, td_steps=5)
+    memory.add([game([1.0], action=1)])
+    kept = memory.best[0]
+    drifted = replace(game([1.0], action=1), genes=np.array([2], np.int8))
+    memory.add([drifted])
+    assert memory.best[0].genes == [2]
+    assert memory.best[0].policy is kept.policy
+
+
+def test_a_stale_family_leaves_a_champion() -> None:
+    memory = Replay(capacity=9, num_best=3, td_steps=5)
+    stale = []
+    for score in (1.0, 2.0, 2.0, 1.5):
+        memory.add([game([score])])
+        stale.append(memory.stale)
+    assert stale == [0, 0, 1, 2]
+    memory.begin_family()
+    assert (memory.stale, memory.best, memory.top_score) == (0, (), 2.0)
+    memory.add([game([1.0])])
+    assert memory.count("best") == 1 and memory.top_score == 2.0
+    memory.begin_family()
+    assert [g.score for g in memory.best] == [2.0, 1.0]
 
 
 def test_demonstrations_are_kept_apart() -> None:

@@ -50,6 +50,18 @@ def test_a_score_is_what_the_simulator_says() -> None:
     assert workload.saved_s(best.score) == pytest.approx(saved_s, rel=1e-4)
 
 
+def test_following_a_game_shows_what_it_saw() -> None:
+    """In company of other games, in another compiled loop, and from the start."""
+    trainer = Trainer([small_workload(name="alexnet-v4-b24")], CONFIG, 0)
+    workload = trainer.workloads[0]
+    for _ in range(6):
+        trainer.play_round()
+        for game in (*trainer.last_games[::3], *workload.replay.best):
+            again = follow(workload, trainer.params, [game.action])[0]
+            assert np.array_equal(game.legal, again.legal)
+            np.testing.assert_allclose(game.view, again.view, atol=2e-3, rtol=2e-3)
+
+
 def test_demonstrations_score_par_on_average() -> None:
     workload = small_workload()
     games = follow(workload, small_trainer().params, workload.demonstrations)
@@ -106,6 +118,17 @@ def test_every_program_is_searched_in_its_turn() -> None:
     assert searched == {0, 1}
 
 
+def test_a_stale_family_makes_room_on_one_program_only() -> None:
+    config = replace(CONFIG, practice=replace(CONFIG.practice, stale_rounds=1))
+    alone = Trainer([small_workload(config)], config, 0)
+    both = Trainer([small_workload(config), small_workload(config, "teach-prefetch")], config, 0)
+    for trainer in (alone, both):
+        for _ in range(8):
+            trainer.play_round()
+    assert alone.workloads[0].replay.champions
+    assert not any(w.replay.champions for w in both.workloads)
+
+
 def test_the_better_place_rule_gets_most_rounds() -> None:
     workloads = [small_workload(), small_workload()]
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
@@ -116,11 +139,14 @@ def test_the_better_place_rule_gets_most_rounds() -> None:
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole = small_trainer()
+    # Families are so short that one begins before the kill and one after it.
+    config = replace(CONFIG, practice=replace(CONFIG.practice, stale_rounds=1))
+    whole = small_trainer(config)
     whole.warm_up()
     for _ in range(5):
         whole.play_round()
-    first = small_trainer()
+    assert len(whole.workloads[0].replay.champions) > 1
+    first = small_trainer(config)
     first.warm_up()
     save_round(first, None, tmp_path)
     for _ in range(3):
@@ -129,9 +155,10 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     (tmp_path / ROUNDS / "000003.npz").write_bytes(b"half a file")
     with (tmp_path / CURVE).open("a") as curve:
         curve.write("half a line")
-    second = small_trainer()
+    second = small_trainer(config)
     assert resume(second, tmp_path)
     assert second.rounds == 3
+    assert second.workloads[0].replay.champions
     for _ in range(2):
         report = second.play_round()
         save_round(second, report, tmp_path)

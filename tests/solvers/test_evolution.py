@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import SolverError
+from engine.game.genome import NUM_FIRST
 from engine.game.moves import TICKS, Rules
 from engine.game.scripts import play_script
 from engine.plan.check import check
@@ -12,7 +13,6 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, evolution, evolution_search, find, solve
-from engine.solvers.evolution_genome import NUM_FIRST
 from engine.solvers.evolution_search import run, start
 from tests.strategies import random_program
 

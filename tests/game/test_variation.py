@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engine.game.genome import Layout, first_genomes, layout
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
-from engine.solvers.evolution_genome import Layout, first_genomes, layout
-from engine.solvers.evolution_operators import (
+from engine.game.variation import (
     MUTATIONS,
     Site,
     change_group,

@@ -1,4 +1,4 @@
-"""Mutation and crossover of `evolution`. All change a genome in place, from a given move on."""
+"""Mutation and crossover of genomes. All change a genome in place, from a given move on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.game.genome import WORD_CHANCES, Genes, Layout, Rng
 from engine.game.moves import DROP
 from engine.game.scripts import EARN, NUM_WORDS
-from engine.solvers.evolution_genome import WORD_CHANCES, Genes, Layout, Rng
 
 LONGEST_WINDOW = 32
 """Touches."""

@@ -1,4 +1,4 @@
-"""Genomes of `evolution`: scripts of the mallocGame, one word per move.
+"""Genomes: scripts of the mallocGame, one word per move, that `evolution` and the agent vary.
 
 A word is a wish: one that is illegal now is kept, and comes true when another change makes room.
 """

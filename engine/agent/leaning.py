@@ -1,0 +1,97 @@
+"""Leanings: what the games of a round are drawn to, so that they explore in whole thoughts.
+
+Noise that is drawn afresh at every move rarely tries a new fate for a tensor: a stay that is
+dropped once is copied back at the next touch. So each game is given a genome: that of a good game,
+varied like `evolution` varies its own. Words that were varied are followed for sure where they are
+legal; the others are a leaning, which the networks and the search may overrule. Letters as in
+`engine.agent.selfplay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.replay import Game
+from engine.game.genome import Genes, Layout, Rng, random_genomes
+from engine.game.inputs import NUM_OUTLOOK, PARTS
+from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.scripts import EARN, NUM_WORDS
+from engine.game.variation import cross, mutate, site_at
+
+NONE = -1
+"""In a genome: no word, the agent decides alone."""
+RANDOM_SHARE, FIRST_RANDOM_SHARE = 0.1, 0.75
+"""Of the games without parents, with a random genome; and before there is any good game."""
+SPACING = 32
+"""Moves of a place where a genome is varied."""
+WISHES = np.eye(NUM_WORDS + 1, NUM_WORDS, dtype=np.float32)
+WISHES[COPY, NO_COPY] = WISHES[NO_COPY, DROP] = 0.5
+"""What leaning to a word means: where Copy is illegal NoCopy, where that is illegal Drop."""
+GREEDY = slice(PARTS["greedy"].start - NUM_OUTLOOK, PARTS["greedy"].end - NUM_OUTLOOK)
+"""In a view."""
+
+
+def unrelated(rng: Rng, layout: Layout, games: int, is_first: bool) -> list[Genes]:
+    """Genomes without parents: empty ones, and random ones, most of them where it `is_first`."""
+    share = FIRST_RANDOM_SHARE if is_first else RANDOM_SHARE
+    random = random_genomes(layout, int(games * share), rng)
+    empty = np.full(layout.num_moves, NONE, np.int8)
+    return [empty] * (games - len(random)) + random
+
+
+def varied(
+    rng: Rng,
+    layout: Layout,
+    genomes: Sequence[Genes],
+    start: int,
+    rates: NDArray[np.float32],
+    cross_share: float,
+) -> NDArray[np.int8]:
+    """Changed copies of the genomes, `[B, L]`, from move `start` on, each mostly in one place.
+
+    `rates` `[B]`: mutations beyond the first. The first genome is left as it is. A share are
+    crossed with another one, and half of these not mutated.
+    """
+    found = np.stack(genomes)
+    places = [site_at(layout, first, SPACING) for first in range(start, layout.num_moves, SPACING)]
+    sites = [replace(site, first=start) for site in places if site]
+    for index in range(1, len(found) if sites else 0):
+        genes, site = found[index], sites[int(rng.integers(len(sites)))]
+        other = genomes[int(rng.integers(len(genomes)))]
+        is_crossed = other is not genomes[index] and rng.random() < cross_share
+        if is_crossed:
+            cross(genes, other, site, rng)
+        if not is_crossed or rng.random() < 0.5:
+            mutate(genes, site, 1 + int(rng.poisson(rates[index])), rng)
+    return found
+
+
+def leaning(
+    genomes: NDArray[np.int8], is_sure: NDArray[np.bool_], lean: NDArray[np.float32], sure: float
+) -> NDArray[np.float32]:
+    """What the genomes `[B, L]` draw to, in logits, `[L, B, NUM_WORDS]`.
+
+    `lean` `[B]`, or `sure` at the moves that `is_sure` `[B, L]`.
+    """
+    strength = np.where(is_sure, np.float32(sure), lean[:, None])
+    found: NDArray[np.float32] = np.swapaxes(WISHES[genomes] * strength[..., None], 0, 1)
+    return found
+
+
+def settled(genes: Genes, game: Game) -> Genes:
+    """The genome of a game that leaned to `genes`: where it did otherwise, what it did.
+
+    Words that came true are kept, and those that were illegal, for they may come true in its
+    offspring. What is new counts as `EARN` where it was the greedy choice.
+    """
+    greedy = game.view[:, GREEDY]
+    moves = np.arange(len(genes))
+    meant = np.where(genes == EARN, greedy.argmax(axis=1), np.clip(genes, 0, DROP))
+    is_kept = (genes != NONE) & ((meant == game.action) | ~game.legal[moves, meant])
+    is_greedy = greedy[moves, game.action] > 0
+    found: Genes = np.where(is_kept, genes, np.where(is_greedy, EARN, game.action)).astype(np.int8)
+    return found

@@ -1,0 +1,89 @@
+"""What games lean to, and the genomes that they leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.agent.leaning import GREEDY, NONE, leaning, settled, unrelated, varied
+from engine.agent.replay import Game
+from engine.game.genome import Layout, layout
+from engine.game.inputs import NUM_VIEW
+from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.scripts import EARN, NUM_WORDS
+from tests.strategies import random_program
+
+
+@pytest.fixture(scope="module")
+def moves() -> Layout:
+    return layout(random_program(5, 60))
+
+
+def played(actions: list[int], greedy: list[int], illegal: dict[int, int]) -> Game:
+    """A game; `illegal`: an action by move."""
+    length = len(actions)
+    view = np.zeros((length, NUM_VIEW), np.float16)
+    view[np.arange(length), GREEDY.start + np.array(greedy)] = 1
+    legal = np.ones((length, 3), bool)
+    for move, action in illegal.items():
+        legal[move, action] = False
+    zeros = np.zeros((length, 3), np.float32)
+    action = np.array(actions, np.int32)
+    return Game(view, legal, action, zeros, zeros[:, 0], zeros[:, 0], action.astype(np.int8))
+
+
+def test_words_that_came_true_or_were_illegal_are_kept() -> None:
+    game = played(
+        actions=[DROP, DROP, NO_COPY, COPY, COPY],
+        greedy=[COPY, DROP, COPY, COPY, NO_COPY],
+        illegal={1: COPY},
+    )
+    genes = np.array([DROP, COPY, EARN, DROP, NONE], np.int8)
+    # Came true; illegal; overruled by a move of its own; by the greedy choice; no word before.
+    assert settled(genes, game).tolist() == [DROP, COPY, NO_COPY, EARN, COPY]
+
+
+def test_the_greedy_word_came_true_where_the_greedy_choice_was_made() -> None:
+    game = played([COPY, DROP], [COPY, COPY], {})
+    assert settled(np.array([EARN, EARN], np.int8), game).tolist() == [EARN, DROP]
+
+
+def test_only_the_future_is_varied_and_never_the_first_game(moves: Layout) -> None:
+    start = 20
+    genomes = [np.full(moves.num_moves, word, np.int8) for word in (EARN, EARN, DROP, COPY)] * 8
+    rates = np.full(len(genomes), 2.0, np.float32)
+    found = varied(np.random.default_rng(0), moves, genomes, start, rates, cross_share=0.5)
+    old = np.stack(genomes)
+    assert (found[:, :start] == old[:, :start]).all()
+    assert (found[0] == old[0]).all()
+    assert (found != old).any(axis=1).sum() > len(genomes) / 2
+
+
+def test_after_the_last_touch_nothing_is_varied(moves: Layout) -> None:
+    genomes = [np.full(moves.num_moves, EARN, np.int8)] * 4
+    start = int(moves.touches[-1]) + 1
+    rates = np.ones(4, np.float32)
+    found = varied(np.random.default_rng(0), moves, genomes, start, rates, cross_share=0.0)
+    assert (found == EARN).all()
+
+
+def test_games_without_parents_are_mostly_random_at_first(moves: Layout) -> None:
+    counts = []
+    for is_first in (True, False):
+        genomes = unrelated(np.random.default_rng(0), moves, 64, is_first)
+        assert len(genomes) == 64
+        assert (genomes[0] == NONE).all()
+        counts.append(sum((genes != NONE).all() for genes in genomes))
+    assert counts == [48, 6]
+
+
+def test_a_leaning_falls_back_as_its_word_would() -> None:
+    genomes = np.array([[COPY, NO_COPY, DROP, EARN, NONE]], np.int8)
+    is_sure = np.array([[False, True, False, False, True]])
+    found = leaning(genomes, is_sure, np.array([4.0], np.float32), 30.0)
+    assert found.shape == (5, 1, NUM_WORDS)
+    expected = np.zeros((5, NUM_WORDS))
+    expected[0, [COPY, NO_COPY]] = 4, 2
+    expected[1, [NO_COPY, DROP]] = 30, 15
+    expected[2, DROP] = expected[3, EARN] = 4
+    assert np.array_equal(found[:, 0], expected)
