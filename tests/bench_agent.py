@@ -2,17 +2,20 @@
 
 `python -m tests.bench_agent SECTION …`; each row is kept in `docs/results/agent_SECTION.json` as
 soon as it is measured, and rows that are there already are not measured again. Every run has a
-process of its own. PROGRAMS (comma-separated) and SECONDS shorten a section.
+process and a core of its own, and the agent and its rival run side by side. PROGRAMS
+(comma-separated) and SECONDS shorten a section.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,12 +70,12 @@ def _seconds(usual: float) -> float:
 
 
 def solvers_section() -> Iterator[Run]:
-    """The agent at 60 and 600 seconds, and the rival at 600."""
-    for name in contested():
-        yield Run(name, "muzero", 60.0)
+    """The agent and its rival side by side at 600 seconds, then the agent at 60."""
     for name in contested():
         yield Run(name, "muzero", _seconds(600.0))
         yield Run(name, "evolution", _seconds(600.0))
+    for name in contested():
+        yield Run(name, "muzero", 60.0)
 
 
 def ablations_section() -> Iterator[Run]:
@@ -92,7 +95,10 @@ def ablations_section() -> Iterator[Run]:
         "self-competition": ({}, {"practice.is_competing": True}),
         "dynamics not told the program": ({}, {"hidden": ["dynamics"]}),
         "no restarts": ({}, {"practice.restart_share": 0.0}),
-        "no reanalyse": ({}, {"practice.reanalyse_every": 0}),
+        "reanalyse": ({}, {"practice.reanalyse_every": 8}),
+        "search in every round": ({}, {"practice.search_every": 1}),
+        "no learning": ({}, {"practice.learn_steps": 0, "practice.warm_up_steps": 0}),
+        "no families": ({}, {"practice.stale_rounds": 1_000_000}),
         "no best games": ({}, {"practice.best_share": 0.0}),
     }
     wanted = os.environ.get("ARMS")
@@ -126,15 +132,18 @@ SECTIONS: dict[str, Callable[[], Iterator[Run]]] = {
 }
 
 
-def measure(run: Run) -> Row:
-    """One run in a process of its own."""
+def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
+    """One run in a process of its own, on a core of its own, with the gap that it closes."""
+    core = cores.get()
     command = [sys.executable, "-m", "tests.bench_agent_run", json.dumps(asdict(run))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "CORE": str(core)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    cores.put(core)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")
     found: Row = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return with_gap(found)
 
 
 def with_gap(row: Row) -> Row:
@@ -148,21 +157,32 @@ def with_gap(row: Row) -> Row:
 
 
 def run_section(name: str) -> list[Row]:
-    """Measure what is missing of a section, and keep each row at once."""
+    """Measure what is missing of a section, one run per core, and keep each row at once."""
     path = RESULTS / f"agent_{name}.json"
     rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
-    for run in SECTIONS[name]():
-        if any(row["key"] == run.key for row in rows):
-            continue
-        row = with_gap(measure(run))
-        rows.append(row)
-        path.write_text(json.dumps(rows, indent=1) + "\n")
-        print(
-            f"{run.program:24} {run.solver:10} {run.seconds:5.0f} s seed {run.seed} {run.label:30}"
-            f" closes {row['gap_closed']:7.1%} of the gap",
-            flush=True,
-        )
+    known = [row["key"] for row in rows]
+    missing = [run for run in SECTIONS[name]() if run.key not in known]
+    cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+    usable = sorted(os.sched_getaffinity(0))
+    for core in usable:
+        cores.put(core)
+    with ThreadPoolExecutor(len(usable)) as pool:
+        for done in as_completed([pool.submit(measure, run, cores) for run in missing]):
+            row = done.result()
+            rows.append(row)
+            path.write_text(json.dumps(rows, indent=1) + "\n")
+            tell(row)
     return rows
+
+
+def tell(row: Row) -> None:
+    """One line about a run."""
+    program, solver, seconds, seed, label = row["key"]
+    print(
+        f"{program:24} {solver:10} {seconds:5.0f} s seed {seed} {label:30} {row['games']:7,} games"
+        f" close {row['gap_closed']:7.1%} of the gap",
+        flush=True,
+    )
 
 
 def summary(name: str, rows: list[Row]) -> None:

@@ -75,6 +75,8 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
 def main(text: str) -> None:
     """Measure and tell."""
     run = json.loads(text)
+    if core := os.environ.get("CORE"):
+        os.sched_setaffinity(0, {int(core)})
     program = library.load_sample(run["program"])
     begun = time.perf_counter()
     if run["solver"] == "muzero":

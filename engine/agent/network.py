@@ -8,6 +8,7 @@ features of the next move and only has to learn how the memory reacts. Letters: 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +41,7 @@ class Prediction:
     value_logits: Array  # [B, NUM_ATOMS]
 
 
+@partial(jax.jit, static_argnames="config")
 def init_params(key: Array, config: NetworkConfig) -> Params:
     """Fresh weights; the output layers begin near zero, so that nothing is preferred."""
     shapes = _shapes(config)

@@ -75,7 +75,8 @@ def trace_move(
 
 def untrained(config: AgentConfig, seed: int) -> Params:
     """Fresh weights, to compare with."""
-    return init_params(jax.random.key(seed), config.network)
+    fresh: Params = init_params(jax.random.key(seed), config.network)
+    return fresh
 
 
 @jax.jit

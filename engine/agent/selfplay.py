@@ -100,6 +100,18 @@ def play_chunk(
     return played
 
 
+@partial(jax.jit, donate_argnames="positions")
+def play_on(arena: Arena, positions: Position, actions: Array) -> Position:
+    """The positions after `actions` `[C, B]`; nothing is seen or thought on the way."""
+
+    def play(positions: Position, action: Array) -> tuple[Position, None]:
+        step = jax.vmap(env.step, in_axes=(None, 0, 0))
+        return step(arena.encoded, positions, action)[0], None
+
+    found: Position = jax.lax.scan(play, positions, actions)[0]
+    return found
+
+
 def play_games(
     params: Params,
     arena: Arena,

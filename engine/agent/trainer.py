@@ -121,7 +121,7 @@ class Trainer:
         wild = wildness(practice.games)
         lean, genes = self._lean(workload, rng, parents, start, wild)
         # By workload and visit: the round's number alone would search some programs never.
-        is_searched = (visit + index) % practice.search_every == 0
+        is_searched = (visit + index + 1) % practice.search_every == 0
         games = self._play(workload, parents, start, wild, lean, self._search(is_searched), go_on)
         if games is None:
             return None
@@ -197,7 +197,7 @@ class Trainer:
         positions = first_positions(arena, practice.games)
         if start:
             begins = [game.action[:start] for game in parents]
-            positions = positions_after(workload, self.params, np.stack(begins))
+            positions = positions_after(workload, np.stack(begins))
         played = play_games(
             self.params,
             arena,

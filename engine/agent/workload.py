@@ -15,7 +15,7 @@ from engine.agent.config import AgentConfig
 from engine.agent.network import Params
 from engine.agent.replay import Game, Replay
 from engine.agent.search import POLICY_ONLY, SearchConfig
-from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games
+from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games, play_on
 from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
@@ -127,14 +127,23 @@ def follow(
     games: list[Game] = []
     for first in range(0, len(actions), together):
         some = np.asarray(actions[first : first + together], np.int32)
-        _, moves = _follow(workload, params, some, together)
-        games += split(moves)[: len(some)]
+        played = play_games(
+            params,
+            workload.arena,
+            first_positions(workload.arena, together),
+            jax.random.key(0),
+            np.zeros((together, 1), np.float32),
+            np.resize(some, (together, some.shape[1])).T,
+            FOLLOW,
+        )
+        assert played is not None
+        games += split(played[1])[: len(some)]
     for game in games:
         game.policy, game.value = game.played, to_go(game.reward)
     return games
 
 
-def positions_after(workload: Workload, params: Params, actions: NDArray[np.int32]) -> Position:
+def positions_after(workload: Workload, actions: NDArray[np.int32]) -> Position:
     """The positions after the first moves `[B, moves]` of games; equal beginnings are played once.
 
     The number of moves must be a multiple of `CHUNK`.
@@ -143,26 +152,13 @@ def positions_after(workload: Workload, params: Params, actions: NDArray[np.int3
     begins, which = np.unique(actions, axis=0, return_inverse=True)
     parts = []
     for first in range(0, len(begins), FOLLOWERS):
-        parts.append(_follow(workload, params, begins[first : first + FOLLOWERS], FOLLOWERS)[0])
+        script = np.resize(begins[first : first + FOLLOWERS], (FOLLOWERS, actions.shape[1])).T
+        positions = first_positions(workload.arena, FOLLOWERS)
+        for move in range(0, len(script), CHUNK):
+            positions = play_on(workload.arena, positions, jnp.asarray(script[move : move + CHUNK]))
+        parts.append(positions)
     found: Position = jax.tree.map(lambda *some: jnp.concatenate(some)[which], *parts)
     return found
-
-
-def _follow(
-    workload: Workload, params: Params, actions: NDArray[np.int32], together: int
-) -> tuple[Position, Moves]:
-    script = np.resize(actions, (together, actions.shape[1])).T
-    played = play_games(
-        params,
-        workload.arena,
-        first_positions(workload.arena, together),
-        jax.random.key(0),
-        np.zeros((together, 1), np.float32),
-        script,
-        FOLLOW,
-    )
-    assert played is not None
-    return played
 
 
 def split(moves: Moves) -> list[Game]:

@@ -138,8 +138,28 @@ def vary(program: Program, rng: np.random.Generator) -> Program:
     return derive(program, wish, name_of(program.name, wish))
 
 
+def _command(course: Course, trainer: Trainer) -> str:
+    """What trains the same again on the same kind of machine."""
+    config = trainer.config
+    parts = {
+        "run": ".training/again",
+        "output": "checkpoints/again",
+        "programs": ",".join(course.programs),
+        "variants": course.variants,
+        "seed": course.seed,
+        "model": config.search.model,
+        "simulations": config.search.num_simulations,
+        "games": config.practice.games,
+        "rounds": trainer.rounds,
+        "seconds": "1e9",
+    }
+    told = " ".join(f"--{name} {value}" for name, value in parts.items() if value != "")
+    return f"python -m engine train {told}"
+
+
 def _ship(trainer: Trainer, course: Course, folder: Path, output: Path) -> None:
     training = {
+        "command": _command(course, trainer),
         "seed": course.seed,
         "rounds": trainer.rounds,
         "variants": course.variants,
