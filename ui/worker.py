@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,16 @@ WEIGHTS = ("manifest.json", "arrays.npz")
 FILES = (TRACE, *WEIGHTS)
 """Kept as they are: what a search saw, and a checkpoint."""
 Progress = Callable[[float, str], bool]
-_NICE = 10
+_NICE = 19
 """Searches leave the processor to those who step through a game."""
+_AUTOGROUP = Path("/proc/self/autogroup")
+"""Where Linux shares the processor by sessions first, a process' own niceness says nothing to the
+others (sched(7)); the worker has a session of its own."""
 
 
 def main(arguments: list[str]) -> int:
     """Run; returns the exit status, 2 for an error that the user can cause."""
-    os.nice(_NICE)
+    _give_way()
     folder = Path(arguments[0])
     order = json.loads((folder / ORDER).read_text())
     try:
@@ -47,6 +51,13 @@ def main(arguments: list[str]) -> int:
         return 2
     _tell({"done": True})
     return 0
+
+
+def _give_way() -> None:
+    os.nice(_NICE)
+    if _AUTOGROUP.exists():
+        with suppress(OSError):
+            _AUTOGROUP.write_text(str(_NICE))
 
 
 def _solve(folder: Path, order: dict[str, Any]) -> None:

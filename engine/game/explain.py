@@ -173,11 +173,11 @@ _PLAIN = {
         " {limit} inputs in fast memory between runs, and those are chosen."
     ),
     Reason.FORGOTTEN: (
-        "The block table holds {rows} rows, and which places were taken before slot {begin} is"
-        " forgotten, so nothing may start there any more."
+        "The game remembers {rows} blocks at a time. Which addresses were taken before slot {begin}"
+        " is forgotten, so {name} cannot be brought in there."
     ),
     Reason.TABLE_FULL: (
-        "All {rows} rows of the block table hold groups that are still in fast memory."
+        "The game remembers {rows} blocks at a time, and all of them are still in fast memory."
     ),
 }
 
@@ -194,7 +194,8 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
             f" {len(refusal.blockers)} buffers that must stand are in the way."
         )
     names = ", ".join(group_name(game, b.group) for b in refusal.blockers)
-    needed, free = _ticks(game, refusal.needed_ticks), _ticks(game, refusal.free_ticks)
+    needed = _ticks(game, refusal.needed_ticks)
+    free = f"only {_ticks(game, refusal.free_ticks)} idle" if refusal.free_ticks else "no idle time"
     if refusal.reason is Reason.STALL:
         why = "and a stall is not allowed here (strict sinks)"
     elif action == DROP:
@@ -203,7 +204,7 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
         why = f"and {name} has no other place"
     return (
         f"{names} would have to be written back to slow memory before slot {refusal.end}, which"
-        f" takes {needed} of idle slow memory; only {free} can be used, {why}."
+        f" takes {needed}; slow memory has {free} until then, {why}."
     )
 
 

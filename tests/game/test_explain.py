@@ -49,12 +49,12 @@ def test_a_want_of_time_names_what_would_have_to_be_saved() -> None:
     game = play(program_of([30, 2, 30, 30, 30], [a, b]), "N")
     found = explain(game, COPY)
     assert found.reason == (
-        "a0 would have to be written back to slow memory before slot 2, which takes 10 s of idle"
-        " slow memory; only 2 s can be used, and b has no other place."
+        "a0 would have to be written back to slow memory before slot 2, which takes 10 s; slow"
+        " memory has only 2 s idle until then, and b has no other place."
     )
     kept = play(program_of([5, 2, 5], [Buffer(4, writes={0: 3}, reads={2: 3})]), "N")
     assert explain(kept, DROP).reason.endswith(
-        "only 2 s can be used, and only fast memory holds its content."
+        "has only 2 s idle until then, and only fast memory holds its content."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -158,3 +160,18 @@ def _eventually(holds, seconds: float = SECONDS) -> bool:  # type: ignore[no-unt
             return False
         time.sleep(0.01)
     return True
+
+
+def test_a_worker_gives_way() -> None:
+    code = (
+        "import os, ui.worker as worker; worker._give_way(); print(os.nice(0));"
+        " print(worker._AUTOGROUP.read_text() if os.access(worker._AUTOGROUP, os.W_OK) else 19)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+    )
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == ["19", "19"]

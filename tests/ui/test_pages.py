@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,3 +183,9 @@ def test_the_views_do_not_load_jax() -> None:
         [sys.executable, "-c", code], cwd=APP.parents[1], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_no_collection_follows_a_step() -> None:
+    """Streamlit would look through all programs in memory after every key press."""
+    config = APP.parents[1] / ".streamlit" / "config.toml"
+    assert tomllib.loads(config.read_text())["runner"]["postScriptGC"] is False

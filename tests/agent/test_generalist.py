@@ -1,0 +1,59 @@
+"""Training on many programs, from the command to the checkpoint."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.agent.checkpoint import load_checkpoint
+from engine.cli import _parser
+from engine.errors import SolverError
+from engine.solvers.generalist import HELD_OUT, Course, train, training_names
+from tests.agent.small import CONFIG
+
+COURSE = Course(programs=("teach-keep-or-drop", "teach-prefetch"), rounds=3, seed=4)
+
+
+def test_a_short_training_ships_a_checkpoint(tmp_path: Path) -> None:
+    told: list[str] = []
+    trainer = train(COURSE, CONFIG, tmp_path / "run", tmp_path / "out", told.append)
+    assert trainer.rounds == 3
+    assert len(trainer.workloads) == 4
+    found = load_checkpoint(tmp_path / "out")
+    assert found.training["rounds"] == 3
+    assert len(found.training["programs"]) == 4
+    assert len((tmp_path / "out" / "curve.jsonl").read_text().splitlines()) == 3
+    more = train(replace(COURSE, rounds=5), CONFIG, tmp_path / "run", tmp_path / "out", told.append)
+    assert more.rounds == 5
+    assert any("goes on after round 3" in line for line in told)
+
+
+def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
+    train(COURSE, CONFIG, tmp_path / "run", tmp_path / "out", lambda line: None)
+    words = shlex.split(load_checkpoint(tmp_path / "out").training["command"])
+    assert words[:3] == ["python", "-m", "engine"]
+    given = _parser().parse_args(words[3:])
+    assert given.programs.split(",") == list(COURSE.programs)
+    assert (given.rounds, given.seed, given.variants) == (3, COURSE.seed, COURSE.variants)
+    assert (given.games, given.simulations) == (
+        CONFIG.practice.games,
+        CONFIG.search.num_simulations,
+    )
+
+
+def test_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.solvers.generalist.training_names", tuple)
+    with pytest.raises(SolverError, match="no program to train on"):
+        train(Course(), CONFIG, tmp_path / "run", tmp_path / "out", lambda line: None)
+
+
+def test_held_out_families_are_not_in_the_shipped_training() -> None:
+    folder = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
+    training = json.loads((folder / "manifest.json").read_text())["training"]
+    names = [*training_names(), *training["programs"]]
+    assert names
+    assert not [name for name in names if name.startswith(HELD_OUT)]
