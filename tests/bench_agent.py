@@ -137,8 +137,10 @@ def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
     core = cores.get()
     command = [sys.executable, "-m", "tests.bench_agent_run", json.dumps(asdict(run))]
     environment = {**os.environ, "CORE": str(core)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    cores.put(core)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    finally:
+        cores.put(core)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")

@@ -195,11 +195,13 @@ class Replay:
         """
         found: dict[int, Game] = {}
         for game in games:
-            rival = found.setdefault(round(game.score / NICHE), game)
-            if game.score == rival.score and np.array_equal(game.action, rival.action):
-                found[round(game.score / NICHE)] = replace(rival, genes=game.genes)
-            elif game.score >= rival.score:
-                found[round(game.score / NICHE)] = game
+            niche = round(game.score / NICHE)
+            rival = found.get(niche)
+            if rival is None or game.score > rival.score:
+                found[niche] = game
+            elif game.score == rival.score:
+                is_same = np.array_equal(game.action, rival.action)
+                found[niche] = replace(rival, genes=game.genes) if is_same else game
         ranked = sorted(found.values(), key=lambda game: -game.score)
         self.set_best(ranked[: self.num_best])
 

@@ -178,6 +178,7 @@ class Trainer:
         old = [parent.genes for parent in parents]
         old = old or unrelated(rng, layout, practice.games, is_first)
         genes = varied(rng, layout, old, start, wild * practice.mutations, practice.cross_share)
+        # What has no parents is a script to be followed, or empty.
         is_sure = (genes != np.stack(old)) | (not parents)
         least, most = practice.lean
         strength = rng.uniform(least, most, practice.games).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Operators and first genomes of `evolution`."""
+"""Operators on genomes, and the first genomes."""
 
 from __future__ import annotations
 
