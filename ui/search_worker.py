@@ -101,7 +101,7 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     )
     assert played is not None, "the progress of a worker never says no"
     game = ReferenceGame(program, rules)
-    for action in played[1].action[:, 0].tolist():
+    for action in played.moves.action[:, 0].tolist():
         game.step(action)
     progress(0.7, "looks back at what it thought")
     trace = trace_game(params, workload, game.actions, config.search)

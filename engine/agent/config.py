@@ -30,18 +30,19 @@ class PracticeConfig:
     recent ones (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
-    games: int = 128
+    games: int = 64
     search_every: int = 8
     positions: int = 256
-    learn_steps: int = 12
+    learn_steps: int = 6
     warm_up_steps: int = 200
     top_temperature: float = 0.5
-    restart_share: float = 0.75
+    restart_share: float = 0.95
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
     mutations: float = 3.0
+    variations: int = 8
     sure_lean: float = 30.0
-    stale_rounds: int = 30
+    stale_rounds: int = 60
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25

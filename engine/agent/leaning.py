@@ -20,7 +20,7 @@ from engine.game.genome import Genes, Layout, Rng, random_genomes
 from engine.game.inputs import NUM_OUTLOOK, PARTS
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
-from engine.game.variation import cross, mutate, site_at
+from engine.game.variation import Site, cross, mutate, site_at
 
 NONE = -1
 """In a genome: no word, the agent decides alone."""
@@ -43,22 +43,31 @@ def unrelated(rng: Rng, layout: Layout, games: int, is_first: bool) -> list[Gene
     return [empty] * (games - len(random)) + random
 
 
+def everywhere(layout: Layout) -> list[Site]:
+    """The sites of a genome without parents: it may change in any one place."""
+    places = [site_at(layout, first, SPACING) for first in range(0, layout.num_moves, SPACING)]
+    return [replace(site, first=0) for site in places if site]
+
+
+def behind(layout: Layout, start: int) -> list[Site]:
+    """The site of games that go on from move `start`: what they had to play anyway is kept."""
+    site = site_at(layout, start, SPACING)
+    return [site] if site else []
+
+
 def varied(
     rng: Rng,
-    layout: Layout,
     genomes: Sequence[Genes],
-    start: int,
+    sites: Sequence[Site],
     rates: NDArray[np.float32],
     cross_share: float,
 ) -> NDArray[np.int8]:
-    """Changed copies of the genomes, `[B, L]`, from move `start` on, each mostly in one place.
+    """Changed copies of the genomes, `[B, L]`, each mostly in one of the places.
 
     `rates` `[B]`: mutations beyond the first. The first genome is left as it is. A share are
     crossed with another one, and half of these not mutated.
     """
     found = np.stack(genomes)
-    places = [site_at(layout, first, SPACING) for first in range(start, layout.num_moves, SPACING)]
-    sites = [replace(site, first=start) for site in places if site]
     for index in range(1, len(found) if sites else 0):
         genes, site = found[index], sites[int(rng.integers(len(sites)))]
         other = genomes[int(rng.integers(len(genomes)))]
@@ -80,6 +89,15 @@ def leaning(
     strength = np.where(is_sure, np.float32(sure), lean[:, None])
     found: NDArray[np.float32] = np.swapaxes(WISHES[genomes] * strength[..., None], 0, 1)
     return found
+
+
+def meant(genes: NDArray[np.int8], game: Game, start: int = 0) -> NDArray[np.int32]:
+    """The actions `[..., L - start]` that words would be in the positions of a game."""
+    greedy = game.view[start:, GREEDY].argmax(axis=1)
+    legal = game.legal[start:]
+    found = np.where(genes == EARN, greedy, np.clip(genes, 0, DROP))
+    found = np.where((found == COPY) & ~legal[:, COPY], NO_COPY, found)
+    return np.where((found == NO_COPY) & ~legal[:, NO_COPY], DROP, found).astype(np.int32)
 
 
 def settled(genes: Genes, game: Game) -> Genes:

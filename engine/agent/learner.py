@@ -34,6 +34,7 @@ class LearnerConfig:
     value_weight: float = 0.5
     reward_weight: float = 1.0
     consistency_weight: float = 1.0
+    pair_weight: float = 1.0
 
 
 @jax.tree_util.register_dataclass
@@ -46,6 +47,7 @@ class Losses:
     value: Array
     reward: Array
     consistency: Array
+    pairs: Array
 
 
 def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
@@ -62,16 +64,21 @@ def learn(
     state: optax.OptState,
     arena: Arena,
     batch: dict[str, Array],
+    pairs: dict[str, Array],
     config: LearnerConfig,
 ) -> tuple[Params, optax.OptState, Losses]:
-    """One step on a batch (the fields of `replay.Batch` by name)."""
-    gradients, losses = jax.grad(_loss, has_aux=True)(params, arena, batch, config)
+    """One step on a batch (the fields of `replay.Batch` by name) and on `comparison` pairs."""
+    gradients, losses = jax.grad(_loss, has_aux=True)(params, arena, batch, pairs, config)
     updates, state = optimiser(config).update(gradients, state, params)
     return optax.apply_updates(params, updates), state, losses
 
 
 def _loss(
-    params: Params, arena: Arena, batch: dict[str, Array], config: LearnerConfig
+    params: Params,
+    arena: Arena,
+    batch: dict[str, Array],
+    pairs: dict[str, Array],
+    config: LearnerConfig,
 ) -> tuple[Array, Losses]:
     views = batch["view"].astype(jnp.float32)
     latent = represent(params, arena.known.outlook[batch["move"]], views[:, 0])
@@ -104,7 +111,18 @@ def _loss(
         + config.reward_weight * reward
         + config.consistency_weight * consistency
     ) / (config.unroll + 1)
-    return total, Losses(total, policy, value, reward, consistency)
+    compared = _compared(params, arena, pairs)
+    total += config.pair_weight * compared
+    return total, Losses(total, policy, value, reward, consistency, compared)
+
+
+def _compared(params: Params, arena: Arena, pairs: dict[str, Array]) -> Array:
+    """How unlikely the prior holds it that the better action of each pair won (Bradley, Terry)."""
+    view = pairs["view"].astype(jnp.float32)
+    logits = predict(params, represent(params, arena.known.outlook[pairs["move"]], view)).policy
+    rows = jnp.arange(len(logits))
+    lead = logits[rows, pairs["better"]] - logits[rows, pairs["worse"]]
+    return jnp.mean(jax.nn.softplus(-lead) * pairs["weight"])
 
 
 def _cross_entropy(logits: Array, scalar: Array) -> Array:

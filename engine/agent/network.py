@@ -26,7 +26,7 @@ Params = dict[str, dict[str, Array]]
 class NetworkConfig:
     """Sizes of the layers, and residual blocks of the representation."""
 
-    width: int = 128
+    width: int = 96
     latent: int = 64
     num_blocks: int = 1
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.game.env import Position
 from engine.game.genome import Genes
 
 Floats = NDArray[np.float32]
@@ -28,6 +29,7 @@ class Game:
     """One game; rewards and values in points above par. `score`: their sum, of the whole game.
 
     `genes`: the word (`engine.game.scripts`) that led to each move, or would have, were it legal.
+    `trail`: positions on the way, on the host (`engine.agent.selfplay.Played`).
     """
 
     view: NDArray[np.float16]  # [L, NUM_VIEW]
@@ -37,6 +39,7 @@ class Game:
     value: Floats  # [L]
     reward: Floats  # [L]
     genes: Genes  # [L]
+    trail: Position | None = None  # [L / CHUNK, ...]
     outcome: float | None = None
     """Where the agent competes with itself: `WIN` or `-WIN`, the value of all its positions."""
 

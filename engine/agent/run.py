@@ -1,7 +1,7 @@
 """A training run on disk: after each round everything that is needed to go on from there.
 
 `state.npz` has the weights, the optimiser and the best games; `rounds/` the games of the rounds
-that are still in memory; `curve.jsonl` one line per round. Observations are not stored: following
+that are still in memory, `pairs/` what their comparison said; `curve.jsonl` one line per round. Observations are not stored: following
 the actions brings them back. A round is saved or it is not; what was left by a kill is ignored.
 """
 
@@ -29,7 +29,7 @@ from engine.errors import CheckpointError
 from engine.game import inputs
 from engine.program.io import content_hash, write_bytes
 
-STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
+STATE, ROUNDS, PAIRS, CURVE = "state.npz", "rounds", "pairs", "curve.jsonl"
 _COLUMNS = ("action", "policy", "value", "reward", "genes")
 _KEPT = ("best", "champions")
 Arrays = dict[str, NDArray[Any]]
@@ -40,12 +40,12 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
 
     The state comes last: what was written before it without it is ignored by `resume`.
     """
-    (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
+    for part in (ROUNDS, PAIRS):
+        (folder / part).mkdir(parents=True, exist_ok=True)
     if report is not None:
-        _write(
-            _round_path(folder, report.number),
-            {"workload": np.array(report.workload)} | _stacked(trainer.last_games),
-        )
+        workload = {"workload": np.array(report.workload)}
+        _write(_path(folder, ROUNDS, report.number), workload | _stacked(trainer.last_games))
+        _write(_path(folder, PAIRS, report.number), workload | trainer.last_pairs)
         _tell(folder, report, trainer.workloads[report.workload])
     state: Arrays = {"rounds": np.array(trainer.rounds), "setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))
@@ -80,11 +80,12 @@ def resume(trainer: Trainer, folder: Path) -> bool:
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
     trainer.rounds = int(state["rounds"])
     for number in range(trainer.rounds):
-        path = _round_path(folder, number)
-        if path.exists():
-            arrays = _read(path)
-            workload = trainer.workloads[int(arrays["workload"])]
+        if (path := _path(folder, ROUNDS, number)).exists():
+            workload, arrays = _of_round(trainer, path)
             workload.replay.add_old(_games(workload, trainer, arrays))
+        if (path := _path(folder, PAIRS, number)).exists():
+            workload, pairs = _of_round(trainer, path)
+            workload.comparisons.add(pairs)
     for index, workload in enumerate(trainer.workloads):
         if f"average_{index}" in state:
             workload.replay.average = float(state[f"average_{index}"])
@@ -103,8 +104,13 @@ def _setup(trainer: Trainer) -> str:
     return json.dumps({**body, "observation_version": inputs.VERSION})
 
 
-def _round_path(folder: Path, number: int) -> Path:
-    return folder / ROUNDS / f"{number:06d}.npz"
+def _path(folder: Path, part: str, number: int) -> Path:
+    return folder / part / f"{number:06d}.npz"
+
+
+def _of_round(trainer: Trainer, path: Path) -> tuple[Workload, Arrays]:
+    arrays = _read(path)
+    return trainer.workloads[int(arrays.pop("workload"))], arrays
 
 
 def _stacked(games: Sequence[Game]) -> Arrays:
@@ -133,7 +139,7 @@ def _kept(state: Arrays, kind: str, index: int, workload: Workload, trainer: Tra
 
 
 def _forget(trainer: Trainer, folder: Path) -> None:
-    """Delete the rounds whose games have left the memory."""
+    """Delete the rounds whose games have left the memory; pairs are small and all kept."""
     games = trainer.config.practice.games
     kept = -(-trainer.config.practice.kept_games // games) * len(trainer.workloads)
     for path in (folder / ROUNDS).glob("*.npz"):

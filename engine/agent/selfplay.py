@@ -47,6 +47,18 @@ class Moves:
     reward: Array  # [C, B]
 
 
+@dataclass(frozen=True)
+class Played:
+    """What came of `B` games, on the host.
+
+    `moves`: one entry per move. `trail`: the positions before each chunk, `[L / CHUNK, B, ...]` of
+    each array, from which other games can go on.
+    """
+
+    moves: Moves
+    trail: Position
+
+
 @partial(jax.jit, static_argnames="batch")
 def first_positions(arena: Arena, batch: int) -> Position:
     """`B` times the position before the first move."""
@@ -100,18 +112,6 @@ def play_chunk(
     return played
 
 
-@partial(jax.jit, donate_argnames="positions")
-def play_on(arena: Arena, positions: Position, actions: Array) -> Position:
-    """The positions after `actions` `[C, B]`; nothing is seen or thought on the way."""
-
-    def play(positions: Position, action: Array) -> tuple[Position, None]:
-        step = jax.vmap(env.step, in_axes=(None, 0, 0))
-        return step(arena.encoded, positions, action)[0], None
-
-    found: Position = jax.lax.scan(play, positions, actions)[0]
-    return found
-
-
 def play_games(
     params: Params,
     arena: Arena,
@@ -122,8 +122,8 @@ def play_games(
     config: SearchConfig,
     lean: NDArray[np.float32] | None = None,
     go_on: Callable[[], bool] = lambda: True,
-) -> tuple[Position, Moves] | None:
-    """Play the moves of `script` `[L, B]`; returns `L` moves on the host.
+) -> Played | None:
+    """Play the moves of `script` `[L, B]`, with `L` at least 1.
 
     `lean` `[L, B, NUM_WORDS]`: see `play_chunk`. None if `go_on`, asked between chunks,
     says no.
@@ -134,11 +134,13 @@ def play_games(
     drawn = np.zeros((len(padded), batch, NUM_WORDS), np.float32)
     if lean is not None:
         drawn[:length] = lean
-    parts = []
+    parts, trail = [], []
     for start in range(0, len(padded), CHUNK):
         if not go_on():
             return None
         key, now = jax.random.split(key)
+        # Copies: the arrays themselves are given away.
+        trail.append(jax.tree.map(np.array, positions))
         positions, moves = play_chunk(
             params,
             arena,
@@ -150,12 +152,10 @@ def play_games(
             config,
         )
         parts.append(jax.device_get(moves))
-    return positions, _joined(parts, length)
-
-
-def _joined(parts: list[Moves], length: int) -> Moves:
-    joined: Moves = jax.tree.map(lambda *some: np.concatenate(some)[:length], *parts)
-    return joined
+    return Played(
+        moves=jax.tree.map(lambda *some: np.concatenate(some)[:length], *parts),
+        trail=jax.tree.map(lambda *some: np.stack(some), *trail),
+    )
 
 
 def wildness(batch: int) -> NDArray[np.float32]:

@@ -14,8 +14,9 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
+from engine.agent.comparison import Columns, chosen, pairs_of
 from engine.agent.config import AgentConfig
-from engine.agent.leaning import leaning, settled, unrelated, varied
+from engine.agent.leaning import behind, everywhere, leaning, settled, unrelated, varied
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import Game
@@ -28,7 +29,7 @@ from engine.agent.selfplay import (
     temperatures,
     wildness,
 )
-from engine.agent.workload import Workload, follow, positions_after, split
+from engine.agent.workload import Workload, follow, positions_in, split
 
 _PLAY, _LEARN, _REANALYSE, _RESET = range(4)
 
@@ -61,8 +62,8 @@ class Trainer:
     """The agent, its optimiser, and the workloads that it practises on.
 
     `focus`: share of the rounds that go to the workload whose best game saves most, where all are
-    of one program (under several place rules); the others take turns. `last_games`: of the round
-    that was played last.
+    of one program (under several place rules); the others take turns. `last_games`, `last_pairs`:
+    of the round that was played last.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Trainer:
         self._is_specialist = len({w.program.name for w in workloads}) == 1
         self.rounds = 0
         self.last_games: list[Game] = []
+        self.last_pairs: Columns = pairs_of([], [])
 
     @property
     def best_workload(self) -> Workload:
@@ -121,13 +123,14 @@ class Trainer:
         wild = wildness(practice.games)
         lean, genes = self._lean(workload, rng, parents, start, wild)
         # By workload and visit: the round's number alone would search some programs never.
-        is_searched = (visit + index + 1) % practice.search_every == 0
+        is_searched = (visit + index) % practice.search_every == 0
         games = self._play(workload, parents, start, wild, lean, self._search(is_searched), go_on)
         if games is None:
             return None
         games = [replace(g, genes=settled(genes[i], g)) for i, g in enumerate(games)]
+        self.last_games, self.last_pairs = games, pairs_of(parents, games if parents else [])
+        workload.comparisons.add(self.last_pairs)
         workload.replay.add(games)
-        self.last_games = games
         share = practice.demonstration_share * practice.demonstration_decay**visit
         losses = self._learn(practice.learn_steps, share, go_on)
         self.rounds += 1
@@ -177,7 +180,16 @@ class Trainer:
         is_first = not workload.replay.best
         old = [parent.genes for parent in parents]
         old = old or unrelated(rng, layout, practice.games, is_first)
-        genes = varied(rng, layout, old, start, wild * practice.mutations, practice.cross_share)
+        sites = behind(layout, start) if parents else everywhere(layout)
+        rates = wild * practice.mutations
+        tries = [
+            varied(rng, old, sites, rates, practice.cross_share)
+            for _ in range(practice.variations if parents else 1)
+        ]
+        genes = tries[0]
+        if len(tries) > 1:
+            options = np.stack(tries, axis=1)
+            genes = chosen(rng, self.params, workload.arena, parents, options, start)
         # What has no parents is a script to be followed, or empty.
         is_sure = (genes != np.stack(old)) | (not parents)
         least, most = practice.lean
@@ -197,8 +209,7 @@ class Trainer:
         practice, arena = self.config.practice, workload.arena
         positions = first_positions(arena, practice.games)
         if start:
-            begins = [game.action[:start] for game in parents]
-            positions = positions_after(workload, np.stack(begins))
+            positions = positions_in(parents, start // CHUNK)
         played = play_games(
             self.params,
             arena,
@@ -212,7 +223,7 @@ class Trainer:
         )
         if played is None:
             return None
-        games = split(played[1])
+        games = split(played)
         if not start:
             return games
         return [_continued(*pair, start) for pair in zip(parents, games, strict=True)]
@@ -242,7 +253,7 @@ class Trainer:
             go_on=go_on,
         )
         if played is not None:
-            fresh = split(played[1])[: len(best)]
+            fresh = split(played)[: len(best)]
             workload.replay.set_best(
                 replace(old, policy=np.float32(0.5) * (new.policy + old.played), value=new.value)
                 for old, new in zip(best, fresh, strict=True)
@@ -264,14 +275,16 @@ class Trainer:
                 demonstration_share,
             )
             arrays = {f.name: getattr(batch, f.name) for f in fields(batch)}
+            pairs = workload.comparisons.sample(rng)
             self.params, self.state, losses = learn(
-                self.params, self.state, workload.arena, arrays, self.config.learner
+                self.params, self.state, workload.arena, arrays, pairs, self.config.learner
             )
         return {} if losses is None else _floats(losses)
 
 
 def _chunks(workload: Workload) -> int:
-    return -(-workload.num_moves // CHUNK)
+    """Chunks up to the last touch: behind it nothing can be varied."""
+    return int(workload.layout.touches.max(initial=0)) // CHUNK + 1
 
 
 def _continued(prefix: Game, game: Game, start: int) -> Game:
@@ -284,6 +297,11 @@ def _continued(prefix: Game, game: Game, start: int) -> Game:
         value=np.concatenate([prefix.value[:start], game.value]),
         reward=np.concatenate([prefix.reward[:start], game.reward]),
         genes=np.concatenate([prefix.genes[:start], game.genes]),
+        trail=jax.tree.map(
+            lambda before, after: np.concatenate([before[: start // CHUNK], after]),
+            prefix.trail,
+            game.trail,
+        ),
     )
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.arena import Arena, make_arena, par_of
+from engine.agent.comparison import Comparisons
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
 from engine.agent.replay import Game, Replay
 from engine.agent.search import POLICY_ONLY, SearchConfig
-from engine.agent.selfplay import CHUNK, Moves, first_positions, play_games, play_on
+from engine.agent.selfplay import Played, first_positions, play_games
 from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
@@ -46,6 +47,7 @@ class Workload:
     demonstrations: tuple[tuple[int, ...], ...]
     layout: Layout
     replay: Replay
+    comparisons: Comparisons
 
     def saved_s(self, score: float) -> float:
         """Seconds that a game of that score saves against all slow."""
@@ -87,6 +89,7 @@ def make_workload(
         replay=Replay(
             practice.kept_games, practice.kept_best, practice.td_steps, practice.is_competing
         ),
+        comparisons=Comparisons(),
     )
 
 
@@ -137,32 +140,24 @@ def follow(
             FOLLOW,
         )
         assert played is not None
-        games += split(played[1])[: len(some)]
+        games += split(played)[: len(some)]
     for game in games:
         game.policy, game.value = game.played, to_go(game.reward)
     return games
 
 
-def positions_after(workload: Workload, actions: NDArray[np.int32]) -> Position:
-    """The positions after the first moves `[B, moves]` of games; equal beginnings are played once.
-
-    The number of moves must be a multiple of `CHUNK`.
-    """
-    assert actions.shape[1] % CHUNK == 0
-    begins, which = np.unique(actions, axis=0, return_inverse=True)
-    parts = []
-    for first in range(0, len(begins), FOLLOWERS):
-        script = np.resize(begins[first : first + FOLLOWERS], (FOLLOWERS, actions.shape[1])).T
-        positions = first_positions(workload.arena, FOLLOWERS)
-        for move in range(0, len(script), CHUNK):
-            positions = play_on(workload.arena, positions, jnp.asarray(script[move : move + CHUNK]))
-        parts.append(positions)
-    found: Position = jax.tree.map(lambda *some: jnp.concatenate(some)[which], *parts)
+def positions_in(games: Sequence[Game], chunk: int) -> Position:
+    """The positions of games before one of their chunks, `[B, ...]`."""
+    found: Position = jax.tree.map(
+        lambda *some: jnp.asarray(np.stack([column[chunk] for column in some])),
+        *(game.trail for game in games),
+    )
     return found
 
 
-def split(moves: Moves) -> list[Game]:
-    """The games of a batch, one by one; `moves` on the host."""
+def split(played: Played) -> list[Game]:
+    """The games of a batch, one by one."""
+    moves = played.moves
     batch = moves.action.shape[1]
     return [
         Game(
@@ -173,6 +168,7 @@ def split(moves: Moves) -> list[Game]:
             value=np.asarray(moves.value[:, i]),
             reward=np.asarray(moves.reward[:, i]),
             genes=np.asarray(moves.action[:, i], np.int8),
+            trail=jax.tree.map(lambda column: column[:, i].copy(), played.trail),  # noqa: B023
         )
         for i in range(batch)
     ]

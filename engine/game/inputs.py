@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from engine.game.moves import NUM_ACTIONS
 
-VERSION = 3
+VERSION = 4
 """Changes when an input of the same place means something else."""
 NUM_AHEAD = 12
 """`H`, moves ahead that the player sees one by one."""
-NUM_BINS = 16
+NUM_BINS = 4
 """Equal parts of the address space in which occupancy is counted."""
 SPANS = (1, 2, 4, 8, 16, 32, 64)
 """Slots ahead (pressure, prices) and back (ledger), as ever longer spans."""

@@ -48,7 +48,7 @@ def test_only_legal_actions_are_chosen(workload: Workload, model: str, algorithm
     noise = temperatures(wildness(8), 3.0)
     played = play_games(PARAMS, workload.arena, start, jax.random.key(0), noise, script, config)
     assert played is not None
-    for game in split(played[1]):
+    for game in split(played):
         assert (game.policy.sum() > 0) == (model != POLICY_ONLY)
         reference = ReferenceGame(workload.program, workload.rules)
         for move, action in enumerate(game.action.tolist()):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.agent.leaning import GREEDY, NONE, leaning, settled, unrelated, varied
+from engine.agent.leaning import (
+    GREEDY,
+    NONE,
+    behind,
+    everywhere,
+    leaning,
+    settled,
+    unrelated,
+    varied,
+)
 from engine.agent.replay import Game
 from engine.game.genome import Layout, layout
 from engine.game.inputs import NUM_VIEW
@@ -52,7 +61,7 @@ def test_only_the_future_is_varied_and_never_the_first_game(moves: Layout) -> No
     start = 20
     genomes = [np.full(moves.num_moves, word, np.int8) for word in (EARN, EARN, DROP, COPY)] * 8
     rates = np.full(len(genomes), 2.0, np.float32)
-    found = varied(np.random.default_rng(0), moves, genomes, start, rates, cross_share=0.5)
+    found = varied(np.random.default_rng(0), genomes, behind(moves, start), rates, cross_share=0.5)
     old = np.stack(genomes)
     assert (found[:, :start] == old[:, :start]).all()
     assert (found[0] == old[0]).all()
@@ -63,7 +72,7 @@ def test_after_the_last_touch_nothing_is_varied(moves: Layout) -> None:
     genomes = [np.full(moves.num_moves, EARN, np.int8)] * 4
     start = int(moves.touches[-1]) + 1
     rates = np.ones(4, np.float32)
-    found = varied(np.random.default_rng(0), moves, genomes, start, rates, cross_share=0.0)
+    found = varied(np.random.default_rng(0), genomes, behind(moves, start), rates, cross_share=0.0)
     assert (found == EARN).all()
 
 
