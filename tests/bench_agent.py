@@ -36,7 +36,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """One measurement; `settings` are changes of the agent's settings by dotted name."""
+    """One measurement; `settings` are changes of the agent's settings by dotted name.
+
+    `tells_all`: the row has every round, else those that brought a better game.
+    """
 
     program: str
     solver: str
@@ -45,6 +48,7 @@ class Run:
     label: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    tells_all: bool = False
 
     @property
     def key(self) -> list[Any]:
@@ -97,7 +101,17 @@ def ablations_section() -> Iterator[Run]:
         "no restarts": ({}, {"practice.restart_share": 0.0}),
         "reanalyse": ({}, {"practice.reanalyse_every": 8}),
         "search in every round": ({}, {"practice.search_every": 1}),
-        "no learning": ({}, {"practice.learn_steps": 0, "practice.warm_up_steps": 0}),
+        "no learning": (
+            {},
+            {
+                "practice.learn_steps": 0,
+                "practice.warm_up_steps": 0,
+                "practice.search_every": 1_000_000,
+                "practice.variations": 1,
+            },
+        ),
+        "variations by chance": ({}, {"practice.variations": 1}),
+        "no comparisons": ({}, {"learner.pair_weight": 0.0}),
         "no families": ({}, {"practice.stale_rounds": 1_000_000}),
         "no best games": ({}, {"practice.best_share": 0.0}),
     }
@@ -120,8 +134,9 @@ def ablations_section() -> Iterator[Run]:
 
 def curve_section() -> Iterator[Run]:
     """The agent from scratch on one program, every round."""
+    options = {"checkpoint": "scratch"}
     yield Run(
-        CURVE_PROGRAM, "muzero", _seconds(600.0), 0, "from scratch", {"checkpoint": "scratch"}
+        CURVE_PROGRAM, "muzero", _seconds(600.0), 0, "from scratch", options, tells_all=True
     )
 
 

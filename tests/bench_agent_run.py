@@ -48,13 +48,16 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
     def told(trainer: Trainer, report: Round) -> None:
         workload = trainer.workloads[report.workload]
         best = trainer.best_workload
+        best_s = latency(best, best.replay.top_score)
+        if rounds and rounds[-1]["best_s"] <= best_s and not run["tells_all"]:
+            return
         rounds.append(
             {
                 "seconds": round(time.perf_counter() - begun, 2),
                 "games": (report.number + 1) * trainer.config.practice.games,
                 "greedy_s": None if report.greedy is None else latency(workload, report.greedy),
                 "mean_s": latency(workload, report.mean),
-                "best_s": latency(best, best.replay.top_score),
+                "best_s": best_s,
             }
         )
 
