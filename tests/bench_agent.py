@@ -133,11 +133,10 @@ def ablations_section() -> Iterator[Run]:
 
 
 def curve_section() -> Iterator[Run]:
-    """The agent from scratch on one program, every round."""
+    """The agent from scratch on one program, every round; and random play."""
     options = {"checkpoint": "scratch"}
-    yield Run(
-        CURVE_PROGRAM, "muzero", _seconds(600.0), 0, "from scratch", options, tells_all=True
-    )
+    yield Run(CURVE_PROGRAM, "random", _seconds(600.0))
+    yield Run(CURVE_PROGRAM, "muzero", _seconds(600.0), 0, "from scratch", options, tells_all=True)
 
 
 SECTIONS: dict[str, Callable[[], Iterator[Run]]] = {

@@ -1,8 +1,9 @@
 """A training run on disk: after each round everything that is needed to go on from there.
 
 `state.npz` has the weights, the optimiser and the best games; `rounds/` the games of the rounds
-that are still in memory, `pairs/` what their comparison said; `curve.jsonl` one line per round. Observations are not stored: following
-the actions brings them back. A round is saved or it is not; what was left by a kill is ignored.
+that are still in memory, `pairs/` what their comparison said; `curve.jsonl` one line per round.
+Observations are not stored: following the actions brings them back. A round is saved or it is not;
+what was left by a kill is ignored.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from engine.game import inputs
 from engine.program.io import content_hash, write_bytes
 
 STATE, ROUNDS, PAIRS, CURVE = "state.npz", "rounds", "pairs", "curve.jsonl"
+DIGITS = 4
+"""Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward", "genes")
 _KEPT = ("best", "champions")
 Arrays = dict[str, NDArray[Any]]
@@ -164,11 +167,23 @@ def _read(path: Path) -> Arrays:
 
 
 def _tell(folder: Path, report: Round, workload: Workload) -> None:
-    line = {**asdict(report), "program": workload.program.name, "par": workload.par}
+    line = _rounded({**asdict(report), "program": workload.program.name, "par": workload.par})
     with (folder / CURVE).open("a") as curve:
         curve.write(json.dumps(line) + "\n")
         curve.flush()
         os.fsync(curve.fileno())
+
+
+def _rounded(cells: dict[str, Any]) -> dict[str, Any]:
+    """Numbers for a plot: more digits would be most of the file."""
+    return {
+        name: _rounded(cell)
+        if isinstance(cell, dict)
+        else round(cell, DIGITS)
+        if isinstance(cell, float)
+        else cell
+        for name, cell in cells.items()
+    }
 
 
 def _trim_curve(folder: Path, rounds: int) -> None:

@@ -39,9 +39,7 @@ def played(actions: list[int], score: float = 0.0, illegal: dict[int, int] | Non
     reward = np.zeros(LENGTH, np.float32)
     reward[-1] = score
     action = np.array(actions, np.int32)
-    return Game(
-        view, legal, action, np.eye(3)[action], reward, reward, np.array(actions, np.int8)
-    )
+    return Game(view, legal, action, np.eye(3)[action], reward, reward, np.array(actions, np.int8))
 
 
 def test_a_variation_parts_where_it_would_first_act_otherwise() -> None:
@@ -136,9 +134,7 @@ def test_the_prior_learns_which_action_won(taught: Params) -> None:
 def test_what_the_prior_thinks_better_is_tried(taught: Params) -> None:
     parent = played([DROP] * LENGTH)
     same = [DROP] * LENGTH
-    variations = np.array(
-        [same, _with(same, 4, COPY), _with(same, 3, NO_COPY), same], np.int8
-    )
+    variations = np.array([same, _with(same, 4, COPY), _with(same, 3, NO_COPY), same], np.int8)
     arena = small_workload().arena
     rng = np.random.default_rng(0)
     genes = chosen(rng, taught, arena, [parent] * 40, np.stack([variations] * 40), start=2)

@@ -9,7 +9,6 @@ from engine.agent.leaning import (
     GREEDY,
     NONE,
     behind,
-    everywhere,
     leaning,
     settled,
     unrelated,
