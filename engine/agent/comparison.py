@@ -17,10 +17,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.agent.arena import Arena
 from engine.agent.leaning import meant
 from engine.agent.network import Params, predict, represent
 from engine.agent.replay import Game
+from engine.game.features import Features
 from engine.game.genome import Rng
 from engine.game.inputs import NUM_VIEW
 
@@ -113,15 +113,15 @@ class Comparisons:
 
 
 @jax.jit
-def prior_logits(params: Params, arena: Arena, move: Array, view: Array) -> Array:
+def prior_logits(params: Params, known: Features, move: Array, view: Array) -> Array:
     """The prior in positions before the moves `[N]` that look like `view`, `[N, A]`."""
-    return predict(params, represent(params, arena.known.outlook[move], view)).policy
+    return predict(params, represent(params, known.outlook[move], view)).policy
 
 
 def chosen(
     rng: Rng,
     params: Params,
-    arena: Arena,
+    known: Features,
     parents: Sequence[Game],
     variations: NDArray[np.int8],
     start: int,
@@ -138,10 +138,11 @@ def chosen(
     old = np.stack([parent.action[m] for parent, m in zip(parents, move, strict=True)])
     view = np.stack([parent.view[m] for parent, m in zip(parents, move, strict=True)])
     logits = np.asarray(
-        prior_logits(params, arena, move.ravel(), view.reshape(-1, NUM_VIEW).astype(np.float32))
+        prior_logits(params, known, move.ravel(), view.reshape(-1, NUM_VIEW).astype(np.float32))
     ).reshape(*move.shape, -1)
     places = np.arange(move.shape[1])
     odds = logits[games, places, action] - logits[games, places, old]
     is_idle = np.stack([fork.move for fork in found]) < 0
     drawn = np.where(is_idle, -np.inf, odds + CHANCE * rng.gumbel(size=odds.shape))
-    return variations[games[:, 0], drawn.argmax(axis=1)]
+    best: NDArray[np.int8] = variations[games[:, 0], drawn.argmax(axis=1)]
+    return best

@@ -16,11 +16,10 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from engine.agent.arena import Arena
 from engine.agent.network import Params, predict, react, represent
 from engine.agent.search import IMPOSSIBLE
 from engine.agent.support import to_atoms
-from engine.game.features import static_row
+from engine.game.features import Features, static_row
 
 
 @dataclass(frozen=True)
@@ -62,26 +61,34 @@ def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
 def learn(
     params: Params,
     state: optax.OptState,
-    arena: Arena,
+    known: Features,
+    num_moves: Array,
     batch: dict[str, Array],
     pairs: dict[str, Array],
     config: LearnerConfig,
 ) -> tuple[Params, optax.OptState, Losses]:
-    """One step on a batch (the fields of `replay.Batch` by name) and on `comparison` pairs."""
-    gradients, losses = jax.grad(_loss, has_aux=True)(params, arena, batch, pairs, config)
+    """One step on a batch (the fields of `replay.Batch` by name) and on `comparison` pairs.
+
+    `known`, `num_moves`: of the arena, without the rules of the game, which would have it compiled
+    for every place rule.
+    """
+    gradients, losses = jax.grad(_loss, has_aux=True)(
+        params, known, num_moves, batch, pairs, config
+    )
     updates, state = optimiser(config).update(gradients, state, params)
     return optax.apply_updates(params, updates), state, losses
 
 
 def _loss(
     params: Params,
-    arena: Arena,
+    known: Features,
+    num_moves: Array,
     batch: dict[str, Array],
     pairs: dict[str, Array],
     config: LearnerConfig,
 ) -> tuple[Array, Losses]:
     views = batch["view"].astype(jnp.float32)
-    latent = represent(params, arena.known.outlook[batch["move"]], views[:, 0])
+    latent = represent(params, known.outlook[batch["move"]], views[:, 0])
     policy = value = reward = consistency = jnp.float32(0.0)
     for step in range(config.unroll + 1):
         guess = predict(params, latent)
@@ -96,11 +103,11 @@ def _loss(
         value += jnp.mean(_cross_entropy(guess.value_logits, batch["value"][:, step]) * weight)
         if step == config.unroll:
             break
-        move = jnp.minimum(batch["move"] + step + 1, arena.encoded.num_moves)
-        following = jax.vmap(lambda m: static_row(arena.known, m))(move)
+        move = jnp.minimum(batch["move"] + step + 1, num_moves)
+        following = jax.vmap(lambda m: static_row(known, m))(move)
         latent, reward_logits = react(params, latent, batch["action"][:, step], following)
         reward += jnp.mean(_cross_entropy(reward_logits, batch["reward"][:, step]) * weight)
-        seen = represent(params, arena.known.outlook[move], views[:, step + 1])
+        seen = represent(params, known.outlook[move], views[:, step + 1])
         real = jax.lax.stop_gradient(seen)
         apart = jnp.mean(jnp.square(latent - real), axis=-1) * batch["weight"][:, step + 1]
         consistency += jnp.mean(apart)
@@ -111,15 +118,15 @@ def _loss(
         + config.reward_weight * reward
         + config.consistency_weight * consistency
     ) / (config.unroll + 1)
-    compared = _compared(params, arena, pairs)
+    compared = _compared(params, known, pairs)
     total += config.pair_weight * compared
     return total, Losses(total, policy, value, reward, consistency, compared)
 
 
-def _compared(params: Params, arena: Arena, pairs: dict[str, Array]) -> Array:
+def _compared(params: Params, known: Features, pairs: dict[str, Array]) -> Array:
     """How unlikely the prior holds it that the better action of each pair won (Bradley, Terry)."""
     view = pairs["view"].astype(jnp.float32)
-    logits = predict(params, represent(params, arena.known.outlook[pairs["move"]], view)).policy
+    logits = predict(params, represent(params, known.outlook[pairs["move"]], view)).policy
     rows = jnp.arange(len(logits))
     lead = logits[rows, pairs["better"]] - logits[rows, pairs["worse"]]
     return jnp.mean(jax.nn.softplus(-lead) * pairs["weight"])

@@ -46,9 +46,9 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     for part in (ROUNDS, PAIRS):
         (folder / part).mkdir(parents=True, exist_ok=True)
     if report is not None:
-        workload = {"workload": np.array(report.workload)}
-        _write(_path(folder, ROUNDS, report.number), workload | _stacked(trainer.last_games))
-        _write(_path(folder, PAIRS, report.number), workload | trainer.last_pairs)
+        whose: Arrays = {"workload": np.array(report.workload)}
+        _write(_path(folder, ROUNDS, report.number), whose | _stacked(trainer.last_games))
+        _write(_path(folder, PAIRS, report.number), whose | trainer.last_pairs)
         _tell(folder, report, trainer.workloads[report.workload])
     state: Arrays = {"rounds": np.array(trainer.rounds), "setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))

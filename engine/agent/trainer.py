@@ -30,7 +30,10 @@ from engine.agent.selfplay import (
     wildness,
 )
 from engine.agent.workload import Workload, follow, positions_in, split
+from engine.game.genome import Genes
 
+GUEST_SHARE = 0.5
+"""Of the rounds under a place rule that does not lead."""
 _PLAY, _LEARN, _REANALYSE, _RESET = range(4)
 
 Go = Callable[[], bool]
@@ -95,7 +98,13 @@ class Trainer:
         """Put the demonstrations into the memories."""
         for workload in self.workloads:
             if workload.demonstrations:
-                games = follow(workload, self.params, workload.demonstrations)
+                games = follow(
+                    workload,
+                    self.params,
+                    workload.demonstrations,
+                    self.config.practice.games,
+                    self._search(False),
+                )
                 workload.replay.show(games)
 
     def warm_up(self, go_on: Go = _always) -> None:
@@ -118,10 +127,11 @@ class Trainer:
         practice = self.config.practice
         if self._is_specialist and workload.replay.stale >= practice.stale_rounds:
             self._begin_family(workload)
-        parents = self._parents(workload, rng)
+        guests = self._guests(workload, rng)
+        parents = [] if guests else self._parents(workload, rng)
         start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
         wild = wildness(practice.games)
-        lean, genes = self._lean(workload, rng, parents, start, wild)
+        lean, genes = self._lean(workload, rng, parents, guests, start, wild)
         # By workload and visit: the round's number alone would search some programs never.
         is_searched = (visit + index) % practice.search_every == 0
         games = self._play(workload, parents, start, wild, lean, self._search(is_searched), go_on)
@@ -152,11 +162,20 @@ class Trainer:
 
     def _parents(self, workload: Workload, rng: np.random.Generator) -> list[Game]:
         """For each game the good one in which it begins and to which it leans; none: free games."""
-        best, practice = workload.replay.best, self.config.practice
-        if not best or rng.random() >= practice.restart_share:
+        practice = self.config.practice
+        if rng.random() >= practice.restart_share:
             return []
-        ranks = (len(best) * rng.random(practice.games) ** 2).astype(int)
-        return [best[rank] for rank in ranks]
+        return _drawn(workload.replay.best, practice.games, rng)
+
+    def _guests(self, workload: Workload, rng: np.random.Generator) -> list[Genes]:
+        """For each game the genome of a good one under the place rule that leads; none: no guests.
+
+        Words mean something under every rule; so the others show what they make of the best ones.
+        """
+        leader = self.best_workload
+        if not self._is_specialist or leader is workload or rng.random() >= GUEST_SHARE:
+            return []
+        return [game.genes for game in _drawn(leader.replay.best, self.config.practice.games, rng)]
 
     def _begin_family(self, workload: Workload) -> None:
         """A new family of good games, with a policy that has not made up its mind.
@@ -172,13 +191,14 @@ class Trainer:
         workload: Workload,
         rng: np.random.Generator,
         parents: list[Game],
+        guests: list[Genes],
         start: int,
         wild: NDArray[np.float32],
     ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """What each game leans to, `[L, B, NUM_WORDS]`, and the genome behind it, `[B, L]`."""
         practice, layout = self.config.practice, workload.layout
         is_first = not workload.replay.best
-        old = [parent.genes for parent in parents]
+        old = [parent.genes for parent in parents] or guests
         old = old or unrelated(rng, layout, practice.games, is_first)
         sites = behind(layout, start) if parents else everywhere(layout)
         rates = wild * practice.mutations
@@ -189,7 +209,7 @@ class Trainer:
         genes = tries[0]
         if len(tries) > 1:
             options = np.stack(tries, axis=1)
-            genes = chosen(rng, self.params, workload.arena, parents, options, start)
+            genes = chosen(rng, self.params, workload.arena.known, parents, options, start)
         # What has no parents is a script to be followed, or empty.
         is_sure = (genes != np.stack(old)) | (not parents)
         least, most = practice.lean
@@ -275,11 +295,25 @@ class Trainer:
                 demonstration_share,
             )
             arrays = {f.name: getattr(batch, f.name) for f in fields(batch)}
-            pairs = workload.comparisons.sample(rng)
+            pairs, arena = workload.comparisons.sample(rng), workload.arena
             self.params, self.state, losses = learn(
-                self.params, self.state, workload.arena, arrays, pairs, self.config.learner
+                self.params,
+                self.state,
+                arena.known,
+                arena.encoded.num_moves,
+                arrays,
+                pairs,
+                self.config.learner,
             )
         return {} if losses is None else _floats(losses)
+
+
+def _drawn(best: Sequence[Game], number: int, rng: np.random.Generator) -> list[Game]:
+    """That many of the games, the better ones more often; none if there are none."""
+    if not best:
+        return []
+    ranks = (len(best) * rng.random(number) ** 2).astype(int)
+    return [best[rank] for rank in ranks]
 
 
 def _chunks(workload: Workload) -> int:

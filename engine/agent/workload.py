@@ -121,11 +121,12 @@ def follow(
     params: Params,
     actions: Sequence[Sequence[int]] | NDArray[np.int32],
     together: int = FOLLOWERS,
+    config: SearchConfig = FOLLOW,
 ) -> list[Game]:
     """The games that were played by these actions, as the learner wants them.
 
     Their policies are the actions, their values what they really earned. `together`: played in
-    step (each number is compiled once).
+    step. Each number and each `config`, which decides nothing, is compiled once.
     """
     games: list[Game] = []
     for first in range(0, len(actions), together):
@@ -137,7 +138,7 @@ def follow(
             jax.random.key(0),
             np.zeros((together, 1), np.float32),
             np.resize(some, (together, some.shape[1])).T,
-            FOLLOW,
+            config,
         )
         assert played is not None
         games += split(played)[: len(some)]

@@ -34,10 +34,10 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
-SECOND_RULE_S = 200.0
-"""Seconds from which the agent plays under two place rules; each has to be compiled."""
-FOCUS = 0.6
-"""Share of the rounds for the better of the two, on top of its turns."""
+RULES_FROM_S = (0.0, 50.0, 200.0, 200.0)
+"""Seconds from which the agent plays under one more place rule; each has to be compiled."""
+FOCUS = 0.7
+"""Share of the rounds for the rule whose best game saves most, on top of its turns."""
 BOUND_SHARE = 0.1
 """Most of the time that the linear program of the prices may take."""
 
@@ -115,13 +115,12 @@ def practise(
 
 
 def _shown(program: Program, budget: Budget) -> list[Demonstrations]:
-    """Under the place rule that suits the heuristics best; with time also under a second one.
-
-    The second is the default rule, which leaves the player more ways, or the next best.
-    """
+    """As many place rules as there is time for: the one that suits the heuristics best, the default
+    one, which leaves the player more ways, and the others."""
     best, *others = demonstrate(program)
     others.sort(key=lambda d: d.rules != Rules())
-    return [best, *others[:1]] if budget.seconds >= SECOND_RULE_S else [best]
+    number = sum(budget.seconds >= least for least in RULES_FROM_S)
+    return [best, *others][: max(1, number)]
 
 
 class _Clock:
@@ -131,19 +130,23 @@ class _Clock:
         self._budget, self._deadline, self._trainer = budget, deadline, trainer
         self._is_wanted = True
 
-    def goes_on(self) -> bool:
+    @property
+    def share(self) -> float:
+        """Of the time that is over, at most 1."""
         left = self._deadline - time.perf_counter()
+        return min(1.0, 1.0 - left / max(self._budget.seconds, 1e-9))
+
+    def goes_on(self) -> bool:
         workload = self._trainer.best_workload
         best = workload.replay.top_score
-        share = min(1.0, 1.0 - left / max(self._budget.seconds, 1e-9))
         saved = workload.saved_s(best) / workload.program.all_slow_s
         word = f"best game saves {saved:.2%} of all slow" if best > float("-inf") else "warming up"
-        self._is_wanted = self._is_wanted and self._budget.progress(share, word)
-        return left > 0 and self._is_wanted
+        self._is_wanted = self._is_wanted and self._budget.progress(self.share, word)
+        return self.share < 1 and self._is_wanted
 
     def is_half_way(self) -> bool:
         """Whether the warm-up may take more time."""
-        return self.goes_on() and self._deadline - time.perf_counter() > self._budget.seconds / 2
+        return self.goes_on() and self.share < 0.5
 
 
 def _agent(

@@ -112,7 +112,13 @@ def taught() -> Params:
     for _ in range(60):
         batch = workload.replay.sample(rng, 16, config.unroll)
         params, state, losses = learn(
-            params, state, workload.arena, vars(batch), pairs.sample(rng, 16), config
+            params,
+            state,
+            workload.arena.known,
+            workload.arena.encoded.num_moves,
+            vars(batch),
+            pairs.sample(rng, 16),
+            config,
         )
     assert losses.pairs < 0.2
     return params
@@ -125,8 +131,8 @@ def _with(actions: list[int], move: int, action: int) -> list[int]:
 def test_the_prior_learns_which_action_won(taught: Params) -> None:
     parent = played([DROP] * LENGTH)
     move = np.arange(LENGTH)
-    arena = small_workload().arena
-    logits = np.asarray(prior_logits(taught, arena, move, parent.view.astype(np.float32)))
+    known = small_workload().arena.known
+    logits = np.asarray(prior_logits(taught, known, move, parent.view.astype(np.float32)))
     assert (logits[:, NO_COPY] > logits[:, DROP]).all()
     assert (logits[:, DROP] > logits[:, COPY]).all()
 
@@ -135,11 +141,11 @@ def test_what_the_prior_thinks_better_is_tried(taught: Params) -> None:
     parent = played([DROP] * LENGTH)
     same = [DROP] * LENGTH
     variations = np.array([same, _with(same, 4, COPY), _with(same, 3, NO_COPY), same], np.int8)
-    arena = small_workload().arena
+    known = small_workload().arena.known
     rng = np.random.default_rng(0)
-    genes = chosen(rng, taught, arena, [parent] * 40, np.stack([variations] * 40), start=2)
+    genes = chosen(rng, taught, known, [parent] * 40, np.stack([variations] * 40), start=2)
     assert (genes == variations[2]).all(axis=1).mean() > 0.9
-    idle = chosen(rng, taught, arena, [parent] * 8, np.stack([variations[[0, 1, 3]]] * 8), start=2)
+    idle = chosen(rng, taught, known, [parent] * 8, np.stack([variations[[0, 1, 3]]] * 8), start=2)
     assert (idle == variations[1]).all()
-    alike = chosen(rng, taught, arena, [parent] * 8, np.stack([variations[[0, 3]]] * 8), start=2)
+    alike = chosen(rng, taught, known, [parent] * 8, np.stack([variations[[0, 3]]] * 8), start=2)
     assert (alike == same).all()

@@ -175,3 +175,21 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     wider = replace(CONFIG, network=replace(CONFIG.network, width=48))
     with pytest.raises(CheckpointError, match="another seed, other settings"):
         resume(small_trainer(wider), tmp_path)
+
+
+def test_the_other_place_rules_try_the_genomes_of_the_leader() -> None:
+    practice = replace(CONFIG.practice, restart_share=0.0)
+    config = replace(CONFIG, practice=practice)
+    first, second = small_workload(config), small_workload(config)
+    trainer = Trainer([first, second], config, 0)
+    trainer.play_round()
+    led = {game.genes.tobytes() for game in first.replay.best}
+    # The first game of a round is left as it is, so it follows its genome to the word.
+    followed = []
+    for seed in range(8):
+        second.replay = small_workload(config).replay
+        trainer.seed, trainer.rounds = seed, 1
+        trainer.play_round()
+        followed.append(trainer.last_games[0].genes.tobytes() in led)
+    assert any(followed)
+    assert not all(followed)
