@@ -22,6 +22,9 @@ from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.solvers.practice import GENERALIST, SCRATCH, plan_of, practise
 
+PRIMING_ROUNDS = 20
+"""Two searched ones, and such that go on from positions and have comparisons to learn from."""
+
 
 def changed(config: Any, name: str, value: Any) -> Any:
     """`config` with the field of that dotted name replaced."""
@@ -65,7 +68,11 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
         return float(program.all_slow_s - workload.saved_s(score))
 
     budget = Budget(run["seconds"], run["seed"], options=run["options"])
-    found = practise(program, budget, settings_of(run["options"], run["settings"]), told)
+    config = settings_of(run["options"], run["settings"])
+    if run["is_primed"]:
+        prime(program, budget, config)
+        begun = time.perf_counter()
+    found = practise(program, budget, config, told)
     plan = plan_of(found)
     assert check(program, plan) is None
     return {
@@ -73,6 +80,20 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
         "games": found.games,
         "rounds": rounds,
     }
+
+
+def prime(program: Program, budget: Budget, config: AgentConfig) -> None:
+    """Play and learn until everything is compiled that a round may need."""
+    played = 0
+
+    def told(trainer: Trainer, report: Round) -> None:
+        nonlocal played
+        played = report.number + 1
+
+    def goes_on(share: float, word: str) -> bool:
+        return played < PRIMING_ROUNDS
+
+    practise(program, replace(budget, progress=goes_on), config, told)
 
 
 def main(text: str) -> None:

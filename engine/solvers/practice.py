@@ -22,7 +22,6 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.env import plan_from_actions
-from engine.game.moves import Rules
 from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -34,8 +33,8 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
-RULES_FROM_S = (0.0, 50.0, 200.0, 200.0)
-"""Seconds from which the agent plays under one more place rule; each has to be compiled."""
+ALL_RULES_FROM_S = 200.0
+"""Seconds from which the agent plays under every place rule; each has to be compiled."""
 FOCUS = 0.7
 """Share of the rounds for the rule whose best game saves most, on top of its turns."""
 BOUND_SHARE = 0.1
@@ -115,12 +114,9 @@ def practise(
 
 
 def _shown(program: Program, budget: Budget) -> list[Demonstrations]:
-    """As many place rules as there is time for: the one that suits the heuristics best, the default
-    one, which leaves the player more ways, and the others."""
-    best, *others = demonstrate(program)
-    others.sort(key=lambda d: d.rules != Rules())
-    number = sum(budget.seconds >= least for least in RULES_FROM_S)
-    return [best, *others][: max(1, number)]
+    """The place rule that suits the heuristics best, or all of them if there is time."""
+    found = demonstrate(program)
+    return found if budget.seconds >= ALL_RULES_FROM_S else found[:1]
 
 
 class _Clock:
