@@ -14,7 +14,7 @@ import queue
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,13 +23,14 @@ from typing import Any
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.io import write_bytes
 from engine.solvers import solve
 from engine.solvers.generalist import is_held_out
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 CONTESTED = 0.03
 """XLA's plan is at least so much above the bound."""
-ABLATED = ("alphatensor-v5e-b16", "bert-v5e-b32", "gptdecode-v5e-b8", "resnet50-v5e-b64")
+ABLATED = ("alphatensor-v5e-b16", "gpt-v5e-b8-train", "lstm-v5e-b64-train", "resnet50-v5e-b64")
 CURVE_PROGRAM = "bert-v5e-b32"
 Row = dict[str, Any]
 
@@ -189,9 +190,15 @@ def run_section(name: str) -> list[Row]:
         for done in as_completed([pool.submit(measure, run, cores) for run in missing]):
             row = done.result()
             rows.append(row)
-            path.write_text(json.dumps(rows, indent=1) + "\n")
+            keep(path, rows)
             tell(row)
     return rows
+
+
+def keep(path: Path, rows: Sequence[Row]) -> None:
+    """Write the rows, one in a line."""
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    write_bytes(path, f"[\n{lines}\n]\n".encode())
 
 
 def tell(row: Row) -> None:

@@ -15,6 +15,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import AgentConfig
 from engine.agent.trainer import Round, Trainer
+from engine.agent.workload import Workload
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -49,23 +50,21 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
     begun = time.perf_counter()
 
     def told(trainer: Trainer, report: Round) -> None:
-        workload = trainer.workloads[report.workload]
         best = trainer.best_workload
         best_s = latency(best, best.replay.top_score)
         if rounds and rounds[-1]["best_s"] <= best_s and not run["tells_all"]:
             return
-        rounds.append(
-            {
-                "seconds": round(time.perf_counter() - begun, 2),
-                "games": (report.number + 1) * trainer.config.practice.games,
-                "greedy_s": None if report.greedy is None else latency(workload, report.greedy),
-                "mean_s": latency(workload, report.mean),
-                "best_s": best_s,
-            }
-        )
+        entry = {
+            "seconds": round(time.perf_counter() - begun, 2),
+            "games": (report.number + 1) * trainer.config.practice.games,
+            "best_s": best_s,
+        }
+        if run["tells_all"]:
+            entry["mean_s"] = latency(trainer.workloads[report.workload], report.mean)
+        rounds.append(entry)
 
-    def latency(workload: Any, score: float) -> float:
-        return float(program.all_slow_s - workload.saved_s(score))
+    def latency(workload: Workload, score: float) -> float:
+        return float(f"{program.all_slow_s - workload.saved_s(score):.7g}")
 
     budget = Budget(run["seconds"], run["seed"], options=run["options"])
     config = settings_of(run["options"], run["settings"])

@@ -22,6 +22,8 @@ AVERAGE_DECAY = 0.98
 """Per game, of the average of own scores."""
 NICHE = 0.01
 """Points; of the best games one is kept for each multiple of it."""
+PROGRESS = 0.1
+"""Points by which a family has to get better, or it is stale."""
 
 
 @dataclass
@@ -136,7 +138,8 @@ class Replay:
     Good games descend from one another; a family that has not got better for some time makes room
     for a new one and leaves a champion. `td_steps`: rewards in a value target before the search's
     value takes over. `is_competing`: games are judged by whether they beat the `average` of the
-    agent's own scores. `stale`: rounds in which the family's best game was not bettered.
+    agent's own scores. `stale`: rounds since the family's best game was better than its `mark`, the
+    score before, by at least `PROGRESS`. `began`: the round since which own games are remembered.
     """
 
     capacity: int
@@ -147,6 +150,8 @@ class Replay:
     best: tuple[Game, ...] = ()
     champions: tuple[Game, ...] = ()
     stale: int = 0
+    mark: float = -np.inf
+    began: int = 0
     _pools: dict[str, Pool] = field(default_factory=dict)
 
     @property
@@ -172,18 +177,27 @@ class Replay:
         """Take in the own games of a round, in this order."""
         self._judge(games)
         self.add_old(games)
-        before = self.best[0].score if self.best else -np.inf
         # What made a game good is what was played in it, noise included.
         self.keep_best([*self.best, *(replace(game, policy=game.played) for game in games)])
-        self.stale = 0 if self.best[0].score > before + NICHE else self.stale + 1
+        self.stale += 1
+        if self.best[0].score > self.mark + PROGRESS:
+            self.stale, self.mark = 0, self.best[0].score
 
-    def begin_family(self) -> None:
-        """A new family: every second one has no ancestors, the others the champions so far."""
+    def begin_family(self, number: int) -> None:
+        """A new family in round `number`: every second one has no ancestors, the others descend
+        from the champions so far.
+
+        What has no ancestors does not learn from own games of before either: else it soon plays the
+        same again.
+        """
         self.champions += self.best[:1]
-        self.stale = 0
+        self.stale, self.mark = 0, -np.inf
         self.set_best([])
         if len(self.champions) % 2 == 0:
             self.keep_best(self.champions)
+        else:
+            self._pools.pop("own", None)
+            self.began = number
 
     def add_old(self, games: Sequence[Game]) -> None:
         """Take in own games that were judged before."""

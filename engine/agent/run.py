@@ -35,6 +35,7 @@ DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward", "genes")
 _KEPT = ("best", "champions")
+_MARKS = ("stale", "mark", "began")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -56,7 +57,8 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     for index, workload in enumerate(trainer.workloads):
         if workload.replay.average is not None:
             state[f"average_{index}"] = np.array(workload.replay.average)
-        state[f"stale_{index}"] = np.array(workload.replay.stale)
+        for mark in _MARKS:
+            state[f"{mark}_{index}"] = np.array(getattr(workload.replay, mark))
         for kind in _KEPT:
             if kept := getattr(workload.replay, kind):
                 columns = _stacked(kept)
@@ -82,17 +84,20 @@ def resume(trainer: Trainer, folder: Path) -> bool:
     stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
     trainer.rounds = int(state["rounds"])
+    for index, workload in enumerate(trainer.workloads):
+        for mark in _MARKS:
+            setattr(workload.replay, mark, state[f"{mark}_{index}"].item())
     for number in range(trainer.rounds):
         if (path := _path(folder, ROUNDS, number)).exists():
             workload, arrays = _of_round(trainer, path)
-            workload.replay.add_old(_games(workload, trainer, arrays))
+            if number >= workload.replay.began:
+                workload.replay.add_old(_games(workload, trainer, arrays))
         if (path := _path(folder, PAIRS, number)).exists():
             workload, pairs = _of_round(trainer, path)
             workload.comparisons.add(pairs)
     for index, workload in enumerate(trainer.workloads):
         if f"average_{index}" in state:
             workload.replay.average = float(state[f"average_{index}"])
-        workload.replay.stale = int(state[f"stale_{index}"])
         kept = {kind: _kept(state, kind, index, workload, trainer) for kind in _KEPT}
         workload.replay.champions = tuple(kept["champions"])
         workload.replay.set_best(kept["best"])

@@ -182,7 +182,7 @@ class Trainer:
 
         Fresh weights in the last layer undo the primacy bias (arXiv 2205.07802).
         """
-        workload.replay.begin_family()
+        workload.replay.begin_family(self.rounds)
         fresh = init_params(self._key(_RESET, self.rounds), self.config.network)
         self.params = {**self.params, "policy_out": fresh["policy_out"]}
 

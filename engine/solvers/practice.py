@@ -88,11 +88,11 @@ def practise(
     deadline = time.perf_counter() + budget.seconds
     keep_compiled()
     config, params = _agent(budget.options, config)
-    shown = _shown(program, budget)
+    chosen = shown(program, budget.seconds)
     bound = lower_bound(program, max(1.0, budget.seconds * BOUND_SHARE))
     workloads = [
         make_workload(program, some.actions, config, rules=some.rules, bound=bound)
-        for some in shown
+        for some in chosen
     ]
     trainer = Trainer(workloads, config, budget.seed, params, FOCUS)
     trainer.show_demonstrations()
@@ -113,10 +113,10 @@ def practise(
     )
 
 
-def _shown(program: Program, budget: Budget) -> list[Demonstrations]:
+def shown(program: Program, seconds: float) -> tuple[Demonstrations, ...]:
     """The place rule that suits the heuristics best, or all of them if there is time."""
     found = demonstrate(program)
-    return found if budget.seconds >= ALL_RULES_FROM_S else found[:1]
+    return found if seconds >= ALL_RULES_FROM_S else found[:1]
 
 
 class _Clock:

@@ -1,0 +1,48 @@
+"""`muzero`: what it practises under, when it ends, and which options it knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.agent.trainer import Round, Trainer
+from engine.errors import SolverError
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.solvers import Budget
+from engine.solvers.practice import ALL_RULES_FROM_S, plan_of, practise, shown
+
+SCRATCH = {"checkpoint": "scratch"}
+SMALL = "llamadecode-v5e-b8"
+
+
+def test_with_time_every_place_rule_is_tried_the_promising_one_first() -> None:
+    program = library.load_sample(SMALL)
+    every = shown(program, ALL_RULES_FROM_S)
+    assert len({some.rules.place for some in every}) == len(every) == 4
+    assert shown(program, ALL_RULES_FROM_S - 1) == every[:1]
+    assert every[0].rewards[0] == max(some.rewards[0] for some in every)
+
+
+def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
+    program = library.load_sample(SMALL)
+    heard: list[Round] = []
+
+    def told(trainer: Trainer, report: Round) -> None:
+        heard.append(report)
+
+    budget = Budget(100.0, progress=lambda share, word: len(heard) < 3, options=SCRATCH)
+    found = practise(program, budget, told=told)
+    assert [report.number for report in heard] == [0, 1, 2]
+    assert found.games == sum(found.trainer.config.practice.games for _ in heard)
+    plan = plan_of(found)
+    assert check(program, plan) is None
+    saved_s = program.all_slow_s - simulate(program, plan).latency_s
+    best = max(report.best for report in heard)
+    assert found.workload.saved_s(best) == pytest.approx(saved_s, rel=1e-5)
+
+
+def test_an_unknown_option_is_refused() -> None:
+    program = library.load_sample(SMALL)
+    with pytest.raises(SolverError, match="has no option 'depth'"):
+        practise(program, Budget(1.0, options={"depth": 3}))
