@@ -92,7 +92,7 @@ def _wins(closed: Iterable[float]) -> str:
 
 
 def meanwhile(row: Row) -> float:
-    """Share of the gap that the best game so far closed, averaged over the time of the run.
+    """Share of the gap that the best game so far closed, averaged from its first round on.
 
     Runs may find the same plan in the end; this tells which found it sooner.
     """
@@ -185,8 +185,9 @@ def main() -> None:
         parts.append(
             "## Ablations\n\nFrom scratch, one core, 120 seconds without compiling, two seeds each."
             " *At the end*: share of the gap that is closed; *meanwhile*: by the best game so far,"
-            " averaged over the time; both beside the default on the same programs and seeds, in"
-            " points, with the standard error. Under the programs' names the two seeds."
+            " averaged from its first round on; both beside the default on the same programs and"
+            " seeds, in points, with the standard error over the runs. Under the programs' names"
+            " the two seeds."
         )
         parts.append(ablations_table(ablations))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())

@@ -22,7 +22,8 @@ class PracticeConfig:
     games so far and lean to what these did from there on, by so many logits as `lean` bounds;
     `cross_share` of them to two. `mutations`: mean number in the wildest game beyond the first, and
     `sure_lean` the logits by which it leans to them (`engine.agent.leaning`). `stale_rounds`:
-    without a better game, after which a new family begins, where all practice is on one program.
+    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
+    practice is on one program.
     `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`:
     of a batch; the latter is multiplied by `demonstration_decay` after each round. `td_steps`: see
     `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;

@@ -36,6 +36,8 @@ DIGITS = 4
 _COLUMNS = ("action", "policy", "value", "reward", "genes")
 _KEPT = ("best", "champions")
 _MARKS = ("stale", "mark", "began")
+_VERSION = 2
+"""Of what a state holds."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -70,15 +72,15 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
 def resume(trainer: Trainer, folder: Path) -> bool:
     """Bring a fresh trainer to where the run stopped; False if there is nothing to resume.
 
-    Raises CheckpointError if the run was made with other settings or programs.
+    Raises CheckpointError if the run was made with other settings, programs or an earlier version.
     """
     if not (folder / STATE).exists():
         return False
     state = _read(folder / STATE)
     if str(state.get("setup")) != _setup(trainer):
         raise CheckpointError(
-            f"{folder}: was made with another seed, other settings or other programs; name another"
-            " folder to start anew"
+            f"{folder}: was made with another seed, other settings, other programs or another"
+            " version; name another folder to start anew"
         )
     leaves, structure = jax.tree.flatten((trainer.params, trainer.state))
     stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
@@ -109,7 +111,7 @@ def _setup(trainer: Trainer) -> str:
     """What decides how a run goes on: equal for equal runs."""
     programs = [content_hash(w.program) for w in trainer.workloads]
     body = {"seed": trainer.seed, "programs": programs, "config": to_json(trainer.config)}
-    return json.dumps({**body, "observation_version": inputs.VERSION})
+    return json.dumps({**body, "observation_version": inputs.VERSION, "state_version": _VERSION})
 
 
 def _path(folder: Path, part: str, number: int) -> Path:

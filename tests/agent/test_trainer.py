@@ -167,6 +167,16 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     assert [json.loads(line)["number"] for line in lines] == [0, 1, 2, 3, 4]
 
 
+def test_a_run_of_an_earlier_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr("engine.agent.run._VERSION", 1)
+        save_round(small_trainer(CONFIG), None, tmp_path)
+    with pytest.raises(CheckpointError, match="another version"):
+        resume(small_trainer(CONFIG), tmp_path)
+
+
 def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     assert not resume(small_trainer(), tmp_path)
     save_round(small_trainer(), None, tmp_path)
