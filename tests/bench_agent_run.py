@@ -45,7 +45,7 @@ def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig
 
 
 def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
-    """The agent's result, with what each round brought."""
+    """The agent's result: the best game, move by move, and what each round brought."""
     rounds: list[dict[str, Any]] = []
     begun = time.perf_counter()
 
@@ -77,6 +77,8 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
     return {
         "latency_s": simulate(program, plan).latency_s,
         "games": found.games,
+        "place": plan.notes["place"],
+        "moves": plan.notes["moves"],
         "rounds": rounds,
     }
 
