@@ -17,6 +17,7 @@ from engine.agent.config import AgentConfig
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload
 from engine.plan.check import check
+from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
@@ -44,8 +45,8 @@ def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig
     return config
 
 
-def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
-    """The agent's result: the best game, move by move, and what each round brought."""
+def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, Any]]]:
+    """The agent's best plan, and what each round brought."""
     rounds: list[dict[str, Any]] = []
     begun = time.perf_counter()
 
@@ -72,15 +73,7 @@ def play(program: Program, run: dict[str, Any]) -> dict[str, Any]:
         prime(program, budget, config)
         begun = time.perf_counter()
     found = practise(program, budget, config, told)
-    plan = plan_of(found)
-    assert check(program, plan) is None
-    return {
-        "latency_s": simulate(program, plan).latency_s,
-        "games": found.games,
-        "place": plan.notes["place"],
-        "moves": plan.notes["moves"],
-        "rounds": rounds,
-    }
+    return plan_of(found), rounds
 
 
 def prime(program: Program, budget: Budget, config: AgentConfig) -> None:
@@ -105,13 +98,23 @@ def main(text: str) -> None:
     program = library.load_sample(run["program"])
     begun = time.perf_counter()
     if run["solver"] == "muzero":
-        result = play(program, run)
+        plan, rounds = play(program, run)
     else:
         plan = solve(run["solver"], program, Budget(run["seconds"], run["seed"]))
-        result = {"latency_s": simulate(program, plan).latency_s, "games": plan.notes.get("games")}
-    key = [run["program"], run["solver"], run["seconds"], run["seed"], run["label"]]
+        rounds = []
     took = round(time.perf_counter() - begun, 2)
-    print(json.dumps({"key": key, "program": run["program"], "took_s": took, **result}))
+    assert check(program, plan) is None
+    row = {
+        "key": [run["program"], run["solver"], run["seconds"], run["seed"], run["label"]],
+        "program": run["program"],
+        "took_s": took,
+        "latency_s": simulate(program, plan).latency_s,
+        "games": plan.notes.get("games"),
+        "place": plan.notes.get("place"),
+        "moves": plan.notes.get("moves"),
+        "rounds": rounds,
+    }
+    print(json.dumps(row))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from engine.agent.trace_io import load_trace
 from engine.analysis.regret import study_of
 from engine.analysis.surprise import surprises
 from engine.game.moves import ACTION_NAMES
+from engine.game.notes import noted_rules
 from engine.plan.io import load_plan
 from engine.program.io import load
-from ui.viewmodel.notes import noted_rules
 from ui.worker import BASIS, PROGRAM, TRACE, Progress
 
 

@@ -23,6 +23,7 @@ from engine.agent.trace_io import SearchTrace, save_trace
 from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.moves import Rules, moves
+from engine.game.notes import noted_actions, noted_rules, notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
@@ -33,7 +34,6 @@ from engine.program.model import Program
 from engine.solvers import practice
 from engine.solvers.demonstrations import demonstrate
 from engine.solvers.registry import Budget
-from ui.viewmodel.notes import noted_actions, noted_rules, notes_of
 from ui.viewmodel.search_board import curves
 from ui.viewmodel.search_weights import CHECKPOINTS, FRESH, PRACTISED, shipped
 from ui.worker import BASIS, MUZERO, PLAN, PROGRAM, TRACE, Progress

@@ -18,6 +18,7 @@ from jax import Array
 from engine.game.encoded import COLUMN, EncodedProgram
 from engine.game.lanes import beside, in_lanes
 from engine.game.moves import DROP, NUM_ACTIONS, Rules
+from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.rules import Options, analyse, apply
 from engine.game.state import State, initial_state
@@ -250,11 +251,11 @@ def play_with_backup(
 def plan_from_actions(
     program: Program, actions: Sequence[int], solver: str, rules: Rules | None = None
 ) -> Plan:
-    """The plan of a game that was played by these actions, one per move.
+    """The plan of a game that was played by these actions, one per move, which its notes hold.
 
     Replays them in the plain-Python game, hence raises ValueError if one is illegal.
     """
     game = ReferenceGame(program, rules or Rules())
     for action in actions:
         game.step(int(action))
-    return game.plan(solver)
+    return game.plan(solver, notes_of(game))

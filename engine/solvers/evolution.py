@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from engine.game.genome import NUM_FIRST, first_genomes, layout
+from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.scripts import play_script
 from engine.plan.model import Plan
@@ -35,7 +36,8 @@ def evolution(program: Program, budget: Budget) -> Plan:
             break
         search.step()
     notes = {"games": round(search.games), "generations": search.generations}
-    return play_script(program, search.best.genes).plan("evolution", notes)
+    game = play_script(program, search.best.genes)
+    return game.plan("evolution", notes | notes_of(game))
 
 
 def _plain(program: Program, budget: Budget, begun: float) -> Plan:
@@ -52,4 +54,4 @@ def _plain(program: Program, budget: Budget, begun: float) -> Plan:
         if not is_wanted or time.perf_counter() - begun >= budget.seconds:
             break
     assert best is not None
-    return best.plan("evolution", {"games": num, "generations": 0})
+    return best.plan("evolution", {"games": num, "generations": 0} | notes_of(best))

@@ -67,13 +67,8 @@ def plan_of(found: Practised) -> Plan:
     """The best game as a plan; its notes hold the moves, a digit each, to be shown one by one."""
     workload = found.workload
     plan = plan_from_actions(workload.program, found.actions, "muzero", workload.rules)
-    notes = {
-        "games": found.games,
-        "rounds": found.trainer.rounds,
-        "place": workload.rules.place,
-        "moves": "".join(map(str, found.actions)),
-    }
-    return replace(plan, notes=notes)
+    facts = {"games": found.games, "rounds": found.trainer.rounds}
+    return replace(plan, notes={**facts, **plan.notes})
 
 
 def practise(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.game.notes import noted_actions, noted_rules, notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.model import Program
 from tests.synthetic import crowd
 from ui.viewmodel.film import Film
-from ui.viewmodel.notes import noted_actions, noted_rules, notes_of
 from ui.viewmodel.positions import MOST_FIXED, MOST_REACHED, MOST_RECENT, NEAR, Positions
 
 

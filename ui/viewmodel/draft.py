@@ -10,13 +10,13 @@ from typing import Any
 from uuid import uuid4
 
 from engine.game.board import Block
+from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation, simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
 from ui.viewmodel.board import stall_before_s, stays_of_copies
-from ui.viewmodel.notes import notes_of
 
 Row = tuple[int, ...]
 

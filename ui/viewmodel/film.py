@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engine.game.moves import DROP, NO_COPY
+from engine.game.notes import noted_actions, noted_rules
 from engine.game.reference import ReferenceGame
 from engine.game.replay import replay
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.viewmodel.notes import noted_actions, noted_rules
 from ui.viewmodel.positions import Positions
 
 
@@ -64,7 +64,7 @@ class Film:
 
 
 def _followed(program: Program, plan: Plan) -> ReferenceGame:
-    """The game of a plan that notes its own moves (`ui.viewmodel.notes`), else its replay."""
+    """The game of a plan that notes its own moves (`engine.game.notes`), else its replay."""
     rules = noted_rules(plan)
     if rules is not None:
         game = ReferenceGame(program, rules)

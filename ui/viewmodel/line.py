@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from ui.viewmodel.draft import Draft, Picture, picture
 from ui.viewmodel.film import Film, nearest, saved_s
-from ui.viewmodel.notes import notes_of
 from ui.viewmodel.players import Player
 from ui.viewmodel.positions import Positions
 from ui.viewmodel.variations import PLAN, Path, Rating, Variations, line_from_text, line_text

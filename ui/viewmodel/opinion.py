@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.game.notes import noted_rules
 from engine.game.reference import ReferenceGame
-from ui.viewmodel.notes import noted_rules
 from ui.viewmodel.search_state import Thought
 
 

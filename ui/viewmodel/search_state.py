@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from engine.agent.trace_io import SearchTrace, trace_from_bytes
 from engine.errors import CheckpointError
 from engine.game.moves import SIMPLE_RULES, Rules
+from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.viewmodel.notes import notes_of
 from ui.worker import REGRET, TRACE, WEIGHTS
 
 if TYPE_CHECKING:

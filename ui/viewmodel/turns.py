@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.game.moves import COPY, DROP, NO_COPY, Move
+from engine.game.notes import noted_actions
 from engine.plan.model import Plan
 from engine.program.model import TOP_LEVEL, Program
-from ui.viewmodel.notes import noted_actions
 from ui.viewmodel.units import count_text, size_text, time_text
 
 NO_ACTION = 3
@@ -20,7 +20,7 @@ NO_ACTION = 3
 def actions_of(program: Program, plan: Plan, moves: Sequence[Move]) -> list[int]:
     """The action that the plan amounts to at each move.
 
-    A plan may note its own moves (`ui.viewmodel.notes`); those that it leaves open have no action.
+    A plan may note its own moves (`engine.game.notes`); those that it leaves open have no action.
     A plan of another solver need not follow the game's rules; what it does still has a name: Drop
     where slow memory serves, Copy at the first fast touch after a prefetch, else NoCopy.
     """

@@ -1,7 +1,7 @@
 """What a plan notes of the game it came from, so that it can be shown move by move.
 
 `plan.notes` hold `place`, the place rule, and `moves`, the actions from the first move on, a digit
-each (as `engine.solvers.practice` writes them too).
+each.
 """
 
 from __future__ import annotations
