@@ -47,7 +47,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev browser
 	$(BIN)/python -m tests.bench
 
 # Hours: the agent and its rival on every contested program, and the ablations; resumable.

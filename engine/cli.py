@@ -1,13 +1,14 @@
 """The command line: `python -m engine COMMAND …`.
 
 `--json` prints one JSON object on stdout and nothing else; logs and progress go to stderr. Bad
-input exits with 2 and one line, a plan that breaks a rule with 1.
+input exits with 2 and one line, a plan that breaks a rule with 1, an interrupted command with 130.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from engine.solvers import SOLVERS, Budget, solve
 
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,10 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(options)
     except EngineError as error:
         return _complain(str(error))
+    except BrokenPipeError:
+        # The reader has seen enough; what is buffered must not complain again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         return _complain(f"{error.filename or 'file'}: {error.strerror or error}")
-    except BrokenPipeError:
-        return 0
+    except KeyboardInterrupt:
+        _note("interrupted")
+        return EXIT_INTERRUPTED
 
 
 def _complain(message: str) -> int:
@@ -52,10 +59,8 @@ def _note(message: str) -> None:
 
 
 def _show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
-    if options.json:
-        print(json.dumps(body))
-    else:
-        print("\n".join(lines))
+    # At once: a reader that is gone shall be noticed here.
+    print(json.dumps(body) if options.json else "\n".join(lines), flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -177,7 +177,10 @@ def with_gap(row: Row) -> Row:
 
 
 def run_section(name: str) -> list[Row]:
-    """Measure what is missing of a section, one run per core, and keep each row at once."""
+    """Measure what is missing of a section, one run per core, and keep each row at once.
+
+    Ends the process if runs failed, after all others.
+    """
     path = RESULTS / f"agent_{name}.json"
     rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
     known = [row["key"] for row in rows]
@@ -186,12 +189,22 @@ def run_section(name: str) -> list[Row]:
     usable = sorted(os.sched_getaffinity(0))
     for core in usable:
         cores.put(core)
+    failed = 0
     with ThreadPoolExecutor(len(usable)) as pool:
         for done in as_completed([pool.submit(measure, run, cores) for run in missing]):
-            row = done.result()
+            try:
+                row = done.result()
+            except RuntimeError as error:
+                failed += 1
+                print(error, file=sys.stderr, flush=True)
+                continue
             rows.append(row)
             keep(path, rows)
             tell(row)
+    if failed:
+        sys.exit(
+            f"{name}: {failed} of {len(missing)} runs failed; the same command tries them again"
+        )
     return rows
 
 

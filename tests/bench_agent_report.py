@@ -1,6 +1,7 @@
 """The rows of `tests.bench_agent` as tables and a picture: `python -m tests.bench_agent_report`.
 
-Reads `docs/results/agent_*.json`; writes `docs/results/agent.md` and `docs/images/curve.png`.
+Reads `docs/results/agent_*.json`, and `baselines.json` of `python -m tests.bench baselines`; writes
+`docs/results/agent.md` and `docs/images/curve.png`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ RESULTS = ROOT / "docs" / "results"
 TABLES, PICTURE = RESULTS / "agent.md", ROOT / "docs" / "images" / "curve.png"
 COLUMNS = (("muzero", 600.0), ("evolution", 600.0), ("muzero", 60.0))
 """Of the table of programs."""
+GREEDY = ("greedy", 0.0)
+"""The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
 Row = dict[str, Any]
 
 
-def rows_of(section: str) -> list[Row]:
+def rows_of(section: str, prefix: str = "agent_") -> list[Row]:
     """The rows of a section; none if it was not run."""
-    path = RESULTS / f"agent_{section}.json"
+    path = RESULTS / f"{prefix}{section}.json"
     return json.loads(path.read_text()) if path.exists() else []
 
 
@@ -51,7 +54,8 @@ def programs_table(rows: Sequence[Row]) -> str:
 
     Only programs that the first of the `COLUMNS` was run on, so that the means are of the same.
     """
-    closed: dict[tuple[str, float], dict[str, float]] = {column: {} for column in COLUMNS}
+    columns = (*COLUMNS, GREEDY)
+    closed: dict[tuple[str, float], dict[str, float]] = {column: {} for column in columns}
     excess: dict[str, float] = {}
     for row in rows:
         name, solver, seconds, _, _ = row["key"]
@@ -59,12 +63,14 @@ def programs_table(rows: Sequence[Row]) -> str:
             closed[solver, seconds][name] = row["gap_closed"]
         if (solver, seconds) == COLUMNS[0]:
             excess[name] = row["xla_s"] / row["bound_s"] - 1
-    head = ["program", "XLA above the bound", *(f"{s} {t:.0f} s" for s, t in COLUMNS)]
+            gap_s = row["xla_s"] - row["bound_s"]
+            closed[GREEDY][name] = (row["xla_s"] - greedy_s(name)) / gap_s
+    head = ["program", "XLA above the bound", *(f"{s} {t:.0f} s" for s, t in COLUMNS), GREEDY[0]]
     body = [
         [
             f"{name} *" if is_held_out(name) else name,
             _share(excess[name]),
-            *(_share(closed[column].get(name)) for column in COLUMNS),
+            *(_share(closed[column].get(name)) for column in columns),
         ]
         for name in sorted(excess)
     ]
@@ -74,11 +80,17 @@ def programs_table(rows: Sequence[Row]) -> str:
         "mean of the others": [name for name in excess if not is_held_out(name)],
     }
     for label, names in groups.items():
-        means = [_mean(closed[column], names) for column in COLUMNS]
+        means = [_mean(closed[column], names) for column in columns]
         body.append([f"**{label}**", "", *map(_share, means)])
-    wins = [_wins(closed[column][n] for n in excess if n in closed[column]) for column in COLUMNS]
+    wins = [_wins(closed[column][n] for n in excess if n in closed[column]) for column in columns]
     body.append(["**beats XLA**", "", *wins])
     return _table(head, body)
+
+
+def greedy_s(name: str) -> float:
+    """Latency of the greedy plan of a program."""
+    (row,) = [row for row in rows_of("baselines", "") if row["program"] == name]
+    return float(row["greedy"])
 
 
 def _mean(closed: dict[str, float], names: Sequence[str]) -> float | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,9 @@ def test_a_plan_of_another_program_is_named_so(
         ["bound", "no-such-sample"],
         ["bound", "missing/file.json"],
         ["solve", NAME, "--solver", "no-such-solver"],
+        ["solve", NAME, "--seed", "-1"],
+        ["solve", NAME, "--seconds", "nan"],
+        ["train", "--run", "run", "-o", "out", "--seconds", "-3"],
         ["compare", NAME, "--solvers", "greedy,nonsense"],
         ["check", NAME, "missing.json"],
         ["capture"],
@@ -121,3 +127,23 @@ def test_bad_hlo_leaves_nothing_behind(capsys: pytest.CaptureFixture[str], tmp_p
     assert code == 2
     assert len(err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "engine", "bound", "teach-prefetch"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_interrupted_command_says_so_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.cli.lower_bound", interrupted)
+    code, out, err = run(capsys, "bound", NAME)
+    assert (code, out, err) == (130, "", "interrupted\n")

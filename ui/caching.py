@@ -16,7 +16,8 @@ from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.analysis.surprise import Surprises, surprises
 from engine.errors import EngineError
 from engine.game.moves import Move, moves
-from engine.plan.io import plan_from_json
+from engine.plan.check import check
+from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
 from engine.program import library
@@ -45,6 +46,17 @@ def sample_index() -> tuple[SampleEntry, ...]:
 def sample(name: str) -> Program:
     """A sample program by name."""
     return library.load_sample(name)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def best_plan(name: str) -> Plan | None:
+    """The best plan known of a sample; None if it ships with none, or that one is damaged."""
+    path = library.find_sample(name).best_plan_path
+    try:
+        plan = load_plan(path) if path else None
+    except (EngineError, OSError):
+        return None
+    return plan if plan and check(sample(name), plan) is None else None
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

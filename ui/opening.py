@@ -12,10 +12,12 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from ui import caching
 from ui.jobs import DONE, Job
-from ui.session import OpenProgram, Session
+from ui.session import OpenPlan, OpenProgram, Session
 from ui.viewmodel.turns import telling_move
 
 COMPILED = "xla_compiled"
+BEST_KNOWN = "best known"
+"""The plan that ships with a sample, whoever found it."""
 FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
 _LINK_SECONDS = 10.0
@@ -101,6 +103,14 @@ def open_named(here: Session, name: str) -> None:
         return
     add_program(here, name, caching.sample(name))
     here.open.bound_s = library.find_sample(name).bound_s
+    best = caching.best_plan(name)
+    if best is not None:
+        here.open.add_plan(BEST_KNOWN, best)
+
+
+def title_of(plan: OpenPlan) -> str:
+    """The name of a plan, and of the best known one who found it."""
+    return f"{plan.name} ({plan.plan.solver})" if plan.name == BEST_KNOWN else plan.name
 
 
 def open_what_if(here: Session, original: Program, wish: WhatIf) -> None:

@@ -21,14 +21,15 @@ class PracticeConfig:
     of the wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best
     games so far and lean to what these did from there on, by so many logits as `lean` bounds;
     `cross_share` of them to two. `mutations`: mean number in the wildest game beyond the first, and
-    `sure_lean` the logits by which it leans to them (`engine.agent.leaning`). `stale_rounds`:
-    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
-    practice is on one program.
-    `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`:
-    of a batch; the latter is multiplied by `demonstration_decay` after each round. `td_steps`: see
-    `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;
-    0: never. `is_competing`: the agent learns only whether a game beats the average of its own
-    recent ones (self-competition, MuZero-RC, arXiv 2202.06626).
+    `sure_lean` the logits by which it leans to them (`engine.agent.leaning`); of so many
+    `variations` the prior draws one (`engine.agent.comparison`). `stale_rounds`: without progress
+    (`engine.agent.replay.PROGRESS`), after which a new family begins, where all practice is on one
+    program. `kept_games`, `kept_best`: size of the memory per program. `best_share`,
+    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after
+    each visit of a program. `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds
+    after which the best games are searched again; 0: never. `is_competing`: the agent learns
+    only whether a game beats the average of its own recent ones (self-competition, MuZero-RC,
+    arXiv 2202.06626).
     """
 
     games: int = 64
@@ -54,11 +55,13 @@ class PracticeConfig:
     is_competing: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse rounds without games; raises SolverError."""
+        """Refuse rounds without games or variations; raises SolverError."""
         if self.games < 1:
             raise SolverError(f"{self.games} games in a round: the agent needs at least 1")
         if self.search_every < 1:
             raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
+        if self.variations < 1:
+            raise SolverError(f"{self.variations} variations: the agent needs at least 1")
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def _always() -> bool:
 class Round:
     """What one round brought. Scores are points above par; `best` over all rounds of the program.
 
-    `greedy`: the game without noise; None where the round followed a good game.
+    `greedy`: the game without noise; None where the round followed good games.
     """
 
     number: int
@@ -149,7 +149,7 @@ class Trainer:
             number=number,
             workload=index,
             start=start,
-            greedy=None if parents else scores[0],
+            greedy=None if parents or guests else scores[0],
             mean=float(np.mean(scores)),
             top=max(scores),
             best=workload.replay.top_score,

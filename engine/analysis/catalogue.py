@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from engine.analysis.catalogue_readme import write_readme
+from engine.errors import PlanError
 from engine.plan.bounds import lower_bound
+from engine.plan.check import check
+from engine.plan.io import save_plan
+from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash, load
-from engine.program.library import INDEX_NAME, SampleEntry, describe, index, write_index
+from engine.program.library import INDEX_NAME, SampleEntry, describe, index, load_entry, write_index
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 
 QUICK_SOLVERS = ("xla_compiled", "xla_like", "greedy")
+"""Anybody can have their plans at once, so that no file is kept of them."""
+PLANS = "plans"
+ROUNDING = 1e-9
+"""Latencies that are apart by less are the same."""
 
 
 def write_catalogue(folder: Path, names: Sequence[str], note: Callable[[str], None]) -> None:
@@ -23,8 +32,40 @@ def write_catalogue(folder: Path, names: Sequence[str], note: Callable[[str], No
     for name in names:
         note(f"index: {name}")
         entries.append(_entry(load(folder / f"{name}.json.gz"), known.get(name)))
+    _write(folder, entries)
+
+
+def keep_best(folder: Path, name: str, plan: Plan) -> bool:
+    """Make `plan` the best known of a captured sample; False if a better one or its like is known.
+
+    Raises PlanError if it breaks a rule, ProgramFormatError if the sample's file was changed,
+    KeyError if no sample has that name.
+    """
+    entries = {entry.name: entry for entry in index(folder) if entry.folder == folder}
+    entry = entries[name]
+    program = load_entry(entry)
+    violation = check(program, plan)
+    if violation is not None:
+        raise PlanError(f"{name}: the plan of {plan.solver} breaks {violation.rule}")
+    best_s = simulate(program, plan).latency_s
+    if entry.best_s is not None and best_s >= entry.best_s * (1 - ROUNDING):
+        return False
+    file = f"{PLANS}/{name}.json.gz"
+    (folder / PLANS).mkdir(exist_ok=True)
+    save_plan(plan, folder / file)
+    entries[name] = replace(entry, best_s=best_s, best_solver=plan.solver, best_plan=file)
+    _write(folder, list(entries.values()))
+    return True
+
+
+def _write(folder: Path, entries: Sequence[SampleEntry]) -> None:
+    """The index, the table, and no plan that the index does not name."""
     write_index(entries, folder / INDEX_NAME)
     write_readme(entries, folder / "README.md")
+    named = {entry.best_plan_path for entry in entries}
+    for path in (folder / PLANS).glob("*.json.gz"):
+        if path not in named:
+            path.unlink()
 
 
 def _has_index(folder: Path) -> bool:
@@ -34,7 +75,7 @@ def _has_index(folder: Path) -> bool:
 def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
     times = {n: simulate(program, solve(n, program, Budget())).latency_s for n in QUICK_SOLVERS}
     best = min(times, key=lambda n: times[n])
-    best_s, best_solver = times[best], best
+    best_s, best_solver, best_plan = times[best], best, None
     if (
         before is not None
         and before.best_s is not None
@@ -42,7 +83,7 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         and before.content_hash == content_hash(program)
         and before.best_s < best_s
     ):
-        best_s, best_solver = before.best_s, before.best_solver
+        best_s, best_solver, best_plan = before.best_s, before.best_solver, before.best_plan
     facts = program.provenance
     return describe(
         program,
@@ -55,6 +96,7 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         bound_s=lower_bound(program).bound_s,
         best_s=best_s,
         best_solver=best_solver,
+        best_plan=best_plan,
         fit_error=facts["fit"]["worst_held_out_error"],
     )
 

@@ -19,7 +19,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.game.encode import EncodedProgram, encode
-from engine.game.moves import TICKS
+from engine.game.moves import TICKS, Rules
 from engine.game.options import earning
 from engine.game.rules import analyse, apply
 from engine.game.scripts import EARN
@@ -64,9 +64,9 @@ class Played:
 class BatchGame:
     """The game of one program for scripts of words (`engine.game.scripts`)."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, rules: Rules | None = None) -> None:
         """Encode `program`. Raises SolverError if the JAX game cannot play it."""
-        self._encoded = encode(program)
+        self._encoded = encode(program, rules)
         self._num_rows = self._encoded.moves.shape[0]
         self.num_moves = int(self._encoded.num_moves)
         self.spacing = self._num_rows // NUM_CHECKPOINTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 
@@ -17,9 +17,11 @@ EARN = NUM_ACTIONS
 NUM_WORDS = NUM_ACTIONS + 1
 
 
-def play_script(program: Program, words: Iterable[int]) -> ReferenceGame:
+def play_script(
+    program: Program, words: Iterable[int], rules: Rules | None = None
+) -> ReferenceGame:
     """The game of a script, in plain Python; `engine.game.batch` plays many at once."""
-    game = ReferenceGame(program)
+    game = ReferenceGame(program, rules or Rules())
     for word in words:
         play_word(game, int(word))
     return game

@@ -29,8 +29,9 @@ class SampleEntry:
     """What the index says of one sample program.
 
     `xla_latency_s`: simulated latency of XLA's own plan. `bound_s`: no plan is faster. `best_s`,
-    `best_solver`: the best checked plan known. `fit_error`: worst relative error of the fitted
-    costs on placements kept out of the fit. None: not known, or does not apply.
+    `best_solver`: the best checked plan known. `best_plan`: its file, if no quick solver makes it.
+    `fit_error`: worst relative error of the fitted costs on placements kept out of the fit. None:
+    not known, or does not apply.
     """
 
     name: str
@@ -48,6 +49,7 @@ class SampleEntry:
     bound_s: float | None = None
     best_s: float | None = None
     best_solver: str | None = None
+    best_plan: str | None = None
     fit_error: float | None = None
     folder: Path = field(default=SAMPLES_FOLDER, compare=False)
 
@@ -55,6 +57,11 @@ class SampleEntry:
     def path(self) -> Path:
         """The program file."""
         return self.folder / self.file
+
+    @property
+    def best_plan_path(self) -> Path | None:
+        """The plan file of the best plan known, if there is one."""
+        return self.folder / self.best_plan if self.best_plan else None
 
 
 _TYPES = {k: v for k, v in get_type_hints(SampleEntry).items() if k != "folder"}
@@ -111,7 +118,11 @@ def find_sample(name: str) -> SampleEntry:
 
 def load_sample(name: str) -> Program:
     """A sample program. Raises UnknownNameError; ProgramFormatError if its file was changed."""
-    entry = find_sample(name)
+    return load_entry(find_sample(name))
+
+
+def load_entry(entry: SampleEntry) -> Program:
+    """The program of an entry. Raises ProgramFormatError if its file was changed."""
     program = load(entry.path)
     if content_hash(program) != entry.content_hash:
         raise ProgramFormatError(
@@ -157,7 +168,8 @@ def _read_entry(row: Any, where: str, path: Path) -> SampleEntry:
         whole = float(value) if type(value) is int and not isinstance(_TYPES[key], type) else value
         if not isinstance(whole, _TYPES[key]) or (isinstance(value, bool) and key != "train"):
             raise ProgramFormatError(f"{where}: {key} cannot be {value!r:.40}")
-    file = Path(row["file"])
-    if file.is_absolute() or ".." in file.parts:
-        raise ProgramFormatError(f"{where}: file is not inside the folder of the index")
+    for key in ("file", "best_plan"):
+        file = Path(row.get(key) or "")
+        if file.is_absolute() or ".." in file.parts:
+            raise ProgramFormatError(f"{where}: {key} is not inside the folder of the index")
     return SampleEntry(**row, folder=path.parent)

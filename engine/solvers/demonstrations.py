@@ -14,6 +14,9 @@ from engine.solvers.greedy import play_greedily
 from engine.solvers.registry import Budget
 from engine.solvers.xla_like import xla_like
 
+ALL_RULES_FROM_S = 200.0
+"""Seconds from which a search plays under every place rule; each has to be compiled."""
+
 
 @dataclass(frozen=True)
 class Demonstrations:
@@ -34,6 +37,12 @@ def demonstrate(
     plan = xla_like(program, Budget())
     found = [_under(program, Rules(place=place), plan) for place in places]
     return tuple(sorted(found, key=lambda d: -d.rewards[0]))
+
+
+def shown(program: Program, seconds: float) -> tuple[Demonstrations, ...]:
+    """The place rule that suits the heuristics best, or all of them if there is time."""
+    found = demonstrate(program)
+    return found if seconds >= ALL_RULES_FROM_S else found[:1]
 
 
 def _under(program: Program, rules: Rules, plan: Plan) -> Demonstrations:

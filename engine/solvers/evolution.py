@@ -7,11 +7,13 @@ import time
 import numpy as np
 
 from engine.game.genome import NUM_FIRST, first_genomes, layout
+from engine.game.moves import moves
 from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.scripts import play_script
 from engine.plan.model import Plan
 from engine.program.model import Program
+from engine.solvers.demonstrations import shown
 from engine.solvers.registry import Budget, register
 
 COMPILE_S = 10.0
@@ -24,19 +26,19 @@ def evolution(program: Program, budget: Budget) -> Plan:
     begun = time.perf_counter()
     if budget.seconds < COMPILE_S:
         return _plain(program, budget, begun)
-    from engine.solvers.evolution_search import start  # JAX takes a second to import
+    from engine.solvers.evolution_islands import settle  # JAX takes a second to import
 
-    search = start(program, budget.seed)
+    islands = settle(program, budget.seed, [some.rules for some in shown(program, budget.seconds)])
     while True:
         spent = time.perf_counter() - begun
-        message = f"{search.games:.0f} games, generation {search.generations}"
+        message = f"{islands.games:.0f} games, generation {islands.generations}"
         if not budget.progress(min(1.0, spent / budget.seconds), message):
             break
-        if spent >= budget.seconds or not len(search.layout.touches):
+        if spent >= budget.seconds or not moves(program):
             break
-        search.step()
-    notes = {"games": round(search.games), "generations": search.generations}
-    game = play_script(program, search.best.genes)
+        islands.step()
+    notes = {"games": round(islands.games), "generations": islands.generations}
+    game = play_script(program, islands.leader.best.genes, islands.leader.rules)
     return game.plan("evolution", notes | notes_of(game))
 
 

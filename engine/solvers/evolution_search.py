@@ -1,4 +1,4 @@
-"""The (mu + lambda) evolutionary search over action sequences behind `evolution`.
+"""The (mu + lambda) evolutionary search over action sequences behind `evolution`, on one island.
 
 A generation changes its parents from one checkpoint on, so that its games need not be played from
 the start (`engine.game.batch`).
@@ -21,6 +21,7 @@ from engine.game.genome import (
     layout,
     random_genomes,
 )
+from engine.game.moves import Rules
 from engine.game.variation import cross, mutate, site_at
 from engine.program.model import Program
 
@@ -46,12 +47,13 @@ class Individual:
 
 @dataclass
 class Evolution:
-    """The search in progress. `games`: whole games' worth of moves played.
+    """The search under one place rule. `games`: whole games' worth of moves played.
 
     Epochs end when they go stale. Every second one starts from nothing but new genomes, the others
     also from the best individuals of all epochs so far.
     """
 
+    rules: Rules
     game: BatchGame
     layout: Layout
     rng: np.random.Generator
@@ -103,6 +105,22 @@ class Evolution:
         if self.population[0].ticks > before:
             self._last_better = self.generations
 
+    def receive(self, guests: Sequence[Genes]) -> None:
+        """A generation of genomes that were good elsewhere, all but the first changed."""
+        first = int(self.rng.integers(self.game.num_checkpoints))
+        site = site_at(self.layout, first * self.game.spacing, self.game.spacing)
+        adam = Individual(guests[0], 0, self.game.beginning, FIRST_RATE)
+        genes = [guests[k % len(guests)].copy() for k in range(NUM_CHILDREN)]
+        if site is not None:
+            for child in genes[1:]:
+                mutate(child, site, 1 + int(self.rng.poisson(FIRST_RATE)), self.rng)
+        self.generations += 1
+        before = self.population[0].ticks
+        judged = self._judged([adam] * len(genes), genes, [FIRST_RATE] * len(genes), 0)
+        self.population = _fittest(judged, self.population)
+        if self.population[0].ticks > before:
+            self._last_better = self.generations
+
     def _begin_again(self) -> None:
         self.champions.append(self.population[0])
         num_epochs = len(self.champions)
@@ -145,10 +163,11 @@ def _next_rate(rate: float, rng: np.random.Generator) -> float:
     return min(MOST_RATE, max(LEAST_RATE, rate * math.exp(RATE_SPREAD * rng.normal())))
 
 
-def start(program: Program, seed: int) -> Evolution:
+def start(program: Program, seed: int, rules: Rules | None = None) -> Evolution:
     """A search with its first population. Raises SolverError if JAX cannot play the program."""
     rng = np.random.default_rng(seed)
-    found = Evolution(BatchGame(program), layout(program), rng)
+    rules = rules or Rules()
+    found = Evolution(rules, BatchGame(program, rules), layout(program), rng)
     found.begin(first_genomes(found.layout, NUM_FIRST, rng))
     return found
 

@@ -28,6 +28,7 @@ from engine.program import library
 from engine.program.io import content_hash, write_bytes
 from engine.program.model import Program
 from engine.solvers.demonstrations import demonstrate
+from engine.solvers.registry import refuse_bad_budget
 
 HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
 """Model families that are only ever tested."""
@@ -52,7 +53,8 @@ class Course:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a negative number of variants; raises SolverError."""
+        """Refuse a negative number of variants, and bad times and seeds; raises SolverError."""
+        refuse_bad_budget(self.seconds, self.seed)
         if self.variants < 0:
             raise SolverError(f"train: {self.variants} variants per program; 0 is the least")
 

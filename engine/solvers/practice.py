@@ -25,7 +25,7 @@ from engine.game.env import plan_from_actions
 from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.demonstrations import Demonstrations, demonstrate
+from engine.solvers.demonstrations import shown
 from engine.solvers.registry import Budget
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
@@ -33,8 +33,6 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
-ALL_RULES_FROM_S = 200.0
-"""Seconds from which the agent plays under every place rule; each has to be compiled."""
 FOCUS = 0.7
 """Share of the rounds for the rule whose best game saves most, on top of its turns."""
 BOUND_SHARE = 0.1
@@ -106,12 +104,6 @@ def practise(
         actions=tuple(int(a) for a in best.action),
         games=trainer.rounds * config.practice.games,
     )
-
-
-def shown(program: Program, seconds: float) -> tuple[Demonstrations, ...]:
-    """The place rule that suits the heuristics best, or all of them if there is time."""
-    found = demonstrate(program)
-    return found if seconds >= ALL_RULES_FROM_S else found[:1]
 
 
 class _Clock:

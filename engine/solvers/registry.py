@@ -6,6 +6,7 @@ the checker has passed.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,17 +28,30 @@ def _ignore(share: float, message: str) -> bool:
     return True
 
 
+def refuse_bad_budget(seconds: float, seed: int) -> None:
+    """Raises SolverError unless the time is finite and neither is negative."""
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise SolverError(f"{seconds} seconds: name a number from 0 on")
+    if seed < 0:
+        raise SolverError(f"seed {seed}: name a whole number from 0 on")
+
+
 @dataclass(frozen=True)
 class Budget:
     """What a solver may spend: wall-clock seconds, and the seed of all its randomness.
 
-    `options`: settings of one solver, by name; each solver says which it knows.
+    `options`: settings of one solver, by name; each solver says which it knows. Raises SolverError
+    for a negative seed and for a time that is negative or not finite.
     """
 
     seconds: float = 60.0
     seed: int = 0
     progress: Progress = field(default=_ignore, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what would never end or could not be drawn from."""
+        refuse_bad_budget(self.seconds, self.seed)
 
 
 @dataclass(frozen=True)

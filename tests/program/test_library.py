@@ -100,6 +100,7 @@ def test_a_missing_index_is_an_error(folder: Path) -> None:
         ({"train": 1}, "train cannot be 1"),
         ({"file": "../alpha.json"}, "not inside the folder"),
         ({"file": "/alpha.json"}, "not inside the folder"),
+        ({"best_plan": "../plan.json"}, "best_plan is not inside the folder"),
     ],
 )
 def test_malformed_entries_are_refused(

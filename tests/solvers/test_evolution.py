@@ -13,6 +13,8 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, evolution, evolution_search, find, solve
+from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
+from engine.solvers.evolution_islands import settle
 from engine.solvers.evolution_search import run, start
 from tests.strategies import random_program
 
@@ -75,6 +77,29 @@ def test_stale_populations_begin_again_and_nothing_is_lost(
     assert search.champions[2].ticks >= max(one.ticks for one in search.champions[:2])
 
 
+def test_islands_play_by_their_rules_and_the_best_one_leads(program: Program) -> None:
+    islands = settle(program, 0, [some.rules for some in shown(program, ALL_RULES_FROM_S)])
+    assert len({island.rules.place for island in islands.islands}) == 4
+    returns = []
+    for _ in range(GENERATIONS):
+        islands.step()
+        returns.append(islands.leader.best.ticks)
+    assert returns == sorted(returns)
+    assert islands.generations == GENERATIONS
+    assert all(island.generations for island in islands.islands)
+    for island in islands.islands:
+        game = play_script(program, island.best.genes, island.rules)
+        assert island.best.ticks / TICKS == pytest.approx(game.total_reward, abs=1e-6)
+        assert island.best.ticks <= islands.leader.best.ticks
+
+
+def test_guests_are_judged_by_the_rules_of_the_island(program: Program) -> None:
+    host, guest = start(program, 1), run(program, 2, GENERATIONS).best
+    host.receive([guest.genes])
+    assert host.best.ticks >= guest.ticks
+    assert host.generations == 1
+
+
 @pytest.mark.parametrize("name", TEACHING)
 def test_it_finds_the_optimum_of_the_teaching_programs(name: str) -> None:
     sample = library.load_sample(name)
@@ -109,8 +134,9 @@ def test_it_evolves_until_the_seconds_are_over(
         return True
 
     monkeypatch.setattr(evolution, "COMPILE_S", 0.0)
-    start(program, 0)  # compiles
-    plan = solve("evolution", program, Budget(2.0, 0, progress))
+    budget = Budget(2.0, 0, progress)
+    settle(program, 0, [some.rules for some in shown(program, budget.seconds)])  # compiles
+    plan = solve("evolution", program, budget)
     assert told[-1] == 1.0
     assert max(told[:-1]) < 1.0
     assert plan.notes["generations"] == len(told) - 1 > 0

@@ -10,7 +10,8 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget
-from engine.solvers.practice import ALL_RULES_FROM_S, plan_of, practise, shown
+from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
+from engine.solvers.practice import plan_of, practise
 
 SCRATCH = {"checkpoint": "scratch"}
 SMALL = "llamadecode-v5e-b8"

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan.check import check
+from engine.program import library
 from tests.ui.apps import SECONDS, open_view
+from ui import caching, opening
 
 TEACHING = "teach-fragmentation"
 REAL = "alexnet-v4-b24"
+BEATEN = min((e for e in library.index() if e.best_plan), key=lambda e: e.touches)
+"""A sample with a better plan than XLA's."""
 
 
 def _compare() -> None:
@@ -59,6 +65,33 @@ def test_a_solver_runs_beside_the_page() -> None:
     assert list(rows["solver"]) == ["greedy", "all_slow"]
     assert set(rows["checker"]) == {"valid"}
     assert rows["saved"][1] == pytest.approx(0)
+
+
+def test_a_sample_opens_with_the_best_plan_known() -> None:
+    pair = ["xla_compiled", opening.BEST_KNOWN]
+    at = opened(BEATEN.name, mode="layouts", plans=",".join(pair))
+    here = at.session_state["explorer"]
+    assert here.open.comparison.plans == pair
+    title = opening.title_of(here.open.plans[opening.BEST_KNOWN])
+    assert title == f"best known ({BEATEN.best_solver})"
+    at = opened(BEATEN.name)
+    rows = at.dataframe[0].value
+    assert list(rows["solver"]) == pair[::-1]
+    assert set(rows["checker"]) == {"valid"}
+
+
+def test_a_best_plan_that_cannot_be_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = replace(BEATEN, folder=tmp_path)
+    monkeypatch.setattr(library, "find_sample", lambda name: damaged)
+    caching.best_plan.clear()
+    assert caching.best_plan("missing") is None
+    (tmp_path / "plans").mkdir()
+    assert damaged.best_plan_path is not None
+    damaged.best_plan_path.write_text("{}")
+    assert caching.best_plan("damaged") is None
+    caching.best_plan.clear()
 
 
 def test_a_link_makes_the_plans_that_it_names() -> None:

@@ -83,7 +83,7 @@ def _figures(
     gap = "–"
     if best and opened.bound_s:
         gap = share_text(best.latency_s / opened.bound_s - 1)
-    places[3].metric("Best over bound", gap, help="The most that any plan could still gain")
+    places[3].metric("Best over bound", gap, help="How far the best plan is above the lower bound")
 
 
 def _controls(here: Session) -> None:

@@ -113,7 +113,12 @@ def _header(here: Session) -> OpenPlan | None:
     if plan is None:
         return None
     names = list(here.open.plans)
-    chosen = second.selectbox("Plan", names, index=names.index(plan.name))
+    chosen = second.selectbox(
+        "Plan",
+        names,
+        index=names.index(plan.name),
+        format_func=lambda name: opening.title_of(here.open.plans[name]),
+    )
     if chosen != plan.name:
         here.show_plan(chosen)
         st.rerun()

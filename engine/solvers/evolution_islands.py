@@ -1,0 +1,59 @@
+"""Evolution under several place rules: an island each, and genomes that travel between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.game.moves import Rules
+from engine.program.model import Program
+from engine.solvers.evolution_search import Evolution, start
+
+FOCUS = 0.7
+"""Share of the generations for the island with the best game, on top of its turns."""
+GUEST_SHARE = 0.5
+"""Of the generations elsewhere: changed genomes of the best island."""
+
+
+@dataclass
+class Islands:
+    """The searches, in turns. As the agent does with its place rules (`engine.agent.trainer`)."""
+
+    islands: list[Evolution]
+    rng: np.random.Generator
+    steps: int = 0
+
+    @property
+    def leader(self) -> Evolution:
+        """The island with the best game."""
+        return max(self.islands, key=lambda island: island.best.ticks)
+
+    @property
+    def games(self) -> float:
+        """Whole games' worth of moves played."""
+        return sum(island.games for island in self.islands)
+
+    @property
+    def generations(self) -> int:
+        """Of all islands."""
+        return sum(island.generations for island in self.islands)
+
+    def step(self) -> None:
+        """One generation on one island."""
+        leader = self.leader
+        island = self.islands[self.steps % len(self.islands)]
+        if self.rng.random() < FOCUS:
+            island = leader
+        self.steps += 1
+        if island is not leader and self.rng.random() < GUEST_SHARE:
+            island.receive([one.genes for one in leader.population])
+        else:
+            island.step()
+
+
+def settle(program: Program, seed: int, rules: Sequence[Rules]) -> Islands:
+    """An island under each of the rules. Raises SolverError if JAX cannot play the program."""
+    islands = [start(program, seed, some) for some in rules]
+    return Islands(islands, np.random.default_rng([seed, len(islands)]))

@@ -1,0 +1,68 @@
+"""A faster plan becomes the best known of a sample; a slower or broken one does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.analysis.catalogue import PLANS, keep_best
+from engine.errors import PlanError
+from engine.plan.io import load_plan
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.io import save
+from engine.program.model import Program
+from engine.solvers import solve
+
+NAME = "teach-prefetch"
+
+
+@pytest.fixture
+def program() -> Program:
+    return library.load_sample(NAME)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, program: Program) -> Path:
+    """Samples of which nobody has found better plans than the one with nothing in fast memory."""
+    save(program, tmp_path / "p.json.gz")
+    known = {"bound_s": 1e-6, "best_s": program.all_slow_s, "best_solver": "all_slow"}
+    entry = library.describe(program, "p.json.gz", "Prefetch", **known)
+    library.write_index([entry], tmp_path / "index.json")
+    return tmp_path
+
+
+def test_a_faster_plan_is_kept(folder: Path, program: Program) -> None:
+    plan = solve("greedy", program)
+    assert keep_best(folder, NAME, plan)
+    (entry,) = library.index(folder)
+    assert entry.best_solver == "greedy"
+    assert entry.best_s == simulate(program, plan).latency_s < program.all_slow_s
+    assert entry.best_plan_path is not None
+    assert load_plan(entry.best_plan_path) == plan
+    assert "greedy" in (folder / "README.md").read_text()
+
+
+def test_a_plan_that_is_not_faster_changes_nothing(folder: Path, program: Program) -> None:
+    before = (folder / "index.json").read_bytes()
+    assert not keep_best(folder, NAME, solve("all_slow", program))
+    assert (folder / "index.json").read_bytes() == before
+    assert not (folder / PLANS).exists()
+
+
+def test_a_broken_plan_is_refused(folder: Path, program: Program) -> None:
+    broken = replace(solve("greedy", program), stays=())
+    before = (folder / "index.json").read_bytes()
+    with pytest.raises(PlanError, match=NAME):
+        keep_best(folder, NAME, broken)
+    assert (folder / "index.json").read_bytes() == before
+
+
+def test_plans_that_the_index_does_not_name_go(folder: Path, program: Program) -> None:
+    stray = folder / PLANS / "gone.json.gz"
+    stray.parent.mkdir()
+    stray.write_bytes(b"")
+    keep_best(folder, NAME, solve("greedy", program))
+    assert [path.name for path in stray.parent.iterdir()] == [f"{NAME}.json.gz"]

@@ -1,0 +1,51 @@
+"""`python -m tests.bench_agent_best`: the bench's best games become the samples' best plans.
+
+Rows note their game; it is played again here, checked and timed. Rows of before they did are left
+out. Of equally good games the one that took less time counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+from engine.analysis.catalogue import keep_best
+from engine.game.env import plan_from_actions
+from engine.game.moves import Rules
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program import library
+from tests.bench_agent import RESULTS, SECTIONS, Row
+
+
+def noted_rows() -> list[Row]:
+    """Rows of all sections that note their game; those that had less time first."""
+    paths = [RESULTS / f"agent_{section}.json" for section in SECTIONS]
+    rows = [row for path in paths if path.exists() for row in json.loads(path.read_text())]
+    noted = [row for row in rows if row.get("moves")]
+    return sorted(noted, key=lambda row: (row["key"][2], row["key"]))
+
+
+def plan_of(row: Row) -> Plan:
+    """The plan of a row. Raises ValueError if it is not what was measured."""
+    name, solver, _, seed, _ = row["key"]
+    program = library.load_sample(name)
+    actions = [int(digit) for digit in row["moves"]]
+    plan = plan_from_actions(program, actions, solver, Rules(place=row["place"]))
+    if not math.isclose(simulate(program, plan).latency_s, row["latency_s"], rel_tol=1e-9):
+        raise ValueError(f"{row['key']}: the game is not the one that was measured")
+    facts = {"games": row["games"], "seed": seed, "seconds": row["took_s"]}
+    return replace(plan, notes={**facts, **plan.notes})
+
+
+def main() -> None:
+    """Keep every plan that is better than the best known."""
+    for row in noted_rows():
+        name, solver = row["key"][:2]
+        if keep_best(library.SAMPLES_FOLDER, name, plan_of(row)):
+            print(f"{name}: {solver}, {row['latency_s'] * 1e6:.1f} µs")
+
+
+if __name__ == "__main__":
+    main()
