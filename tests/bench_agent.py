@@ -252,7 +252,7 @@ def speed() -> None:
         print(
             f"{row['accesses']:6} accesses: {row['ours_per_s']:8,.0f} simulations per second, "
             f"{row['ratio']:.0%} of bare mctx; self-play {row['selfplay_moves_per_s']:8,.0f} moves"
-            " per second"
+            f" per second, {row['selfplay_ratio']:.0%} of bare mctx"
         )
 
 

@@ -188,9 +188,11 @@ def main() -> None:
     solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
     parts = ["# What the agent reaches\n\nWritten by `python -m tests.bench_agent_report`."]
     if solvers:
+        names = dict.fromkeys(row["program"] for row in solvers)
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
             " one core each, side by side, one seed. Families with * never entered the training."
+            f" Measured with `PROGRAMS={','.join(names)}`."
         )
         parts.append(programs_table(solvers))
     if ablations:

@@ -151,11 +151,13 @@ def main() -> None:
         program = repeated(library.load_sample(PROGRAM), times)
         shown = demonstrate(program)[0]
         workload = make_workload(program, shown.actions, CONFIG, rules=shown.rules)
+        speed, moves_per_s = search_speed(workload, params), selfplay_speed(workload, params)
         row = {
             "accesses": len(program.accesses),
             "moves": int(np.asarray(workload.num_moves)),
-            **search_speed(workload, params),
-            "selfplay_moves_per_s": selfplay_speed(workload, params),
+            **speed,
+            "selfplay_moves_per_s": moves_per_s,
+            "selfplay_ratio": moves_per_s * CONFIG.search.num_simulations / speed["bare_per_s"],
         }
         print(json.dumps({k: round(v, 3) for k, v in row.items()}), flush=True)
 

@@ -7,7 +7,6 @@ import time
 import numpy as np
 
 from engine.game.genome import NUM_FIRST, first_genomes, layout
-from engine.game.moves import moves
 from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.scripts import play_script
@@ -34,7 +33,7 @@ def evolution(program: Program, budget: Budget) -> Plan:
         message = f"{islands.games:.0f} games, generation {islands.generations}"
         if not budget.progress(min(1.0, spent / budget.seconds), message):
             break
-        if spent >= budget.seconds or not moves(program):
+        if spent >= budget.seconds or not islands.leader.layout.num_moves:
             break
         islands.step()
     notes = {"games": round(islands.games), "generations": islands.generations}

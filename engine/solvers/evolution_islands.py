@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.agent.trainer import GUEST_SHARE
 from engine.game.moves import Rules
 from engine.program.model import Program
+from engine.solvers.demonstrations import FOCUS
 from engine.solvers.evolution_search import Evolution, start
-
-FOCUS = 0.7
-"""Share of the generations for the island with the best game, on top of its turns."""
-GUEST_SHARE = 0.5
-"""Of the generations elsewhere: changed genomes of the best island."""
 
 
 @dataclass

@@ -99,11 +99,7 @@ class Evolution:
                 mutate(genes, site, 1 + int(self.rng.poisson(rate)), self.rng)
             children.append(genes)
             rates.append(rate)
-        before = self.population[0].ticks
-        judged = self._judged(parents, children, rates, first)
-        self.population = _fittest(judged, self.population)
-        if self.population[0].ticks > before:
-            self._last_better = self.generations
+        self._survive(self._judged(parents, children, rates, first))
 
     def receive(self, guests: Sequence[Genes]) -> None:
         """A generation of genomes that were good elsewhere, all but the first changed."""
@@ -115,9 +111,12 @@ class Evolution:
             for child in genes[1:]:
                 mutate(child, site, 1 + int(self.rng.poisson(FIRST_RATE)), self.rng)
         self.generations += 1
+        self._survive(self._judged([adam] * len(genes), genes, [FIRST_RATE] * len(genes), 0))
+
+    def _survive(self, young: Sequence[Individual]) -> None:
+        """The fittest of old and young go on."""
         before = self.population[0].ticks
-        judged = self._judged([adam] * len(genes), genes, [FIRST_RATE] * len(genes), 0)
-        self.population = _fittest(judged, self.population)
+        self.population = _fittest(young, self.population)
         if self.population[0].ticks > before:
             self._last_better = self.generations
 

@@ -25,7 +25,7 @@ from engine.game.env import plan_from_actions
 from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.demonstrations import shown
+from engine.solvers.demonstrations import FOCUS, shown
 from engine.solvers.registry import Budget
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
@@ -33,8 +33,6 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
-FOCUS = 0.7
-"""Share of the rounds for the rule whose best game saves most, on top of its turns."""
 BOUND_SHARE = 0.1
 """Most of the time that the linear program of the prices may take."""
 

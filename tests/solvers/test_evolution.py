@@ -94,9 +94,12 @@ def test_islands_play_by_their_rules_and_the_best_one_leads(program: Program) ->
 
 
 def test_guests_are_judged_by_the_rules_of_the_island(program: Program) -> None:
-    host, guest = start(program, 1), run(program, 2, GENERATIONS).best
+    host, guest = start(program, 1, Rules(place="best_fit")), run(program, 2, GENERATIONS).best
+    here = play_script(program, guest.genes, host.rules).total_reward
+    assert abs(here - guest.ticks / TICKS) > 1e-3
+    assert not any(one.ticks / TICKS == pytest.approx(here, abs=1e-6) for one in host.population)
     host.receive([guest.genes])
-    assert host.best.ticks >= guest.ticks
+    assert any(one.ticks / TICKS == pytest.approx(here, abs=1e-6) for one in host.population)
     assert host.generations == 1
 
 
