@@ -40,7 +40,7 @@ from tests.synthetic import repeated
 
 PROGRAM, TIMES = "gpt-v6e-b4", (1, 4, 17)
 """Repeated so often it has about 300, 1,000 and 5,000 accesses."""
-TURNS, SEARCHES = 7, 16
+TURNS, SEARCHES = 61, 16
 CONFIG = AgentConfig()
 
 

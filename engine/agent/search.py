@@ -105,15 +105,17 @@ def decide(
         action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
         policy = _without(prior, lean, legal)
         return Decision(seen, action, policy, guess.value, policy, guess.value), None
-    root = mctx.RootFnOutput(
-        prior_logits=logits,
-        value=guess.value,
-        embedding=_Embedding(latent, positions.state.move)
-        if config.model == LEARNED
-        else positions,
-    )
-    model = _imagine if config.model == LEARNED else _really_play
-    found = _search(params, key, root, partial(model, arena), ~legal, config, temperature)
+    move = positions.state.move
+    node: Any
+    model: Callable[..., Any]
+    if config.model == LEARNED:
+        node = _Embedding(latent, jnp.zeros_like(move))
+        ahead = _rows_ahead(arena, move[0] if in_step else move, config.num_simulations)
+        model = partial(_imagine, arena.encoded.num_moves - move, ahead)
+    else:
+        node, model = positions, partial(_really_play, arena)
+    root = mctx.RootFnOutput(prior_logits=logits, value=guess.value, embedding=node)
+    found = _search(params, key, root, model, ~legal, config, temperature)
     values = found.search_tree.node_values[:, 0]
     policy = _without(found.action_weights, lean, legal)
     prior = _without(prior, lean, legal)
@@ -207,10 +209,10 @@ def _search(
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Embedding:
-    """A node of the learned model: its latent state and the number of its move."""
+    """A node of the learned model: its latent state and how many moves it is behind the root."""
 
     latent: Array  # [B, D]
-    move: Array  # [B]
+    depth: Array  # [B]
 
 
 def latent_of(params: Params, arena: Arena, positions: Position) -> Array:
@@ -224,23 +226,34 @@ def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> t
     return seen, represent(params, arena.known.outlook[move], seen)
 
 
+def _rows_ahead(arena: Arena, move: Array, count: int) -> Array:
+    """What a learned dynamics is told on the way to the `count` moves after `move`.
+
+    `[N, F]` for a scalar `move`, `[N, B, F]` for `[B]`. Cut out once per search: a tree of N
+    simulations is at most N deep, and the table of a long program fills the processor's cache.
+    """
+    last = arena.encoded.num_moves
+    after = move + 1 + jnp.expand_dims(jnp.arange(count), tuple(range(1, move.ndim + 1)))
+    flat = jax.vmap(partial(static_row, arena.known))(jnp.minimum(after, last).ravel())
+    return flat.reshape(*after.shape, -1)
+
+
 def _imagine(
-    arena: Arena, params: Params, key: Array, action: Array, node: _Embedding
+    left: Array, ahead: Array, params: Params, key: Array, action: Array, node: _Embedding
 ) -> tuple[mctx.RecurrentFnOutput, _Embedding]:
-    """One step of the learned model."""
+    """One step of the learned model; `left` `[B]`: moves from the root to the game's end."""
     del key
-    end = arena.encoded.num_moves
-    move = jnp.minimum(node.move + 1, end)
-    following = jax.vmap(lambda m: static_row(arena.known, m))(move)
-    latent, reward_logits = react(params, node.latent, action, following)
+    told = ahead[node.depth] if ahead.ndim == 2 else ahead[node.depth, jnp.arange(len(left))]
+    latent, reward_logits = react(params, node.latent, action, told)
     guess = predict(params, latent)
+    depth = node.depth + 1
     step = mctx.RecurrentFnOutput(
-        reward=jnp.where(node.move < end, from_logits(reward_logits), 0.0),
-        discount=(move < end).astype(jnp.float32),
+        reward=jnp.where(depth <= left, from_logits(reward_logits), 0.0),
+        discount=(depth < left).astype(jnp.float32),
         prior_logits=guess.policy,
         value=guess.value,
     )
-    return step, _Embedding(latent, move)
+    return step, _Embedding(latent, depth)
 
 
 def _really_play(
