@@ -17,14 +17,24 @@ import plotly.graph_objects as go
 
 from engine.program.io import write_bytes
 from engine.solvers.generalist import is_held_out
+from tests.bench_agent import SCRATCH
 from ui.screenshots import chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLES, PICTURE = RESULTS / "agent.md", ROOT / "docs" / "images" / "curve.png"
-COLUMNS = (("muzero", 600.0), ("evolution", 600.0), ("muzero", 60.0))
-"""Of the table of programs."""
-GREEDY = ("greedy", 0.0)
+ONE_RULE = "one place rule"
+"""Label of a rival that had one rule only, before it got its islands."""
+AGENT = ("muzero", 600.0, "")
+COLUMNS = {
+    AGENT: "muzero 600 s",
+    ("evolution", 600.0, ""): "evolution 600 s",
+    ("evolution", 600.0, ONE_RULE): "evolution 600 s, one place rule",
+    ("muzero", 60.0, ""): "muzero 60 s",
+    ("muzero", 60.0, SCRATCH): "muzero 60 s, from scratch",
+}
+"""Of the table of programs: solver, seconds and label; what a seed was not run on is left out."""
+GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
@@ -50,27 +60,29 @@ def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 
 
 def programs_table(rows: Sequence[Row]) -> str:
-    """Per program what each solver closes of the gap; at the end the figures over all.
+    """Per program what each solver closes of the gap, by one seed; at the end the figures over all.
 
-    Only programs that the first of the `COLUMNS` was run on, so that the means are of the same.
+    Only programs that the agent was run on for its full time, so that the means are of the same.
     """
-    columns = (*COLUMNS, GREEDY)
-    closed: dict[tuple[str, float], dict[str, float]] = {column: {} for column in columns}
+    found: dict[tuple[str, float, str], dict[str, float]] = {GREEDY: {}}
+    for row in rows:
+        name, solver, seconds, _, label = row["key"]
+        found.setdefault((solver, seconds, label), {})[name] = row["gap_closed"]
+    columns = [column for column in COLUMNS if column in found]
     excess: dict[str, float] = {}
     for row in rows:
-        name, solver, seconds, _, _ = row["key"]
-        if (solver, seconds) in closed:
-            closed[solver, seconds][name] = row["gap_closed"]
-        if (solver, seconds) == COLUMNS[0]:
+        name, solver, seconds, _, label = row["key"]
+        if (solver, seconds, label) == AGENT:
             excess[name] = row["xla_s"] / row["bound_s"] - 1
             gap_s = row["xla_s"] - row["bound_s"]
-            closed[GREEDY][name] = (row["xla_s"] - greedy_s(name)) / gap_s
-    head = ["program", "XLA above the bound", *(f"{s} {t:.0f} s" for s, t in COLUMNS), GREEDY[0]]
+            found[GREEDY][name] = (row["xla_s"] - greedy_s(name)) / gap_s
+    head = ["program", "XLA above the bound", *(COLUMNS[c] for c in columns), GREEDY[0]]
+    columns.append(GREEDY)
     body = [
         [
             f"{name} *" if is_held_out(name) else name,
             _share(excess[name]),
-            *(_share(closed[column].get(name)) for column in columns),
+            *(_share(found[column].get(name)) for column in columns),
         ]
         for name in sorted(excess)
     ]
@@ -80,9 +92,9 @@ def programs_table(rows: Sequence[Row]) -> str:
         "mean of the others": [name for name in excess if not is_held_out(name)],
     }
     for label, names in groups.items():
-        means = [_mean(closed[column], names) for column in columns]
+        means = [_mean(found[column], names) for column in columns]
         body.append([f"**{label}**", "", *map(_share, means)])
-    wins = [_wins(closed[column][n] for n in excess if n in closed[column]) for column in columns]
+    wins = [_wins(found[column][n] for n in excess if n in found[column]) for column in columns]
     body.append(["**beats XLA**", "", *wins])
     return _table(head, body)
 
@@ -188,13 +200,16 @@ def main() -> None:
     solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
     parts = ["# What the agent reaches\n\nWritten by `python -m tests.bench_agent_report`."]
     if solvers:
-        names = dict.fromkeys(row["program"] for row in solvers)
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
-            " one core each, side by side, one seed. Families with * never entered the training."
-            f" Measured with `PROGRAMS={','.join(names)}`."
+            " one core each, side by side. Families with * never entered the training."
         )
-        parts.append(programs_table(solvers))
+    for seed in sorted({row["key"][3] for row in solvers}, reverse=True):
+        some = [row for row in solvers if row["key"][3] == seed]
+        names = ",".join(dict.fromkeys(row["program"] for row in some))
+        command = f"SEED={seed} PROGRAMS={names} python -m tests.bench_agent solvers"
+        parts.append(f"### Seed {seed}\n\nMeasured with `{command}`.")
+        parts.append(programs_table(some))
     if ablations:
         parts.append(
             "## Ablations\n\nFrom scratch, one core, 120 seconds without compiling, two seeds each."

@@ -7,6 +7,7 @@ the states at the checkpoints of one game, as NumPy arrays. Letters: `B` games, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,8 +28,8 @@ from engine.game.state import State, initial_state
 from engine.program.model import Program
 
 NUM_CHECKPOINTS = 16
-THREADS = 2
-"""Batches are cut in as many parts, played at once."""
+MOST_THREADS = 2
+"""Batches are cut in as many parts, played at once, where there are as many cores."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class BatchGame:
             tuple(np.broadcast_to(leaf, (NUM_CHECKPOINTS, *leaf.shape)) for leaf in states),
             np.zeros(NUM_CHECKPOINTS, np.int32),
         )
-        self._pool = ThreadPoolExecutor(THREADS)
+        self._threads = min(MOST_THREADS, _num_cores())
+        self._pool = ThreadPoolExecutor(self._threads)
         self._has_played = False
 
     @property
@@ -90,7 +92,7 @@ class BatchGame:
 
         Trails start at `beginning`. Batches of one size share one compiled game.
         """
-        parts = [slice(part, None, THREADS) for part in range(THREADS)]
+        parts = [slice(part, None, self._threads) for part in range(self._threads)]
         play = partial(self._play, first)
         # The first batch compiles, which two threads would do twice.
         in_turn = self._pool.map if self._has_played else map
@@ -123,6 +125,13 @@ class BatchGame:
             states=tuple(np.asarray(leaf) for leaf in jax.tree.leaves(states)),
             ticks_before=np.asarray(ticks_before),
         )
+
+
+def _num_cores() -> int:
+    """Cores that this process may use; where the system does not tell, all."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @partial(jax.jit, static_argnames="spacing")

@@ -25,8 +25,11 @@ def evolution(program: Program, budget: Budget) -> Plan:
     begun = time.perf_counter()
     if budget.seconds < COMPILE_S:
         return _plain(program, budget, begun)
-    from engine.solvers.evolution_islands import settle  # JAX takes a second to import
+    # JAX takes a second to import.
+    from engine.agent.compile_cache import keep_compiled
+    from engine.solvers.evolution_islands import settle
 
+    keep_compiled()
     islands = settle(program, budget.seed, [some.rules for some in shown(program, budget.seconds)])
     while True:
         spent = time.perf_counter() - begun
