@@ -115,6 +115,7 @@ def _add_plan_commands(commands: Any) -> None:
     agent.add_argument(
         "--model", help="what the search grows its tree with: learned, simulator, policy"
     )
+    agent.add_argument("--algorithm", help="of the search: gumbel or muzero")
     agent.add_argument("--simulations", type=int, help="per move")
     agent.add_argument("--trace", type=Path, metavar="trace.npz", help="what the search saw")
     for name, run, about in (
@@ -215,10 +216,12 @@ def _show_program(options: argparse.Namespace, program: Program) -> None:
 
 def _solve(options: argparse.Namespace) -> int:
     program = library.resolve(options.program)
-    names = ("checkpoint", "model", "simulations", "trace")
+    names = ("checkpoint", "model", "algorithm", "simulations", "trace")
     given = {n: getattr(options, n) for n in names if getattr(options, n) is not None}
     if given and options.solver != "muzero":
         raise SolverError(f"solve: --{min(given)} needs --solver muzero")
+    for path in (options.output, options.trace):
+        _refuse_nowhere(path)
     plan = solve(options.solver, program, Budget(options.seconds, options.seed, options=given))
     if options.output is not None:
         save_plan(plan, options.output)
@@ -230,6 +233,12 @@ def _solve(options: argparse.Namespace) -> int:
     }
     _show(options, body, _timing_lines(body))
     return 0
+
+
+def _refuse_nowhere(path: Path | None) -> None:
+    """Before long work: a file in a folder that is not there could not be written after it."""
+    if path is not None and not path.parent.is_dir():
+        raise PlanError(f"{path}: its folder does not exist; make it first")
 
 
 def _train(options: argparse.Namespace) -> int:

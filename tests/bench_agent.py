@@ -190,7 +190,9 @@ def run_section(name: str) -> list[Row]:
     path = RESULTS / f"agent_{name}.json"
     rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
     known = [row["key"] for row in rows]
-    missing = [run for run in SECTIONS[name]() if run.key not in known]
+    # With SECONDS two runs of a section may be the same.
+    wanted = {json.dumps(run.key): run for run in SECTIONS[name]()}
+    missing = [run for run in wanted.values() if run.key not in known]
     cores: queue.SimpleQueue[int] = queue.SimpleQueue()
     usable = sorted(os.sched_getaffinity(0))
     for core in usable:
@@ -232,17 +234,20 @@ def tell(row: Row) -> None:
 
 def summary(name: str, rows: list[Row]) -> None:
     """The figures of a section."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        _, solver, seconds, _, label = row["key"]
-        groups.setdefault((solver, seconds, label), []).append(row)
+        _, solver, seconds, seed, label = row["key"]
+        told = f"{solver} {seconds:.0f} s {label}"
+        if name == "solvers":  # A table for each; the other sections have means over seeds.
+            told = f"seed {seed} {told}"
+        groups.setdefault(told, []).append(row)
     print(f"\n{name}: share of the gap between XLA's plan and the bound that is closed")
-    for (solver, seconds, label), some in groups.items():
+    for told, some in groups.items():
         closed = [row["gap_closed"] for row in some]
         unseen = [row["gap_closed"] for row in some if is_held_out(row["program"])]
         wins = sum(row["latency_s"] < row["xla_s"] for row in some)
         print(
-            f"  {solver:10} {seconds:5.0f} s {label:30} beats XLA on {wins} of {len(some)},"
+            f"  {told:45} beats XLA on {wins} of {len(some)},"
             f" mean {statistics.mean(closed):7.1%}, median {statistics.median(closed):7.1%}"
             + (f", held out {statistics.mean(unseen):7.1%} ({len(unseen)})" if unseen else "")
         )

@@ -45,8 +45,8 @@ def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig
     return config
 
 
-def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, Any]]]:
-    """The agent's best plan, and what each round brought."""
+def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, Any]], float]:
+    """The agent's best plan, what each round brought, and the seconds that it took."""
     rounds: list[dict[str, Any]] = []
     begun = time.perf_counter()
 
@@ -73,7 +73,7 @@ def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, An
         prime(program, budget, config)
         begun = time.perf_counter()
     found = practise(program, budget, config, told)
-    return plan_of(found), rounds
+    return plan_of(found), rounds, time.perf_counter() - begun
 
 
 def prime(program: Program, budget: Budget, config: AgentConfig) -> None:
@@ -96,18 +96,16 @@ def main(text: str) -> None:
     if core := os.environ.get("CORE"):
         os.sched_setaffinity(0, {int(core)})
     program = library.load_sample(run["program"])
-    begun = time.perf_counter()
     if run["solver"] == "muzero":
-        plan, rounds = play(program, run)
+        plan, rounds, took = play(program, run)
     else:
         plan = solve(run["solver"], program, Budget(run["seconds"], run["seed"]))
-        rounds = []
-    took = round(time.perf_counter() - begun, 2)
+        rounds, took = [], plan.notes["seconds"]
     assert check(program, plan) is None
     row = {
         "key": [run["program"], run["solver"], run["seconds"], run["seed"], run["label"]],
         "program": run["program"],
-        "took_s": took,
+        "took_s": round(took, 2),
         "latency_s": simulate(program, plan).latency_s,
         "games": plan.notes.get("games"),
         "place": plan.notes.get("place"),

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from engine.agent.trace_io import load_trace
 from engine.cli import main
 from engine.program import library
 
+TEACHING = "teach-keep-or-drop"
 NAME = next(e.name for e in library.index() if e.xla_latency_s is not None)
 
 
@@ -81,6 +83,29 @@ def test_a_plan_of_another_program_is_named_so(
     assert (code, json.loads(out)["violation"]) == (1, "wrong-program")
 
 
+def test_the_agent_solves_and_leaves_its_trace(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan, trace = tmp_path / "plan.json", tmp_path / "trace.npz"
+    given = {
+        "--solver": "muzero",
+        "--checkpoint": "scratch",
+        "--model": "simulator",
+        "--algorithm": "muzero",
+        "--simulations": "5",
+        "--seconds": "1",
+        "--trace": str(trace),
+        "-o": str(plan),
+    }
+    words = [word for pair in given.items() for word in pair]
+    solved = run_json(capsys, "solve", TEACHING, *words)
+    assert run_json(capsys, "check", TEACHING, str(plan))["valid"]
+    assert run_json(capsys, "simulate", TEACHING, str(plan))["latency_s"] == solved["latency_s"]
+    found = load_trace(trace)
+    assert (found.model, found.settings["algorithm"]) == ("simulator", "muzero")
+    assert found.tree_visits.shape[1] == 5 + 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -89,7 +114,14 @@ def test_a_plan_of_another_program_is_named_so(
         ["solve", NAME, "--solver", "no-such-solver"],
         ["solve", NAME, "--seed", "-1"],
         ["solve", NAME, "--seconds", "nan"],
+        ["solve", NAME, "-o", "no-such-folder/plan.json"],
+        ["solve", NAME, "--trace", "trace.npz"],
+        ["solve", TEACHING, "--solver", "muzero", "--model", "oracle"],
+        ["solve", TEACHING, "--solver", "muzero", "--algorithm", "magic"],
+        ["solve", TEACHING, "--solver", "muzero", "--simulations", "0"],
+        ["solve", TEACHING, "--solver", "muzero", "--checkpoint", "no-such-folder"],
         ["train", "--run", "run", "-o", "out", "--seconds", "-3"],
+        ["train", "--run", "run", "-o", "out", "--rounds", "0"],
         ["compare", NAME, "--solvers", "greedy,nonsense"],
         ["check", NAME, "missing.json"],
         ["capture"],

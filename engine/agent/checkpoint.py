@@ -7,9 +7,7 @@ weights never meet inputs that mean something else.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from engine.agent import config as settings
+from engine.agent.arrays import pack, unpack
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, SolverError
 from engine.game import inputs
 from engine.program.io import write_bytes
 
@@ -63,7 +62,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     manifest = _manifest(folder)
     try:
         config = settings.from_json(manifest["config"])
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, SolverError) as error:
         raise CheckpointError(
             f"{folder / MANIFEST}: settings of another version ({error}); train it again"
         ) from error
@@ -74,9 +73,7 @@ def _packed(params: Params) -> bytes:
     flat = {
         f"{layer}.{part}": np.asarray(x) for layer, p in params.items() for part, x in p.items()
     }
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **flat)  # type: ignore[arg-type]
-    return buffer.getvalue()
+    return pack(flat)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -93,7 +90,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{path}: is not the manifest of a checkpoint (kind must be {KIND!r})"
         )
-    wanted = {"version": VERSION, "observation_version": inputs.VERSION}
+    wanted = {
+        "version": VERSION,
+        "observation_version": inputs.VERSION,
+        "observation_size": inputs.SIZE,
+    }
     for name, value in wanted.items():
         if manifest.get(name) != value:
             raise CheckpointError(
@@ -110,9 +111,8 @@ def _params(folder: Path, manifest: dict[str, Any], config: AgentConfig) -> Para
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() != manifest.get("arrays_sha256"):
             raise CheckpointError(f"{path}: is not the file that the manifest names; copy it again")
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            flat = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        flat = unpack(data, MAX_BYTES)
+    except (OSError, ValueError) as error:
         raise CheckpointError(f"{path}: cannot be read; copy the checkpoint again") from error
     shapes = jax.eval_shape(lambda: init_params(jax.random.key(0), config.network))
     params: Params = {}
@@ -124,6 +124,8 @@ def _params(folder: Path, manifest: dict[str, Any], config: AgentConfig) -> Para
                     f"{path}: {layer}.{part} must be float32 of shape {wanted.shape};"
                     " train it again"
                 )
+            if not np.isfinite(found).all():
+                raise CheckpointError(f"{path}: {layer}.{part} is not finite; train it again")
             params.setdefault(layer, {})[part] = jnp.asarray(found)
     if flat:
         raise CheckpointError(f"{path}: unknown array {min(flat)}; train it again")

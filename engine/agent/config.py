@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from engine.agent.learner import LearnerConfig
 from engine.agent.network import NetworkConfig
 from engine.agent.search import SearchConfig
 from engine.errors import SolverError
+from engine.game.inputs import SWITCHES
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,12 @@ class AgentConfig:
     practice: PracticeConfig = field(default_factory=PracticeConfig)
     hidden: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse inputs that there are not; raises SolverError."""
+        if unknown := set(self.hidden) - set(SWITCHES):
+            known = ", ".join(SWITCHES)
+            raise SolverError(f"no group of inputs is called {min(unknown)!r}; there are {known}")
+
 
 def to_json(config: AgentConfig) -> dict[str, Any]:
     """Nested plain values."""
@@ -97,7 +104,7 @@ def _read(kind: type, body: Any) -> Any:
         if is_dataclass(wanted):
             cells[name] = _read(wanted, value)  # type: ignore[arg-type]
         elif isinstance(value, list) and get_origin(wanted) is tuple:
-            cells[name] = tuple(value)
+            cells[name] = tuple(_items(value, get_args(wanted)[0], f"{kind.__name__}.{name}"))
         elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
             cells[name] = float(value)
         elif type(value) is not wanted:
@@ -105,3 +112,9 @@ def _read(kind: type, body: Any) -> Any:
         else:
             cells[name] = value
     return kind(**cells)
+
+
+def _items(values: list[Any], kind: type, name: str) -> list[Any]:
+    if not all(type(value) is kind for value in values):
+        raise ValueError(f"{name} must hold values of type {kind}")
+    return values

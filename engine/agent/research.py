@@ -25,8 +25,6 @@ from engine.game.encode import EncodedProgram
 from engine.game.env import Position
 from engine.program.io import content_hash
 
-MOST_SIMULATIONS = 10_000
-
 
 def trace_move(
     params: Params, workload: Workload, actions: Sequence[int], move: int, config: SearchConfig
@@ -34,17 +32,13 @@ def trace_move(
     """Search the position before `move` of the game with these actions, without noise.
 
     The trace has that one row, `par` of the moves `move` and `move + 1`, and no imagined steps
-    (`U` is 0). Raises SolverError for a move that the game does not have, for settings that do not
-    search, and for more than `MOST_SIMULATIONS`.
+    (`U` is 0). Raises SolverError for a move that the game does not have, and for settings that do
+    not search.
     """
     if not 0 <= move < workload.num_moves:
         raise SolverError(f"move {move}: the game has the moves 0 to {workload.num_moves - 1}")
     if config.model == POLICY_ONLY:
         raise SolverError("policy-only play does not search; choose another model")
-    if config.num_simulations > MOST_SIMULATIONS:
-        raise SolverError(
-            f"{config.num_simulations} simulations: choose at most {MOST_SIMULATIONS:,} of them"
-        )
     arena = workload.arena
     script = np.zeros(arena.encoded.moves.shape[0], np.int32)
     script[: len(actions)] = actions

@@ -8,10 +8,8 @@ what was left by a kill is ignored.
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,8 +18,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
+from engine.agent.arrays import Arrays, pack, unpack
 from engine.agent.config import to_json
 from engine.agent.replay import Game
 from engine.agent.trainer import Round, Trainer
@@ -38,7 +36,6 @@ _KEPT = ("best", "champions")
 _MARKS = ("stale", "mark", "began")
 _VERSION = 2
 """Of what a state holds."""
-Arrays = dict[str, NDArray[Any]]
 
 
 def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
@@ -82,6 +79,16 @@ def resume(trainer: Trainer, folder: Path) -> bool:
             f"{folder}: was made with another seed, other settings, other programs or another"
             " version; name another folder to start anew"
         )
+    try:
+        _restore(trainer, folder, state)
+    except (KeyError, IndexError) as error:
+        raise CheckpointError(
+            f"{folder}: lacks {error} of its state; name another folder to start anew"
+        ) from error
+    return True
+
+
+def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
     leaves, structure = jax.tree.flatten((trainer.params, trainer.state))
     stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
@@ -104,7 +111,6 @@ def resume(trainer: Trainer, folder: Path) -> bool:
         workload.replay.champions = tuple(kept["champions"])
         workload.replay.set_best(kept["best"])
     _trim_curve(folder, trainer.rounds)
-    return True
 
 
 def _setup(trainer: Trainer) -> str:
@@ -158,16 +164,13 @@ def _forget(trainer: Trainer, folder: Path) -> None:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, pack(arrays, is_small=False))
 
 
 def _read(path: Path) -> Arrays:
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        return unpack(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise CheckpointError(
             f"{path}: cannot be read; name another folder to start anew"
         ) from error

@@ -30,6 +30,8 @@ LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
 MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
 GUMBEL, CLASSIC = "gumbel", "muzero"
 ALGORITHMS = (GUMBEL, CLASSIC)
+MOST_SIMULATIONS = 10_000
+"""Each keeps a node of the tree for every game."""
 IMPOSSIBLE = -1e9
 """Logit of an action that the real rules forbid."""
 DIRICHLET_SHARE = 0.25
@@ -58,8 +60,10 @@ class SearchConfig:
             if getattr(self, name) not in known:
                 told = f"{name} {getattr(self, name)!r}"
                 raise SolverError(f"{told} is none of {', '.join(known)}; name one of them")
-        if self.num_simulations < 1:
-            raise SolverError(f"{self.num_simulations} simulations: a search needs at least 1")
+        if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
+            raise SolverError(
+                f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
+            )
 
 
 @jax.tree_util.register_dataclass

@@ -6,9 +6,7 @@ Values and rewards are in points above par; `par` and `point_s` turn them into s
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.agent.arrays import pack, unpack
 from engine.errors import CheckpointError
 from engine.program.io import write_bytes
 
@@ -92,9 +91,7 @@ def save_trace(trace: SearchTrace, path: Path) -> None:
             arrays[f.name] = value
         else:
             head[f.name] = dict(value) if isinstance(value, Mapping) else value
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, pack({"head": np.array(json.dumps(head)), **arrays}))
 
 
 def load_trace(path: Path) -> SearchTrace:
@@ -108,17 +105,12 @@ def load_trace(path: Path) -> SearchTrace:
 def trace_from_bytes(data: bytes, name: str) -> SearchTrace:
     """The trace of a file's content. Raises CheckpointError, which names the file."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as entries:
-            size = sum(entry.file_size for entry in entries.infolist())
-        if size > MAX_BYTES:
-            raise CheckpointError(f"{name}: holds {size} bytes, more than a trace may")
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            arrays = {key: stored[key] for key in stored.files}
+        arrays = unpack(data, MAX_BYTES)
         head = json.loads(str(arrays.pop("head")))
         if (head.pop("kind"), head.pop("version")) != (KIND, VERSION):
             raise CheckpointError(f"{name}: is a trace of another version; make it again")
         return _consistent(SearchTrace(**head, **arrays))
-    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{name}: is not a readable search trace; make it again") from error
 
 

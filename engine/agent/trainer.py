@@ -30,10 +30,8 @@ from engine.agent.selfplay import (
     wildness,
 )
 from engine.agent.workload import Workload, follow, positions_in, split
-from engine.game.genome import Genes
+from engine.game.genome import GUEST_SHARE, Genes
 
-GUEST_SHARE = 0.5
-"""Of the rounds under a place rule that does not lead."""
 _PLAY, _LEARN, _REANALYSE, _RESET = range(4)
 
 Go = Callable[[], bool]

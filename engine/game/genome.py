@@ -22,6 +22,11 @@ WORD_CHANCES = (0.1, 0.15, 0.35, 0.4)
 """Of Copy, NoCopy, Drop, `EARN` as a new word."""
 RANDOM_SHARE = 0.15
 """Of the first genomes: every move's word drawn by itself; in the others a group has one word."""
+FOCUS = 0.7
+"""A search under several place rules gives so many of its rounds to the rule whose best game saves
+most, on top of its turns."""
+GUEST_SHARE = 0.5
+"""Of its rounds under another rule: these try what the leading rule's best genomes mean there."""
 
 
 @dataclass(frozen=True)

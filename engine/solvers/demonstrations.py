@@ -16,8 +16,6 @@ from engine.solvers.xla_like import xla_like
 
 ALL_RULES_FROM_S = 200.0
 """Seconds from which a search plays under every place rule; each has to be compiled."""
-FOCUS = 0.7
-"""Share of the rounds for the rule whose best game saves most, on top of its turns."""
 
 
 @dataclass(frozen=True)

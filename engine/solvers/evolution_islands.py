@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.agent.trainer import GUEST_SHARE
+from engine.game.genome import FOCUS, GUEST_SHARE
 from engine.game.moves import Rules
 from engine.program.model import Program
-from engine.solvers.demonstrations import FOCUS
 from engine.solvers.evolution_search import Evolution, start
 
 

@@ -53,8 +53,10 @@ class Course:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a negative number of variants, and bad times and seeds; raises SolverError."""
+        """Refuse numbers that train nothing, and bad times and seeds; raises SolverError."""
         refuse_bad_budget(self.seconds, self.seed)
+        if self.rounds < 1:
+            raise SolverError(f"train: {self.rounds} rounds; 1 is the least")
         if self.variants < 0:
             raise SolverError(f"train: {self.variants} variants per program; 0 is the least")
 
@@ -160,12 +162,13 @@ def _command(course: Course, trainer: Trainer) -> str:
 
 
 def _ship(trainer: Trainer, course: Course, folder: Path, output: Path) -> None:
+    families = {w.program.name.split("-", maxsplit=1)[0] for w in trainer.workloads}
     training = {
         "command": _command(course, trainer),
         "seed": course.seed,
         "rounds": trainer.rounds,
         "variants": course.variants,
-        "held_out_families": list(HELD_OUT),
+        "held_out_families": [f for f in HELD_OUT if f not in families],
         "programs": {w.program.name: content_hash(w.program) for w in trainer.workloads},
     }
     save_checkpoint(Checkpoint(trainer.params, trainer.config, training), output)

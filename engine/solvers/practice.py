@@ -22,10 +22,11 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.env import plan_from_actions
+from engine.game.genome import FOCUS
 from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.demonstrations import FOCUS, shown
+from engine.solvers.demonstrations import shown
 from engine.solvers.registry import Budget
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"

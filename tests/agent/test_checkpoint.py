@@ -15,6 +15,7 @@ from engine.agent.checkpoint import ARRAYS, MANIFEST, Checkpoint, load_checkpoin
 from engine.agent.config import AgentConfig, from_json, to_json
 from engine.agent.network import init_params
 from engine.errors import CheckpointError
+from engine.solvers.practice import GENERALIST
 from tests.agent.small import CONFIG
 
 
@@ -46,11 +47,32 @@ def test_settings_survive_json() -> None:
 
 
 @pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        (None, "hidden", ["horoscope"]),
+        ("search", "model", "crystal ball"),
+        ("search", "num_simulations", 0),
+        ("network", "width", -1),
+        ("practice", "lean", ["much"]),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused_by_file(
+    folder: Path, part: str | None, name: str, value: Any
+) -> None:
+    body = json.loads(json.dumps(to_json(CONFIG)))
+    (body if part is None else body[part])[name] = value
+    edit(folder, config=body)
+    with pytest.raises(CheckpointError, match=MANIFEST):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"kind": "something"}, "is not the manifest"),
         ({"version": 99}, "version is 99, needed is"),
         ({"observation_version": 0}, "observation_version is 0"),
+        ({"observation_size": 1}, "observation_size is 1"),
         ({"config": {"network": {}}}, "settings of another version"),
         ({"arrays_sha256": "0"}, "not the file that the manifest names"),
     ],
@@ -69,6 +91,20 @@ def test_weights_of_another_shape_are_refused(folder: Path) -> None:
     edit(folder, config=body)
     with pytest.raises(CheckpointError, match="must be float32 of shape"):
         load_checkpoint(folder)
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    params = init_params(jax.random.key(3), CONFIG.network)
+    params["predict_in"]["w"] = params["predict_in"]["w"].at[0, 0].set(np.nan)
+    save_checkpoint(Checkpoint(params, CONFIG), tmp_path)
+    with pytest.raises(CheckpointError, match=r"predict_in.w is not finite"):
+        load_checkpoint(tmp_path)
+
+
+def test_the_shipped_generalist_is_of_this_version_and_small() -> None:
+    found = load_checkpoint(GENERALIST)
+    assert found.training["rounds"] > 0
+    assert sum(path.stat().st_size for path in GENERALIST.iterdir()) <= 20e6
 
 
 def test_missing_and_broken_files_are_one_line(folder: Path, tmp_path: Path) -> None:

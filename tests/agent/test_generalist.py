@@ -45,6 +45,19 @@ def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
     )
 
 
+def test_a_training_that_trains_nothing_is_refused() -> None:
+    with pytest.raises(SolverError, match="0 rounds; 1 is the least"):
+        Course(rounds=0)
+
+
+def test_a_family_that_was_trained_on_is_not_called_held_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.solvers.generalist.HELD_OUT", ("bert", "teach"))
+    train(replace(COURSE, rounds=1), CONFIG, tmp_path / "run", tmp_path / "out", lambda line: None)
+    assert load_checkpoint(tmp_path / "out").training["held_out_families"] == ["bert"]
+
+
 def test_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.solvers.generalist.training_names", tuple)
     with pytest.raises(SolverError, match="no program to train on"):

@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-from engine.agent.run import CURVE, ROUNDS, resume, save_round
+from engine.agent.arrays import pack, unpack
+from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow
 from engine.errors import CheckpointError
@@ -175,6 +176,15 @@ def test_a_run_of_an_earlier_version_is_refused(
         save_round(small_trainer(CONFIG), None, tmp_path)
     with pytest.raises(CheckpointError, match="another version"):
         resume(small_trainer(CONFIG), tmp_path)
+
+
+def test_a_run_that_lacks_a_part_is_refused(tmp_path: Path) -> None:
+    save_round(small_trainer(), None, tmp_path)
+    state = unpack((tmp_path / STATE).read_bytes())
+    del state["leaf_0"]
+    (tmp_path / STATE).write_bytes(pack(state))
+    with pytest.raises(CheckpointError, match=r"lacks .*leaf_0"):
+        resume(small_trainer(), tmp_path)
 
 
 def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:

@@ -48,6 +48,16 @@ def test_rubbish_is_no_trace(damage: bytes) -> None:
         trace_from_bytes(damage, "x.npz")
 
 
+def test_a_damaged_stream_is_told(data: bytes) -> None:
+    for place in range(60, len(data), max(1, len(data) // 40)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0xFF
+        try:
+            trace_from_bytes(bytes(damaged), "x.npz")
+        except CheckpointError as error:
+            assert "x.npz" in str(error)
+
+
 def bad_parent() -> np.ndarray:
     parent = TRACE.tree_parent.copy()
     parent[0, 1] = 5
