@@ -107,6 +107,7 @@ def ablations_section() -> Iterator[Run]:
         ),
         "self-competition": ({}, {"practice.is_competing": True}),
         "dynamics not told the program": ({}, {"hidden": ["dynamics"]}),
+        "no relaxed optimum": ({}, {"practice.relaxed_share": 0.0}),
         "no restarts": ({}, {"practice.restart_share": 0.0}),
         "reanalyse": ({}, {"practice.reanalyse_every": 8}),
         "search in every round": ({}, {"practice.search_every": 1}),

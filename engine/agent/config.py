@@ -23,7 +23,9 @@ class PracticeConfig:
     games so far and lean to what these did from there on, by so many logits as `lean` bounds;
     `cross_share` of them to two. `mutations`: mean number in the wildest game beyond the first, and
     `sure_lean` the logits by which it leans to them (`engine.agent.leaning`); of so many
-    `variations` the prior draws one (`engine.agent.comparison`). `stale_rounds`: without progress
+    `variations` the prior draws one (`engine.agent.comparison`). `relaxed_share`: of
+    the random genomes with which a program is begun, those that round what the linear program
+    behind the bound would do. `stale_rounds`: without progress
     (`engine.agent.replay.PROGRESS`), after which a new family begins, where all practice is on one
     program. `kept_games`, `kept_best`: size of the memory per program. `best_share`,
     `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after
@@ -44,6 +46,7 @@ class PracticeConfig:
     cross_share: float = 0.2
     mutations: float = 3.0
     variations: int = 8
+    relaxed_share: float = 0.75
     sure_lean: float = 30.0
     stale_rounds: int = 60
     kept_games: int = 512

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.replay import Game
-from engine.game.genome import Genes, Layout, Rng, random_genomes
+from engine.game.genome import Genes, Layout, Rng, random_genomes, relaxed_genomes
 from engine.game.inputs import NUM_OUTLOOK, PARTS
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
@@ -35,10 +35,24 @@ GREEDY = slice(PARTS["greedy"].start - NUM_OUTLOOK, PARTS["greedy"].end - NUM_OU
 """In a view."""
 
 
-def unrelated(rng: Rng, layout: Layout, games: int, is_first: bool) -> list[Genes]:
-    """Genomes without parents: empty ones, and random ones, most of them where it `is_first`."""
-    share = FIRST_RANDOM_SHARE if is_first else RANDOM_SHARE
-    random = random_genomes(layout, int(games * share), rng)
+def unrelated(
+    rng: Rng,
+    layout: Layout,
+    games: int,
+    is_first: bool,
+    relaxed: NDArray[np.float64] | None = None,
+    relaxed_share: float = 0.0,
+) -> list[Genes]:
+    """Genomes without parents: empty ones, and random ones, most of them where it `is_first`.
+
+    `relaxed` `[L]`: to which share a relaxed optimum serves each move fast; `relaxed_share` of the
+    random genomes round it.
+    """
+    num = int(games * (FIRST_RANDOM_SHARE if is_first else RANDOM_SHARE))
+    num_relaxed = 0 if relaxed is None else int(num * relaxed_share)
+    random = random_genomes(layout, num - num_relaxed, rng)
+    if relaxed is not None:
+        random += relaxed_genomes(layout, relaxed, num_relaxed, rng)
     empty = np.full(layout.num_moves, NONE, np.int8)
     return [empty] * (games - len(random)) + random
 

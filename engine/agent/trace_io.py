@@ -105,7 +105,7 @@ def load_trace(path: Path) -> SearchTrace:
 def trace_from_bytes(data: bytes, name: str) -> SearchTrace:
     """The trace of a file's content. Raises CheckpointError, which names the file."""
     try:
-        arrays = unpack(data, MAX_BYTES)
+        arrays: dict[str, Any] = dict(unpack(data, MAX_BYTES))
         head = json.loads(str(arrays.pop("head")))
         if (head.pop("kind"), head.pop("version")) != (KIND, VERSION):
             raise CheckpointError(f"{name}: is a trace of another version; make it again")

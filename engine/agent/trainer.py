@@ -197,7 +197,11 @@ class Trainer:
         practice, layout = self.config.practice, workload.layout
         is_first = not workload.replay.best
         old = [parent.genes for parent in parents] or guests
-        old = old or unrelated(rng, layout, practice.games, is_first)
+        # Later families begin elsewhere: all that round the same optimum end much alike.
+        relaxed = None if workload.replay.champions else workload.relaxed
+        old = old or unrelated(
+            rng, layout, practice.games, is_first, relaxed, practice.relaxed_share
+        )
         sites = behind(layout, start) if parents else everywhere(layout)
         rates = wild * practice.mutations
         tries = [

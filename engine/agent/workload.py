@@ -21,7 +21,7 @@ from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
 from engine.game.genome import Layout, layout
-from engine.game.moves import Rules
+from engine.game.moves import Rules, moves
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import Bound
 from engine.program.model import Program
@@ -36,7 +36,12 @@ FOLLOWERS = 8
 
 @dataclass
 class Workload:
-    """`point_s`: seconds in a point; `par`: points of a game at par; `layout`: of its moves."""
+    """A program, its arena, and its memory of games.
+
+    `point_s`: seconds in a point; `par`: points of a game at par; `layout`: of its moves;
+    `relaxed` `[L]`: to which share the optimum of the bound's linear program serves each move fast;
+    None if there is none.
+    """
 
     program: Program
     rules: Rules
@@ -46,6 +51,7 @@ class Workload:
     par: float
     demonstrations: tuple[tuple[int, ...], ...]
     layout: Layout
+    relaxed: NDArray[np.float64] | None
     replay: Replay
     comparisons: Comparisons
 
@@ -86,11 +92,20 @@ def make_workload(
         par=float(par[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
         layout=layout(program),
+        relaxed=relaxed_of(program, bound),
         replay=Replay(
             practice.kept_games, practice.kept_best, practice.td_steps, practice.is_competing
         ),
         comparisons=Comparisons(),
     )
+
+
+def relaxed_of(program: Program, bound: Bound | None) -> NDArray[np.float64] | None:
+    """What a bound says of each move, if it does. Sinks are left to the greedy word."""
+    if bound is None or not any(bound.served):
+        return None
+    shares = [1.0 if row.is_sink else bound.served[row.touch] for row in moves(program)]
+    return np.asarray(shares)
 
 
 def rung_of(shape: Shape) -> Shape:

@@ -69,6 +69,24 @@ def random_genomes(program_layout: Layout, num: int, rng: Rng) -> list[Genes]:
     return [_random_genome(program_layout, rng) for _ in range(num)]
 
 
+def relaxed_genomes(
+    program_layout: Layout, shares: NDArray[np.float64], num: int, rng: Rng
+) -> list[Genes]:
+    """The greedy game without what a relaxed optimum, rounded at random, serves slow.
+
+    `shares` `[moves]`: to which it serves each move fast. All tensors are rounded by one draw, or
+    each by its own (randomised rounding, Raghavan and Thompson 1987).
+    """
+    found = []
+    for number in range(num):
+        draw = np.full(len(program_layout.of_group), rng.random())
+        if number % 2:
+            draw = rng.random(len(draw))
+        is_fast = shares > draw[program_layout.group]
+        found.append(np.where(is_fast, EARN, DROP).astype(np.int8))
+    return found
+
+
 def _random_genome(program_layout: Layout, rng: Rng) -> Genes:
     if rng.random() < RANDOM_SHARE:
         return rng.integers(0, NUM_WORDS, program_layout.num_moves).astype(np.int8)

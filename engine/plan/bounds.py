@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.plan.bound_residency import Residency, Scale
 from engine.plan.bound_traffic import Traffic
@@ -27,6 +28,8 @@ class Bound:
     `memory_price[k]`: seconds that one more byte of fast memory in slot `k` would save (an estimate
     where whole groups are too large to use it).
     `copy_price[k]`: seconds that one more second of idle slow memory in slot `k` would save.
+    `served[i]`: share to which the fractional optimum serves touch `i` from fast memory; no plan,
+    but a hint. Zeros where none was found.
     `method`: `lp`, `lp-unfinished` (stopped early; still a bound), or, where the linear program
     says nothing more, `all-fast` or `all-slow` (nothing may be fast).
     """
@@ -36,6 +39,7 @@ class Bound:
     seconds: float
     memory_price: tuple[float, ...]
     copy_price: tuple[float, ...]
+    served: tuple[float, ...]
 
 
 def lower_bound(program: Program, time_limit_s: float = 60.0) -> Bound:
@@ -48,7 +52,9 @@ def lower_bound(program: Program, time_limit_s: float = 60.0) -> Bound:
     worth = [n for n in range(len(program.groups)) if _is_worth_serving(program, n)]
     if not worth or program.all_slow_s <= 0:
         free = (0.0,) * program.num_slots
-        return Bound(program.all_slow_s, "all-slow", time.perf_counter() - began, free, free)
+        served = (0.0,) * len(program.touches)
+        took = time.perf_counter() - began
+        return Bound(program.all_slow_s, "all-slow", took, free, free, served)
     scale = Scale(program.all_slow_s / program.num_slots, float(program.hardware.fast_bytes))
     linear = LinearProgram()
     rows = Residency(program, linear, scale)
@@ -73,7 +79,15 @@ def lower_bound(program: Program, time_limit_s: float = 60.0) -> Bound:
         seconds=time.perf_counter() - began,
         memory_price=tuple((memory_price * scale.second_s / scale.byte).tolist()),
         copy_price=tuple(prices[traffic.idle].tolist()),
+        served=_served(program, rows, solution.values),
     )
+
+
+def _served(program: Program, rows: Residency, values: NDArray[np.float64]) -> tuple[float, ...]:
+    shares = np.zeros(len(program.touches))
+    for index, terms in rows.served.items():
+        shares[index] = sum(values[variable] * part for variable, part in terms)
+    return tuple(np.clip(shares, 0.0, 1.0).tolist())
 
 
 def _is_worth_serving(program: Program, group: int) -> bool:

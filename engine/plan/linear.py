@@ -6,7 +6,7 @@ Every variable has finite bounds, so any row multipliers give a true lower bound
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import highspy
@@ -21,9 +21,13 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class LinearSolution:
-    """`bound`: a lower bound on the optimum, safe against tolerances; `duals`: one per row."""
+    """`bound`: a lower bound on the optimum, safe against tolerances.
+
+    `values`: one per variable, within its limits; `duals`: one per row. Zeros where HiGHS has none.
+    """
 
     bound: float
+    values: NDArray[np.float64]
     duals: NDArray[np.float64]
     is_optimal: bool
 
@@ -73,10 +77,10 @@ class LinearProgram:
         solver.passModel(self._model())
         solver.run()
         is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        duals = np.asarray(solver.getSolution().row_dual, dtype=np.float64)
-        if duals.shape != (len(self.row_low),) or not np.isfinite(duals).all():
-            duals = np.zeros(len(self.row_low))
-        return LinearSolution(self.dual_bound(duals), duals, is_optimal)
+        found = solver.getSolution()
+        duals = _finite(found.row_dual, len(self.row_low))
+        values = np.clip(_finite(found.col_value, len(self.costs)), self.low, self.high)
+        return LinearSolution(self.dual_bound(duals), values, duals, is_optimal)
 
     def dual_bound(self, duals: NDArray[np.float64]) -> float:
         """Lower bound on the optimum from any multipliers `duals` `[R]`.
@@ -114,3 +118,11 @@ class LinearProgram:
         model.a_matrix_.index_ = np.asarray(self.columns, dtype=np.int32)
         model.a_matrix_.value_ = np.asarray(self.entries)
         return model
+
+
+def _finite(found: Sequence[float], length: int) -> NDArray[np.float64]:
+    """What the solver found, or zeros if it was stopped before it found anything."""
+    numbers = np.asarray(found, dtype=np.float64)
+    if numbers.shape != (length,) or not np.isfinite(numbers).all():
+        return np.zeros(length)
+    return numbers

@@ -85,6 +85,14 @@ def test_games_without_parents_are_mostly_random_at_first(moves: Layout) -> None
     assert counts == [48, 6]
 
 
+def test_the_relaxed_optimum_takes_its_share_of_random_genomes(moves: Layout) -> None:
+    relaxed = np.ones(moves.num_moves)
+    genomes = unrelated(np.random.default_rng(0), moves, 64, True, relaxed, 0.75)
+    assert len(genomes) == 64
+    assert sum((genes == EARN).all() for genes in genomes) >= 36
+    assert sum((genes == NONE).all() for genes in genomes) == 16
+
+
 def test_a_leaning_falls_back_as_its_word_would() -> None:
     genomes = np.array([[COPY, NO_COPY, DROP, EARN, NONE]], np.int8)
     is_sure = np.array([[False, True, False, False, True]])

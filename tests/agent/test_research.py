@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 from engine.agent.network import init_params
-from engine.agent.research import MOST_SIMULATIONS, trace_move
-from engine.agent.search import CLASSIC, GUMBEL, LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
+from engine.agent.research import trace_move
+from engine.agent.search import (
+    CLASSIC,
+    GUMBEL,
+    LEARNED,
+    MOST_SIMULATIONS,
+    POLICY_ONLY,
+    SIMULATOR,
+    SearchConfig,
+)
 from engine.agent.trace import trace_game
 from engine.agent.workload import Workload
 from engine.errors import SolverError
@@ -66,13 +74,18 @@ def test_settings_travel_with_the_trace(workload: Workload) -> None:
     assert np.count_nonzero(found.tree_visits) == 13
 
 
+@pytest.mark.parametrize("number", [0, MOST_SIMULATIONS + 1])
+def test_a_search_has_neither_too_few_nor_too_many_simulations(number: int) -> None:
+    with pytest.raises(SolverError, match="choose 1 to"):
+        replace(SETTINGS, num_simulations=number)
+
+
 @pytest.mark.parametrize(
     ("move", "config", "told"),
     [
         (-1, SETTINGS, "the game has the moves"),
         (10**6, SETTINGS, "the game has the moves"),
         (0, replace(SETTINGS, model=POLICY_ONLY), "does not search"),
-        (0, replace(SETTINGS, num_simulations=MOST_SIMULATIONS + 1), "at most"),
     ],
 )
 def test_what_cannot_be_searched_is_told(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.game.genome import Layout, first_genomes, layout
+from engine.game.genome import Layout, first_genomes, layout, relaxed_genomes
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
 from engine.game.variation import (
@@ -110,6 +110,20 @@ def test_crossover_takes_a_stretch_of_time_or_whole_tensors(moves: Layout, site:
         assert is_time or is_group
         kinds.add(is_group and not is_time)
     assert kinds == {True, False}
+
+
+def test_relaxed_genomes_round_by_one_draw_or_one_per_tensor(moves: Layout) -> None:
+    rng = np.random.default_rng(1)
+    shares = rng.choice([0.0, 0.3, 0.6, 1.0], moves.num_moves)
+    genomes = np.stack(relaxed_genomes(moves, shares, 64, rng))
+    assert (genomes[:, shares == 1.0] == EARN).all()
+    assert (genomes[:, shares == 0.0] == DROP).all()
+    is_fast = genomes == EARN
+    numbers = [is_fast[:, shares == share] for share in (0.3, 0.6)]
+    by_one = [bool((some == some[:, :1]).all(axis=1)[::2].all()) for some in numbers]
+    assert by_one == [True, True]
+    assert any((some != some[:, :1])[1::2].any() for some in numbers)
+    assert 0.2 < is_fast[:, shares == 0.3].mean() < is_fast[:, shares == 0.6].mean() < 0.75
 
 
 def test_nothing_to_change_behind_the_last_touch(moves: Layout) -> None:

@@ -255,6 +255,17 @@ def test_the_price_of_memory_is_what_a_byte_saves(number: int, kib: int) -> None
     assert price == pytest.approx(whole * 2 / HARDWARE.bandwidth, rel=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_relaxed_optimum_serves_as_much_as_its_bound_says(seed: int) -> None:
+    program = random_program(seed, 40)
+    bound = lower_bound(program)
+    assert len(bound.served) == len(program.touches)
+    assert all(0 <= share <= 1 for share in bound.served)
+    saved_s = sum(t.saving_s * s for t, s in zip(program.touches, bound.served, strict=True))
+    # What it saves less its stalls, none of which is negative, is the bound.
+    assert saved_s >= program.all_slow_s - bound.bound_s - 1e-6 * program.all_slow_s
+
+
 def test_stopped_early_it_is_still_a_bound() -> None:
     program = random_program(3, 60)
     hurried, full = lower_bound(program, time_limit_s=0.0), lower_bound(program)
