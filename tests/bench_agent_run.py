@@ -57,7 +57,7 @@ def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, An
             return
         entry = {
             "seconds": round(time.perf_counter() - begun, 2),
-            "games": (report.number + 1) * trainer.config.practice.games,
+            "games": trainer.games,
             "best_s": best_s,
         }
         if run["tells_all"]:

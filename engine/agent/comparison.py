@@ -64,18 +64,23 @@ def forks(parent: Game, genes: NDArray[np.int8], start: int) -> Forks:
     return Forks(np.where(differs.any(axis=1), start + first, -1), action)
 
 
-def pairs_of(parents: Sequence[Game], games: Sequence[Game]) -> Columns:
-    """The choices that made a difference: what was seen, and which action was better and worse."""
+def pairs_of(
+    parents: Sequence[Game], actions: Sequence[NDArray[np.int32]], scores: Sequence[float]
+) -> Columns:
+    """The choices that made a difference: what was seen, and which action was better and worse.
+
+    `actions` `[L]` and `scores` are those of a game for each parent.
+    """
     rows = []
-    for parent, game in zip(parents, games, strict=True):
-        differs = parent.action != game.action
-        gain = game.score - parent.score
+    for parent, action, score in zip(parents, actions, scores, strict=True):
+        differs = parent.action != action
+        gain = score - parent.score
         if abs(gain) < LEAST_GAIN or not differs.any():
             continue
         move = int(differs.argmax())
-        both = (game.action[move], parent.action[move])
+        both = (action[move], parent.action[move])
         better, worse = both if gain > 0 else both[::-1]
-        rows.append((game.view[move], move, better, worse))
+        rows.append((parent.view[move], move, better, worse))
     cells = zip(*rows, strict=True) if rows else ([] for _ in COLUMNS)
     return {
         name: np.asarray(list(column), kind).reshape(-1, *shape)

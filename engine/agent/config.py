@@ -16,26 +16,27 @@ from engine.game.inputs import SWITCHES
 class PracticeConfig:
     """How the agent plays and what it learns from.
 
-    `games`: played in step; every `search_every`-th round of a program searches, the others are
-    played by the prior alone. `positions`: of one learning batch; `learn_steps`: batches per round
-    of games. `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`:
-    of the wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best
-    games so far and lean to what these did from there on, by so many logits as `lean` bounds;
-    `cross_share` of them to two. `mutations`: mean number in the wildest game beyond the first, and
-    `sure_lean` the logits by which it leans to them (`engine.agent.leaning`); of so many
-    `variations` the prior draws one (`engine.agent.comparison`). `relaxed_share`: of
-    the random genomes with which a program is begun, those that round what the linear program
-    behind the bound would do. `stale_rounds`: without progress
-    (`engine.agent.replay.PROGRESS`), after which a new family begins, where all practice is on one
-    program. `kept_games`, `kept_best`: size of the memory per program. `best_share`,
-    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after
-    each visit of a program. `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds
-    after which the best games are searched again; 0: never. `is_competing`: the agent learns
-    only whether a game beats the average of its own recent ones (self-competition, MuZero-RC,
-    arXiv 2202.06626).
+    `games`: played in step in every `search_every`-th round of a program, in which the agent
+    decides and searches; the others have so many `scouts`, which follow their genomes. `positions`:
+    of one learning batch; `learn_steps`: batches per round. `warm_up_steps`: batches from
+    demonstrations alone, first of all. `top_temperature`: of the wildest game of a round.
+    `restart_share`: rounds whose games begin somewhere in the best games so far and lean to what
+    these did from there on, by so many logits as `lean` bounds; `cross_share` of them to two.
+    `mutations`: mean number in the wildest game beyond the first, and `sure_lean` the logits by
+    which it leans to them (`engine.agent.leaning`); of so many `variations` the prior draws one
+    (`engine.agent.comparison`). `relaxed_share`: of the random genomes with which a program is
+    begun, those that round what the linear program behind the bound would do. `stale_rounds`:
+    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
+    practice is on one program. `kept_games`, `kept_best`: size of the memory per program.
+    `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
+    `demonstration_decay` after each visit of a program. `td_steps`: see `engine.agent.replay`.
+    `reanalyse_every`: rounds after which the best games are searched again; 0: never.
+    `is_competing`: the agent learns only whether a game beats the average of those that it
+    remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
     games: int = 64
+    scouts: int = 256
     search_every: int = 8
     positions: int = 256
     learn_steps: int = 6
@@ -48,7 +49,7 @@ class PracticeConfig:
     variations: int = 8
     relaxed_share: float = 0.75
     sure_lean: float = 30.0
-    stale_rounds: int = 60
+    stale_rounds: int = 30
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25

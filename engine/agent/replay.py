@@ -173,12 +173,16 @@ class Replay:
         won = [replace(game, outcome=WIN if self.is_competing else None) for game in games]
         self._pools["shown"] = _stacked(won, self.td_steps)
 
-    def add(self, games: Sequence[Game]) -> None:
-        """Take in the own games of a round, in this order."""
+    def add(self, games: Sequence[Game], drifted: Sequence[Game] = ()) -> None:
+        """Take in the own games of a round, in this order.
+
+        `drifted`: games of before with other genomes that come to the same.
+        """
         self._judge(games)
         self.add_old(games)
         # What made a game good is what was played in it, noise included.
-        self.keep_best([*self.best, *(replace(game, policy=game.played) for game in games)])
+        fresh = (replace(game, policy=game.played) for game in games)
+        self.keep_best([*self.best, *drifted, *fresh])
         self.stale += 1
         if self.best[0].score > self.mark + PROGRESS:
             self.stale, self.mark = 0, self.best[0].score
@@ -221,6 +225,12 @@ class Replay:
                 found[niche] = replace(rival, genes=game.genes) if is_same else game
         ranked = sorted(found.values(), key=lambda game: -game.score)
         self.set_best(ranked[: self.num_best])
+
+    def would_keep(self, scores: Sequence[float]) -> list[int]:
+        """Which games of these scores may be among the best, the best of them first."""
+        least = self.best[-1].score if len(self.best) >= self.num_best else -np.inf
+        order = np.argsort(-np.asarray(scores), kind="stable")
+        return [int(index) for index in order if scores[index] >= least]
 
     def set_best(self, games: Iterable[Game]) -> None:
         """Remember these as the best, the best of them first."""

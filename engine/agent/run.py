@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from engine.agent.arrays import Arrays, pack, unpack
+from engine.agent.comparison import MEMORY
 from engine.agent.config import to_json
 from engine.agent.replay import Game
 from engine.agent.trainer import Round, Trainer
@@ -29,12 +30,14 @@ from engine.game import inputs
 from engine.program.io import content_hash, write_bytes
 
 STATE, ROUNDS, PAIRS, CURVE = "state.npz", "rounds", "pairs", "curve.jsonl"
+FORGET_EVERY = 32
+"""Rounds."""
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward", "genes")
 _KEPT = ("best", "champions")
 _MARKS = ("stale", "mark", "began")
-_VERSION = 2
+_VERSION = 3
 """Of what a state holds."""
 
 
@@ -47,10 +50,13 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
         (folder / part).mkdir(parents=True, exist_ok=True)
     if report is not None:
         whose: Arrays = {"workload": np.array(report.workload)}
-        _write(_path(folder, ROUNDS, report.number), whose | _stacked(trainer.last_games))
+        if trainer.last_games:
+            games = _stacked(trainer.last_games)
+            _write(_path(folder, ROUNDS, report.number), whose | games)
         _write(_path(folder, PAIRS, report.number), whose | trainer.last_pairs)
         _tell(folder, report, trainer.workloads[report.workload])
-    state: Arrays = {"rounds": np.array(trainer.rounds), "setup": np.array(_setup(trainer))}
+    state: Arrays = {"rounds": np.array(trainer.rounds), "games": np.array(trainer.games)}
+    state |= {"setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))
     state |= {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     for index, workload in enumerate(trainer.workloads):
@@ -92,7 +98,7 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
     leaves, structure = jax.tree.flatten((trainer.params, trainer.state))
     stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
-    trainer.rounds = int(state["rounds"])
+    trainer.rounds, trainer.games = int(state["rounds"]), int(state["games"])
     for index, workload in enumerate(trainer.workloads):
         for mark in _MARKS:
             setattr(workload.replay, mark, state[f"{mark}_{index}"].item())
@@ -137,7 +143,7 @@ def _stacked(games: Sequence[Game]) -> Arrays:
 
 def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     """The stored games with their observations."""
-    games = follow(workload, trainer.params, arrays["action"], trainer.config.practice.games)
+    games = follow(workload, trainer.params, arrays["action"])
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
         game.reward, game.genes = arrays["reward"][index], arrays["genes"][index]
@@ -155,12 +161,20 @@ def _kept(state: Arrays, kind: str, index: int, workload: Workload, trainer: Tra
 
 
 def _forget(trainer: Trainer, folder: Path) -> None:
-    """Delete the rounds whose games have left the memory; pairs are small and all kept."""
-    games = trainer.config.practice.games
-    kept = -(-trainer.config.practice.kept_games // games) * len(trainer.workloads)
-    for path in (folder / ROUNDS).glob("*.npz"):
-        if int(path.stem) < trainer.rounds - kept:
-            path.unlink()
+    """Now and then delete the rounds of which nothing is in a memory any more."""
+    if trainer.rounds % FORGET_EVERY:
+        return
+    for part, column, capacity in (
+        (ROUNDS, "action", trainer.config.practice.kept_games),
+        (PAIRS, "move", MEMORY),
+    ):
+        seen = dict.fromkeys(range(len(trainer.workloads)), 0)
+        for path in sorted((folder / part).glob("*.npz"), reverse=True):
+            arrays = _read(path)
+            workload = int(arrays["workload"])
+            if seen[workload] >= capacity:
+                path.unlink()
+            seen[workload] += len(arrays[column])
 
 
 def _write(path: Path, arrays: Arrays) -> None:

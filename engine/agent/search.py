@@ -88,18 +88,22 @@ def decide(
     arena: Arena,
     positions: Position,
     key: Array,
-    config: SearchConfig,
+    config: SearchConfig | None,
     temperature: Array | float = 1.0,
     lean: Array | float = 0.0,
     in_step: bool = False,
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
 
+    Without a `config` the networks are not asked: what the games lean to is done, values are 0.
+
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
     `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier game did
-    here. `in_step`: all positions are before the same move. The tree is None for policy-only play.
+    here. `in_step`: all positions are before the same move. The tree is None where none was grown.
     """
     legal = positions.options.mask
+    if config is None:
+        return _lean_on(arena, positions, jnp.where(legal, lean, IMPOSSIBLE)), None
     seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
     logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
@@ -124,6 +128,13 @@ def decide(
     policy = _without(found.action_weights, lean, legal)
     prior = _without(prior, lean, legal)
     return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
+
+
+def _lean_on(arena: Arena, positions: Position, logits: Array) -> Decision:
+    """The decisions of games that only do what they lean to."""
+    policy, nothing = jax.nn.softmax(logits), jnp.zeros(logits.shape[0])
+    action = jnp.argmax(logits, axis=-1).astype(jnp.int32)
+    return Decision(_seen(arena, positions), action, policy, nothing, policy, nothing)
 
 
 def _without(policy: Array, lean: Array | float, legal: Array) -> Array:
@@ -225,9 +236,14 @@ def latent_of(params: Params, arena: Arena, positions: Position) -> Array:
 
 
 def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> tuple[Array, Array]:
-    seen = jax.vmap(lambda p: view(arena.encoded, arena.known, p))(positions)
+    seen = _seen(arena, positions)
     move = positions.state.move[0] if in_step else positions.state.move
     return seen, represent(params, arena.known.outlook[move], seen)
+
+
+def _seen(arena: Arena, positions: Position) -> Array:
+    found: Array = jax.vmap(lambda p: view(arena.encoded, arena.known, p))(positions)
+    return found
 
 
 def _rows_ahead(arena: Arena, move: Array, count: int) -> Array:

@@ -76,7 +76,7 @@ def play_chunk(
     temperature: Array,
     script: Array,
     lean: Array,
-    config: SearchConfig,
+    config: SearchConfig | None,
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
@@ -119,7 +119,7 @@ def play_games(
     key: Array,
     temperature: NDArray[np.float32],
     script: NDArray[np.int32],
-    config: SearchConfig,
+    config: SearchConfig | None,
     lean: NDArray[np.float32] | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Played | None:

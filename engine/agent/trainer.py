@@ -20,7 +20,7 @@ from engine.agent.leaning import behind, everywhere, leaning, settled, unrelated
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import Game
-from engine.agent.search import POLICY_ONLY, SearchConfig
+from engine.agent.scouting import Outcome, send_scouts
 from engine.agent.selfplay import (
     CHUNK,
     FREE,
@@ -29,7 +29,7 @@ from engine.agent.selfplay import (
     temperatures,
     wildness,
 )
-from engine.agent.workload import Workload, follow, positions_in, split
+from engine.agent.workload import Workload, continued, follow, positions_in, split
 from engine.game.genome import GUEST_SHARE, Genes
 
 _PLAY, _LEARN, _REANALYSE, _RESET = range(4)
@@ -84,8 +84,9 @@ class Trainer:
         self.state: optax.OptState = optimiser(config.learner).init(self.params)
         self._is_specialist = len({w.program.name for w in workloads}) == 1
         self.rounds = 0
+        self.games = 0
         self.last_games: list[Game] = []
-        self.last_pairs: Columns = pairs_of([], [])
+        self.last_pairs: Columns = pairs_of([], [], [])
 
     @property
     def best_workload(self) -> Workload:
@@ -100,8 +101,6 @@ class Trainer:
                     workload,
                     self.params,
                     workload.demonstrations,
-                    self.config.practice.games,
-                    self._search(False),
                 )
                 workload.replay.show(games)
 
@@ -112,60 +111,75 @@ class Trainer:
 
     def play_round(self, go_on: Go = _always) -> Round | None:
         """One round; None if it was ended early (then nothing is remembered of its games)."""
-        number = self.rounds
+        practice, number = self.config.practice, self.rounds
         rng = np.random.default_rng([self.seed, _PLAY, number])
         index = number % len(self.workloads)
         if rng.random() < self.focus:
             index = self.workloads.index(self.best_workload)
-        workload = self.workloads[index]
-        visit = number // len(self.workloads)
-        every = self.config.practice.reanalyse_every
-        if every and visit % every == every - 1 and workload.replay.best:
-            self._reanalyse(workload, go_on)
-        practice = self.config.practice
-        if self._is_specialist and workload.replay.stale >= practice.stale_rounds:
-            self._begin_family(workload)
-        guests = self._guests(workload, rng)
-        parents = [] if guests else self._parents(workload, rng)
-        start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
-        wild = wildness(practice.games)
-        lean, genes = self._lean(workload, rng, parents, guests, start, wild)
+        workload, visit = self.workloads[index], number // len(self.workloads)
+        self._freshen(workload, visit, go_on)
         # By workload and visit: the round's number alone would search some programs never.
         is_searched = (visit + index) % practice.search_every == 0
-        games = self._play(workload, parents, start, wild, lean, self._search(is_searched), go_on)
-        if games is None:
-            return None
-        games = [replace(g, genes=settled(genes[i], g)) for i, g in enumerate(games)]
-        self.last_games, self.last_pairs = games, pairs_of(parents, games if parents else [])
-        workload.comparisons.add(self.last_pairs)
-        workload.replay.add(games)
+        num_games = practice.games if is_searched else practice.scouts
+        guests = self._guests(workload, rng, num_games)
+        parents = [] if guests else self._parents(workload, rng, num_games)
+        if not parents and not guests:
+            is_searched, num_games = True, practice.games
+        start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
+        wild = wildness(num_games)
+        is_sure, genes = self._vary(workload, rng, parents, guests, start, wild)
+        if is_searched:
+            lean = self._lean(rng, genes, is_sure)
+            games = self._play(workload, parents, start, wild, lean, go_on)
+            if games is None:
+                return None
+            found = _outcome([replace(g, genes=settled(genes[i], g)) for i, g in enumerate(games)])
+        else:
+            found = send_scouts(workload, self.params, parents, start, genes)
+        self.games += num_games
+        self._remember(workload, parents, found)
         share = practice.demonstration_share * practice.demonstration_decay**visit
         losses = self._learn(practice.learn_steps, share, go_on)
         self.rounds += 1
-        scores = [game.score for game in games]
         return Round(
             number=number,
             workload=index,
             start=start,
-            greedy=None if parents or guests else scores[0],
-            mean=float(np.mean(scores)),
-            top=max(scores),
+            greedy=None if parents or guests else found.scores[0],
+            mean=float(np.mean(found.scores)),
+            top=max(found.scores),
             best=workload.replay.top_score,
             losses=losses,
         )
+
+    def _freshen(self, workload: Workload, visit: int, go_on: Go) -> None:
+        """What is due before a round: reanalysis, a new family."""
+        practice = self.config.practice
+        every = practice.reanalyse_every
+        if every and visit % every == every - 1 and workload.replay.best:
+            self._reanalyse(workload, go_on)
+        if self._is_specialist and workload.replay.stale >= practice.stale_rounds:
+            self._begin_family(workload)
+
+    def _remember(self, workload: Workload, parents: list[Game], found: Outcome) -> None:
+        some = slice(len(parents))
+        self.last_games = found.games
+        self.last_pairs = pairs_of(parents, found.actions[some], found.scores[some])
+        workload.comparisons.add(self.last_pairs)
+        workload.replay.add(found.games, found.drifted)
 
     def _key(self, purpose: int, number: int) -> jax.Array:
         key = jax.random.fold_in(jax.random.key(self.seed), purpose)
         return jax.random.fold_in(key, number + 1)
 
-    def _parents(self, workload: Workload, rng: np.random.Generator) -> list[Game]:
+    def _parents(self, workload: Workload, rng: np.random.Generator, num_games: int) -> list[Game]:
         """For each game the good one in which it begins and to which it leans; none: free games."""
         practice = self.config.practice
         if rng.random() >= practice.restart_share:
             return []
-        return _drawn(workload.replay.best, practice.games, rng)
+        return _drawn(workload.replay.best, num_games, rng)
 
-    def _guests(self, workload: Workload, rng: np.random.Generator) -> list[Genes]:
+    def _guests(self, workload: Workload, rng: np.random.Generator, num_games: int) -> list[Genes]:
         """For each game the genome of a good one under the place rule that leads; none: no guests.
 
         Words mean something under every rule; so the others show what they make of the best ones.
@@ -173,7 +187,7 @@ class Trainer:
         leader = self.best_workload
         if not self._is_specialist or leader is workload or rng.random() >= GUEST_SHARE:
             return []
-        return [game.genes for game in _drawn(leader.replay.best, self.config.practice.games, rng)]
+        return [game.genes for game in _drawn(leader.replay.best, num_games, rng)]
 
     def _begin_family(self, workload: Workload) -> None:
         """A new family of good games, with a policy that has not made up its mind.
@@ -184,7 +198,7 @@ class Trainer:
         fresh = init_params(self._key(_RESET, self.rounds), self.config.network)
         self.params = {**self.params, "policy_out": fresh["policy_out"]}
 
-    def _lean(
+    def _vary(
         self,
         workload: Workload,
         rng: np.random.Generator,
@@ -192,16 +206,14 @@ class Trainer:
         guests: list[Genes],
         start: int,
         wild: NDArray[np.float32],
-    ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """What each game leans to, `[L, B, NUM_WORDS]`, and the genome behind it, `[B, L]`."""
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
+        """The genome of each game, and where it is followed for sure, both `[B, L]`."""
         practice, layout = self.config.practice, workload.layout
         is_first = not workload.replay.best
         old = [parent.genes for parent in parents] or guests
         # Later families begin elsewhere: all that round the same optimum end much alike.
         relaxed = None if workload.replay.champions else workload.relaxed
-        old = old or unrelated(
-            rng, layout, practice.games, is_first, relaxed, practice.relaxed_share
-        )
+        old = old or unrelated(rng, layout, len(wild), is_first, relaxed, practice.relaxed_share)
         sites = behind(layout, start) if parents else everywhere(layout)
         rates = wild * practice.mutations
         tries = [
@@ -213,10 +225,16 @@ class Trainer:
             options = np.stack(tries, axis=1)
             genes = chosen(rng, self.params, workload.arena.known, parents, options, start)
         # What has no parents is a script to be followed, or empty.
-        is_sure = (genes != np.stack(old)) | (not parents)
+        return (genes != np.stack(old)) | (not parents), genes
+
+    def _lean(
+        self, rng: np.random.Generator, genes: NDArray[np.int8], is_sure: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """What each game leans to, `[L, B, NUM_WORDS]`."""
+        practice = self.config.practice
         least, most = practice.lean
-        strength = rng.uniform(least, most, practice.games).astype(np.float32)
-        return leaning(genes, is_sure, strength, practice.sure_lean), genes
+        strength = rng.uniform(least, most, len(genes)).astype(np.float32)
+        return leaning(genes, is_sure, strength, practice.sure_lean)
 
     def _play(
         self,
@@ -225,7 +243,6 @@ class Trainer:
         start: int,
         wild: NDArray[np.float32],
         lean: NDArray[np.float32],
-        search: SearchConfig,
         go_on: Go,
     ) -> list[Game] | None:
         practice, arena = self.config.practice, workload.arena
@@ -239,7 +256,7 @@ class Trainer:
             self._key(_PLAY, self.rounds),
             temperatures(wild, practice.top_temperature),
             np.full((workload.num_moves - start, practice.games), FREE, np.int32),
-            search,
+            self.config.search,
             lean[start:],
             go_on,
         )
@@ -248,16 +265,7 @@ class Trainer:
         games = split(played)
         if not start:
             return games
-        return [_continued(*pair, start) for pair in zip(parents, games, strict=True)]
-
-    def _search(self, is_searched: bool) -> SearchConfig:
-        """Most rounds are played by the prior alone, which is faster.
-
-        Such a round teaches values, and a policy only where it finds one of the best games (after
-        the playout caps of KataGo, arXiv 1902.10565, which vary from move to move).
-        """
-        search = self.config.search
-        return search if is_searched else replace(search, model=POLICY_ONLY)
+        return [continued(*pair, start) for pair in zip(parents, games, strict=True)]
 
     def _reanalyse(self, workload: Workload, go_on: Go) -> None:
         """Search again along the best games: fresh values, policies between found and played."""
@@ -310,6 +318,11 @@ class Trainer:
         return {} if losses is None else _floats(losses)
 
 
+def _outcome(games: list[Game]) -> Outcome:
+    """Of games in which the agent decided: all are remembered."""
+    return Outcome([game.action for game in games], [game.score for game in games], games, [])
+
+
 def _drawn(best: Sequence[Game], number: int, rng: np.random.Generator) -> list[Game]:
     """That many of the games, the better ones more often; none if there are none."""
     if not best:
@@ -321,24 +334,6 @@ def _drawn(best: Sequence[Game], number: int, rng: np.random.Generator) -> list[
 def _chunks(workload: Workload) -> int:
     """Chunks up to the last touch: behind it nothing can be varied."""
     return int(workload.layout.touches.max(initial=0)) // CHUNK + 1
-
-
-def _continued(prefix: Game, game: Game, start: int) -> Game:
-    """The whole game that began like `prefix` and went on as `game` after move `start`."""
-    return Game(
-        view=np.concatenate([prefix.view[:start], game.view]),
-        legal=np.concatenate([prefix.legal[:start], game.legal]),
-        action=np.concatenate([prefix.action[:start], game.action]),
-        policy=np.concatenate([prefix.policy[:start], game.policy]),
-        value=np.concatenate([prefix.value[:start], game.value]),
-        reward=np.concatenate([prefix.reward[:start], game.reward]),
-        genes=np.concatenate([prefix.genes[:start], game.genes]),
-        trail=jax.tree.map(
-            lambda before, after: np.concatenate([before[: start // CHUNK], after]),
-            prefix.trail,
-            game.trail,
-        ),
-    )
 
 
 def _floats(losses: Losses) -> dict[str, float]:

@@ -15,8 +15,7 @@ from engine.agent.comparison import Comparisons
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
 from engine.agent.replay import Game, Replay
-from engine.agent.search import POLICY_ONLY, SearchConfig
-from engine.agent.selfplay import Played, first_positions, play_games
+from engine.agent.selfplay import CHUNK, Played, first_positions, play_games
 from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
@@ -28,8 +27,6 @@ from engine.program.model import Program
 
 RUNGS = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
 """Moves, slots and look-back to which programs are padded, so that they share compiled games."""
-FOLLOW = SearchConfig(model=POLICY_ONLY)
-"""Enough to follow a script."""
 FOLLOWERS = 8
 """Games that follow scripts in step."""
 
@@ -136,12 +133,11 @@ def follow(
     params: Params,
     actions: Sequence[Sequence[int]] | NDArray[np.int32],
     together: int = FOLLOWERS,
-    config: SearchConfig = FOLLOW,
 ) -> list[Game]:
     """The games that were played by these actions, as the learner wants them.
 
     Their policies are the actions, their values what they really earned. `together`: played in
-    step. Each number and each `config`, which decides nothing, is compiled once.
+    step; each number is compiled once.
     """
     games: list[Game] = []
     for first in range(0, len(actions), together):
@@ -153,7 +149,7 @@ def follow(
             jax.random.key(0),
             np.zeros((together, 1), np.float32),
             np.resize(some, (together, some.shape[1])).T,
-            config,
+            None,
         )
         assert played is not None
         games += split(played)[: len(some)]
@@ -169,6 +165,55 @@ def positions_in(games: Sequence[Game], chunk: int) -> Position:
         *(game.trail for game in games),
     )
     return found
+
+
+def follow_on(
+    workload: Workload,
+    params: Params,
+    parents: Sequence[Game],
+    start: int,
+    actions: Sequence[NDArray[np.int32]],
+) -> list[Game]:
+    """As `follow`, of games that begin like their parents, before move `start`: a few of them."""
+    if not actions:
+        return []
+    if not parents:
+        return follow(workload, params, np.stack(actions))
+    some = [*parents, *([parents[0]] * (FOLLOWERS - len(parents)))]
+    scripts = np.stack([*actions, *([actions[0]] * (FOLLOWERS - len(actions)))])
+    played = play_games(
+        params,
+        workload.arena,
+        positions_in(some, start // CHUNK),
+        jax.random.key(0),
+        np.zeros((FOLLOWERS, 1), np.float32),
+        scripts[:, start:].T,
+        None,
+    )
+    assert played is not None
+    pairs = zip(parents, split(played), strict=False)
+    games = [continued(parent, game, start) for parent, game in pairs]
+    for game in games:
+        game.policy, game.value = np.zeros_like(game.policy), to_go(game.reward)
+    return games
+
+
+def continued(prefix: Game, game: Game, start: int) -> Game:
+    """The whole game that began like `prefix` and went on as `game` after move `start`."""
+    return Game(
+        view=np.concatenate([prefix.view[:start], game.view]),
+        legal=np.concatenate([prefix.legal[:start], game.legal]),
+        action=np.concatenate([prefix.action[:start], game.action]),
+        policy=np.concatenate([prefix.policy[:start], game.policy]),
+        value=np.concatenate([prefix.value[:start], game.value]),
+        reward=np.concatenate([prefix.reward[:start], game.reward]),
+        genes=np.concatenate([prefix.genes[:start], game.genes]),
+        trail=jax.tree.map(
+            lambda before, after: np.concatenate([before[: start // CHUNK], after]),
+            prefix.trail,
+            game.trail,
+        ),
+    )
 
 
 def split(played: Played) -> list[Game]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from engine.game.encode import EncodedProgram, encode
 from engine.game.moves import TICKS, Rules
 from engine.game.options import earning
-from engine.game.rules import analyse, apply
+from engine.game.rules import StepOutcome, analyse, apply
 from engine.game.scripts import EARN
 from engine.game.state import State, initial_state
 from engine.program.model import Program
@@ -147,12 +147,12 @@ def _play_from(
 
     `state` is `[B, ...]`, `scripts` is `[M, B]`.
     """
-    play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0, 0))
+    play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
 
     def play_move(move: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, ticks = carry
-        played: tuple[State, Array] = play(move, state, ticks, scripts[move])
-        return played
+        following, outcome = play(move, state, scripts[move])
+        return following, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)
 
     def play_segment(
         number: Array, carry: tuple[State, Array, tuple[State, Array]]
@@ -172,13 +172,34 @@ def _play_from(
     return ticks, states, before
 
 
+@jax.jit
+def play_words(
+    encoded: EncodedProgram, state: State, words: Array, first: Array
+) -> tuple[Array, Array]:
+    """Play the words `[M, B]` from the states `[B, ...]` before move `first` to the end.
+
+    Returns the actions `[M, B]`, -1 before `first`, and the ticks `[B]` that they earn.
+    """
+    play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
+
+    def play_move(move: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        state, actions, ticks = carry
+        following, outcome = play(move, state, words[move])
+        actions = actions.at[move].set(outcome.action.astype(jnp.int8))
+        return following, actions, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)
+
+    begun = (state, jnp.full_like(words, -1), jnp.zeros(words.shape[1], jnp.int32))
+    found = jax.lax.fori_loop(first, encoded.num_moves, play_move, begun)
+    return found[1], found[2]
+
+
 def _play_word(
-    encoded: EncodedProgram, move: Array, state: State, ticks: Array, word: Array
-) -> tuple[State, Array]:
+    encoded: EncodedProgram, move: Array, state: State, word: Array
+) -> tuple[State, StepOutcome]:
     # The loop's counter instead of the state's: games in step read one row of the moves, not `B`.
     state = replace(state, move=move)
     options = analyse(encoded, state)
     earned = earning(options, encoded.row(move).saving)
     action = jnp.where(word == EARN, earned, word).astype(jnp.int32)
-    following, outcome = apply(encoded, state, options, action)
-    return following, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)
+    played: tuple[State, StepOutcome] = apply(encoded, state, options, action)
+    return played

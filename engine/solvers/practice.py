@@ -101,7 +101,7 @@ def practise(
         trainer=trainer,
         workload=workload,
         actions=tuple(int(a) for a in best.action),
-        games=trainer.rounds * config.practice.games,
+        games=trainer.games,
     )
 
 

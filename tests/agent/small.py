@@ -24,6 +24,7 @@ CONFIG = AgentConfig(
     learner=LearnerConfig(unroll=2),
     practice=PracticeConfig(
         games=8,
+        scouts=12,
         search_every=2,
         positions=16,
         learn_steps=2,

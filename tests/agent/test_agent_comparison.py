@@ -10,6 +10,7 @@ import pytest
 
 from engine.agent.comparison import (
     COLUMNS,
+    Columns,
     Comparisons,
     chosen,
     forks,
@@ -42,6 +43,10 @@ def played(actions: list[int], score: float = 0.0, illegal: dict[int, int] | Non
     return Game(view, legal, action, np.eye(3)[action], reward, reward, np.array(actions, np.int8))
 
 
+def compared(parents: list[Game], games: list[Game]) -> Columns:
+    return pairs_of(parents, [game.action for game in games], [game.score for game in games])
+
+
 def test_a_variation_parts_where_it_would_first_act_otherwise() -> None:
     parent = played([DROP, NO_COPY, DROP, COPY, DROP, DROP], illegal={1: COPY})
     genes = np.array(
@@ -63,7 +68,7 @@ def test_the_first_difference_is_what_won_or_lost() -> None:
     better = played([DROP, COPY, COPY, DROP, DROP, DROP], score=2.0)
     worse = played([DROP, DROP, DROP, NO_COPY, DROP, DROP], score=0.5)
     equal = played([COPY] * LENGTH, score=1.0)
-    found = pairs_of([parent] * 4, [better, worse, equal, parent])
+    found = compared([parent] * 4, [better, worse, equal, parent])
     assert found["move"].tolist() == [1, 3]
     assert found["better"].tolist() == [COPY, DROP]
     assert found["worse"].tolist() == [DROP, NO_COPY]
@@ -71,7 +76,7 @@ def test_the_first_difference_is_what_won_or_lost() -> None:
 
 
 def test_nothing_to_compare_is_an_empty_batch() -> None:
-    found = pairs_of([], [])
+    found = compared([], [])
     assert {name: len(column) for name, column in found.items()} == dict.fromkeys(COLUMNS, 0)
     memory = Comparisons()
     memory.add(found)
@@ -85,7 +90,7 @@ def test_the_oldest_pairs_make_room() -> None:
     for move in range(3):
         actions = [DROP] * LENGTH
         actions[move] = COPY
-        memory.add(pairs_of([parent], [played(actions, score=1.0)]))
+        memory.add(compared([parent], [played(actions, score=1.0)]))
     assert len(memory) == 2
     drawn = memory.sample(np.random.default_rng(0), 64)
     assert set(drawn["move"].tolist()) == {1, 2}
@@ -106,8 +111,8 @@ def taught() -> Params:
     pairs = Comparisons()
     for move in range(LENGTH):
         actions = [DROP] * LENGTH
-        pairs.add(pairs_of([parent], [played(_with(actions, move, NO_COPY), score=1.0)]))
-        pairs.add(pairs_of([parent], [played(_with(actions, move, COPY), score=-1.0)]))
+        pairs.add(compared([parent], [played(_with(actions, move, NO_COPY), score=1.0)]))
+        pairs.add(compared([parent], [played(_with(actions, move, COPY), score=-1.0)]))
     rng = np.random.default_rng(0)
     for _ in range(60):
         batch = workload.replay.sample(rng, 16, config.unroll)

@@ -88,6 +88,30 @@ def test_rounds_inside_the_best_game_begin_like_it() -> None:
     assert begun[32] is None
 
 
+def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
+    practice = replace(CONFIG.practice, restart_share=1.0, search_every=1_000_000)
+    config = replace(CONFIG, practice=practice)
+    trainer = Trainer([small_workload(config, "alexnet-v4-b24")], config, 0)
+    workload = trainer.workloads[0]
+    trainer.play_round()
+    kept = 0
+    for _ in range(8):
+        before = {game.action.tobytes() for game in workload.replay.best}
+        report = trainer.play_round()
+        assert report is not None
+        assert len(trainer.last_games) <= practice.scouts
+        for game in trainer.last_games:
+            assert game.action.tobytes() not in before
+            assert game.score <= report.top + 1e-3
+            (again,) = follow(workload, trainer.params, [game.action])
+            assert again.score == pytest.approx(game.score, abs=1e-3)
+            np.testing.assert_allclose(game.view, again.view, atol=2e-3, rtol=2e-3)
+            kept += 1
+        assert report.best >= report.top - 1e-3
+    assert kept > 3
+    assert trainer.games == practice.games + 8 * practice.scouts
+
+
 def test_an_early_end_leaves_no_half_played_games() -> None:
     trainer = small_trainer()
     assert trainer.play_round(lambda: False) is None
@@ -201,7 +225,7 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
 def test_the_other_place_rules_try_the_genomes_of_the_leader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    practice = replace(CONFIG.practice, restart_share=0.0)
+    practice = replace(CONFIG.practice, restart_share=0.0, search_every=1)
     config = replace(CONFIG, practice=practice)
     first, second = small_workload(config), small_workload(config)
     trainer = Trainer([first, second], config, 0)
@@ -209,8 +233,8 @@ def test_the_other_place_rules_try_the_genomes_of_the_leader(
     led = {game.genes.tobytes() for game in first.replay.best}
     guests_of, came = trainer._guests, []
 
-    def noted(workload: Workload, rng: np.random.Generator) -> list[Genes]:
-        came.append(guests_of(workload, rng))
+    def noted(workload: Workload, rng: np.random.Generator, num_games: int) -> list[Genes]:
+        came.append(guests_of(workload, rng, num_games))
         return came[-1]
 
     monkeypatch.setattr(trainer, "_guests", noted)

@@ -10,11 +10,11 @@ import numpy as np
 from engine.agent.config import AgentConfig, PracticeConfig
 from engine.agent.learner import LearnerConfig
 from engine.agent.network import NetworkConfig
-from engine.agent.search import SearchConfig
+from engine.agent.search import POLICY_ONLY, SearchConfig
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Trainer
-from engine.agent.workload import FOLLOW, FOLLOWERS, make_workload
+from engine.agent.workload import FOLLOWERS, make_workload
 from engine.game.moves import Rules
 from engine.program.library import load_sample
 from engine.program.model import Program
@@ -70,10 +70,10 @@ def tree(visits: list[list[int]]) -> dict[str, Any]:
     return {"tree_parent": parent, "tree_action": action, "tree_visits": counts}
 
 
-# Plays as it follows scripts, without search, so that the rules are compiled once for both.
+# Plays without search.
 TINY = AgentConfig(
     network=NetworkConfig(width=16, latent=8, num_blocks=1),
-    search=FOLLOW,
+    search=SearchConfig(model=POLICY_ONLY),
     learner=LearnerConfig(unroll=1),
     practice=PracticeConfig(games=FOLLOWERS, positions=16, learn_steps=4, warm_up_steps=4),
 )

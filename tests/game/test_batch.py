@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.game.batch import NUM_CHECKPOINTS, BatchGame
+from engine.game.batch import NUM_CHECKPOINTS, BatchGame, play_words
+from engine.game.encode import encode
 from engine.game.moves import COPY, DROP, NO_COPY, TICKS
 from engine.game.reference import ReferenceGame
+from engine.game.rules import step
 from engine.game.scripts import EARN, NUM_WORDS, play_script
+from engine.game.state import initial_state
 from engine.program.model import Program
 from tests.strategies import random_program
 
@@ -57,6 +62,30 @@ def test_resumed_games_equal_whole_ones(seed: int) -> None:
             for mine, its in zip(spliced.states, expected.states, strict=True):
                 assert len(mine) == NUM_CHECKPOINTS
                 np.testing.assert_array_equal(mine[:upto], its[:upto])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -> None:
+    program = random_program(seed, 60)
+    encoded, middle = encode(program), 20
+    num_rows, num_moves = encoded.moves.shape[0], int(encoded.num_moves)
+    old, new = scripts_of(num_rows, seed), scripts_of(num_rows, seed + 1)
+    new[:, :middle] = old[:, :middle]
+    played = np.array([play_script(program, script).actions for script in old[:, :num_moves]])
+    start = initial_state(encoded)
+    states = jax.tree.map(lambda leaf: jnp.stack([leaf] * NUM_GAMES), start)
+    advance = jax.jit(jax.vmap(step, in_axes=(None, 0, 0)))
+    for move in range(middle):
+        states, _ = advance(encoded, states, jnp.asarray(played[:, move]))
+    actions, ticks = play_words(encoded, states, jnp.asarray(new.T), jnp.int32(middle))
+    for k, script in enumerate(new):
+        whole = play_script(program, script[:num_moves])
+        found = np.asarray(actions)[middle : len(whole.actions), k]
+        assert found.tolist() == whole.actions[middle:]
+        before = play_script(program, script[:middle]).total_reward
+        expected = (whole.total_reward - before) * TICKS
+        assert ticks[k] == pytest.approx(expected, abs=1e-6 * TICKS)
+    assert (np.asarray(actions)[:middle] == -1).all()
 
 
 def test_earn_is_copy_unless_its_stall_eats_the_saving() -> None:

@@ -1,0 +1,82 @@
+"""Scouts: games that follow their genomes to the word, without asking the networks.
+
+A scout costs a fraction of a game in which the agent decides, for nobody looks at its positions.
+What is worth remembering is gone through again. Letters: `B` scouts, `L` moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.network import Params
+from engine.agent.replay import Game
+from engine.agent.selfplay import CHUNK, first_positions
+from engine.agent.workload import FOLLOWERS, Workload, follow_on, positions_in
+from engine.game.batch import play_words
+from engine.game.scripts import EARN
+
+Actions = NDArray[np.int32]  # [L]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a round's games: `actions` and `scores` of all, and what shall be remembered.
+
+    `games`: new ones, with what the agent saw. `drifted`: good ones of before with other genomes
+    that come to the same.
+    """
+
+    actions: list[Actions]
+    scores: list[float]
+    games: list[Game]
+    drifted: list[Game]
+
+
+def send_scouts(
+    workload: Workload,
+    params: Params,
+    parents: Sequence[Game],
+    start: int,
+    genes: NDArray[np.int8],
+) -> Outcome:
+    """Play games with the genomes `[B, L]`; of the good new ones a few are gone through again.
+
+    They begin like their parents, before move `start`; without parents at the first move.
+    """
+    actions, scores = _scout(workload, parents, start, genes)
+    known = {game.action.tobytes(): game for game in workload.replay.best}
+    found: dict[bytes, int] = {}
+    drifted = []
+    for index in workload.replay.would_keep(scores):
+        same = actions[index].tobytes()
+        if same in known:
+            drifted.append(replace(known[same], genes=genes[index]))
+        elif len(found) < FOLLOWERS:
+            found.setdefault(same, index)
+    new = list(found.values())
+    some = [parents[index] for index in new] if parents else []
+    games = follow_on(workload, params, some, start, [actions[index] for index in new])
+    games = [replace(g, genes=genes[index]) for g, index in zip(games, new, strict=True)]
+    return Outcome(actions, scores, games, drifted)
+
+
+def _scout(
+    workload: Workload, parents: Sequence[Game], start: int, genes: NDArray[np.int8]
+) -> tuple[list[Actions], list[float]]:
+    arena, length = workload.arena, workload.num_moves
+    begun = positions_in(parents, start // CHUNK) if parents else first_positions(arena, len(genes))
+    words = np.full((arena.encoded.moves.shape[0], len(genes)), EARN, np.int8)
+    words[:length] = genes.T
+    played, ticks = play_words(arena.encoded, begun.state, jnp.asarray(words), jnp.int32(start))
+    actions = np.asarray(played)[:length].T.astype(np.int32)
+    par = float(np.asarray(arena.par)[start])
+    scores = np.asarray(ticks) / float(arena.known.point_ticks) - par
+    for index, parent in enumerate(parents):
+        actions[index, :start] = parent.action[:start]
+        scores[index] += parent.reward[:start].sum()
+    return list(actions), scores.tolist()
