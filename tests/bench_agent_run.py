@@ -25,7 +25,7 @@ from engine.solvers import Budget, solve
 from engine.solvers.practice import GENERALIST, SCRATCH, plan_of, practise
 
 PRIMING_ROUNDS = 20
-"""Two searched ones, and such that go on from positions and have comparisons to learn from."""
+"""Searched ones, scouts, and such that go on from positions and have comparisons to learn from."""
 
 
 def changed(config: Any, name: str, value: Any) -> Any:

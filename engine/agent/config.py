@@ -61,8 +61,9 @@ class PracticeConfig:
 
     def __post_init__(self) -> None:
         """Refuse rounds without games or variations; raises SolverError."""
-        if self.games < 1:
-            raise SolverError(f"{self.games} games in a round: the agent needs at least 1")
+        if min(self.games, self.scouts) < 1:
+            told = f"{self.games} games and {self.scouts} scouts"
+            raise SolverError(f"{told} in a round: the agent needs at least 1")
         if self.search_every < 1:
             raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
         if self.variations < 1:

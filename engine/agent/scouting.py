@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.agent.network import Params
 from engine.agent.replay import Game
 from engine.agent.selfplay import CHUNK, first_positions
-from engine.agent.workload import FOLLOWERS, Workload, follow_on, positions_in
+from engine.agent.workload import FOLLOWERS, Workload, follow, positions_in
 from engine.game.batch import play_words
 from engine.game.scripts import EARN
 
@@ -60,8 +60,12 @@ def send_scouts(
             found.setdefault(same, index)
     new = list(found.values())
     some = [parents[index] for index in new] if parents else []
-    games = follow_on(workload, params, some, start, [actions[index] for index in new])
-    games = [replace(g, genes=genes[index]) for g, index in zip(games, new, strict=True)]
+    games = follow(workload, params, [actions[index] for index in new], some, start)
+    # Nobody searched, so there is no policy to learn from, unless the game is one of the best.
+    games = [
+        replace(game, genes=genes[index], policy=np.zeros_like(game.policy))
+        for game, index in zip(games, new, strict=True)
+    ]
     return Outcome(actions, scores, games, drifted)
 
 

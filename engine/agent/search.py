@@ -95,7 +95,7 @@ def decide(
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
 
-    Without a `config` the networks are not asked: what the games lean to is done, values are 0.
+    Without a `config` nothing is decided, for games that follow a script: only `view` is filled.
 
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
     `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier game did
@@ -103,7 +103,7 @@ def decide(
     """
     legal = positions.options.mask
     if config is None:
-        return _lean_on(arena, positions, jnp.where(legal, lean, IMPOSSIBLE)), None
+        return _undecided(_seen(arena, positions), legal), None
     seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
     logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
@@ -130,11 +130,10 @@ def decide(
     return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
 
 
-def _lean_on(arena: Arena, positions: Position, logits: Array) -> Decision:
-    """The decisions of games that only do what they lean to."""
-    policy, nothing = jax.nn.softmax(logits), jnp.zeros(logits.shape[0])
-    action = jnp.argmax(logits, axis=-1).astype(jnp.int32)
-    return Decision(_seen(arena, positions), action, policy, nothing, policy, nothing)
+def _undecided(seen: Array, legal: Array) -> Decision:
+    action = jnp.argmax(legal, axis=-1).astype(jnp.int32)
+    policy, value = jnp.zeros(legal.shape), jnp.zeros(len(legal))
+    return Decision(seen, action, policy, value, policy, value)
 
 
 def _without(policy: Array, lean: Array | float, legal: Array) -> Array:

@@ -28,7 +28,7 @@ from engine.program.model import Program
 RUNGS = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
 """Moves, slots and look-back to which programs are padded, so that they share compiled games."""
 FOLLOWERS = 8
-"""Games that follow scripts in step."""
+"""Games that follow scripts in step, always as many: so it is compiled once."""
 
 
 @dataclass
@@ -131,28 +131,35 @@ def points_of(
 def follow(
     workload: Workload,
     params: Params,
-    actions: Sequence[Sequence[int]] | NDArray[np.int32],
-    together: int = FOLLOWERS,
+    actions: Sequence[Sequence[int] | NDArray[np.int32]],
+    parents: Sequence[Game] = (),
+    start: int = 0,
 ) -> list[Game]:
     """The games that were played by these actions, as the learner wants them.
 
-    Their policies are the actions, their values what they really earned. `together`: played in
-    step; each number is compiled once.
+    Their policies are the actions, their values what they really earned. `parents`: games that
+    begin likewise, one for each, so that only what comes from move `start` on need be played.
     """
     games: list[Game] = []
-    for first in range(0, len(actions), together):
-        some = np.asarray(actions[first : first + together], np.int32)
+    for first in range(0, len(actions), FOLLOWERS):
+        some = np.asarray(actions[first : first + FOLLOWERS], np.int32)[:, start:]
+        begun = first_positions(workload.arena, FOLLOWERS)
+        if start:
+            each = [parents[first + i % len(some)] for i in range(FOLLOWERS)]
+            begun = positions_in(each, start // CHUNK)
         played = play_games(
             params,
             workload.arena,
-            first_positions(workload.arena, together),
+            begun,
             jax.random.key(0),
-            np.zeros((together, 1), np.float32),
-            np.resize(some, (together, some.shape[1])).T,
+            np.zeros((FOLLOWERS, 1), np.float32),
+            np.resize(some, (FOLLOWERS, some.shape[1])).T,
             None,
         )
         assert played is not None
         games += split(played)[: len(some)]
+    if start:
+        games = [continued(*pair, start) for pair in zip(parents, games, strict=True)]
     for game in games:
         game.policy, game.value = game.played, to_go(game.reward)
     return games
@@ -165,37 +172,6 @@ def positions_in(games: Sequence[Game], chunk: int) -> Position:
         *(game.trail for game in games),
     )
     return found
-
-
-def follow_on(
-    workload: Workload,
-    params: Params,
-    parents: Sequence[Game],
-    start: int,
-    actions: Sequence[NDArray[np.int32]],
-) -> list[Game]:
-    """As `follow`, of games that begin like their parents, before move `start`: a few of them."""
-    if not actions:
-        return []
-    if not parents:
-        return follow(workload, params, np.stack(actions))
-    some = [*parents, *([parents[0]] * (FOLLOWERS - len(parents)))]
-    scripts = np.stack([*actions, *([actions[0]] * (FOLLOWERS - len(actions)))])
-    played = play_games(
-        params,
-        workload.arena,
-        positions_in(some, start // CHUNK),
-        jax.random.key(0),
-        np.zeros((FOLLOWERS, 1), np.float32),
-        scripts[:, start:].T,
-        None,
-    )
-    assert played is not None
-    pairs = zip(parents, split(played), strict=False)
-    games = [continued(parent, game, start) for parent, game in pairs]
-    for game in games:
-        game.policy, game.value = np.zeros_like(game.policy), to_go(game.reward)
-    return games
 
 
 def continued(prefix: Game, game: Game, start: int) -> Game:

@@ -53,6 +53,7 @@ def test_settings_survive_json() -> None:
         ("search", "model", "crystal ball"),
         ("search", "num_simulations", 0),
         ("network", "width", -1),
+        ("practice", "scouts", 0),
         ("practice", "lean", ["much"]),
     ],
 )

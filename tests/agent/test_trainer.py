@@ -103,6 +103,7 @@ def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
         for game in trainer.last_games:
             assert game.action.tobytes() not in before
             assert game.score <= report.top + 1e-3
+            assert not game.policy.any()
             (again,) = follow(workload, trainer.params, [game.action])
             assert again.score == pytest.approx(game.score, abs=1e-3)
             np.testing.assert_allclose(game.view, again.view, atol=2e-3, rtol=2e-3)
