@@ -131,7 +131,7 @@ def points_of(
 def follow(
     workload: Workload,
     params: Params,
-    actions: Sequence[Sequence[int] | NDArray[np.int32]],
+    actions: Sequence[Sequence[int]] | Sequence[NDArray[np.int32]] | NDArray[np.int32],
     parents: Sequence[Game] = (),
     start: int = 0,
 ) -> list[Game]:

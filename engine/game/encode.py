@@ -24,7 +24,7 @@ from engine.game.encoded import (
     Shape,
     common_shape,
 )
-from engine.game.moves import TICKS, Move, Quantised, Rules, goes_high, moves, quantise
+from engine.game.moves import BEST_FIT, TICKS, Move, Quantised, Rules, goes_high, moves, quantise
 from engine.program.model import TOP_LEVEL, Program, Region
 
 __all__ = ["COLUMN", "EncodedProgram", "MoveRow", "Shape", "common_shape", "encode"]
@@ -66,7 +66,7 @@ def encode(
         max_stays_before=_int32(program, program.hardware.max_cross_program_prefetches),
         num_blocks=shape.num_blocks,
         look_back=shape.look_back,
-        place=rules.place,
+        is_best_fit=rules.place == BEST_FIT,
         is_strict=rules.strict,
         has_hoists=shape.has_hoists,
     )

@@ -118,7 +118,8 @@ class EncodedProgram:
     `level_end[1 + level]`: of a level's region (of the program: -1 and `T`).
     `next_slot[1 + level, k]`: the level's first slot not before `k` (else `FAR_SLOT`);
     `last_slot`: its last one not after `k` (else -1). `reserved[j, k]`: most granules of scratch in
-    the `2^j` slots from `k` on.
+    the `2^j` slots from `k` on. `is_best_fit`: the place rule; the other simple ones differ in
+    `MoveRow.is_high` alone, so that they share one compiled game.
 
     Where several programs are stacked, one per game, all arrays have `G` as a first axis. The
     methods take numbers that are scalars or one per game.
@@ -138,7 +139,7 @@ class EncodedProgram:
     max_stays_before: Array  # []
     num_blocks: int = field(metadata={"static": True})
     look_back: int = field(metadata={"static": True})
-    place: str = field(metadata={"static": True})
+    is_best_fit: bool = field(metadata={"static": True})
     is_strict: bool = field(metadata={"static": True})
     has_hoists: bool = field(metadata={"static": True})
 
@@ -224,7 +225,8 @@ class EncodedProgram:
 def common_shape(encodings: Sequence[EncodedProgram]) -> Shape:
     """The smallest shape to which the programs of `encodings` (of the same rules) can be encoded.
 
-    Encodings of one shape, `place` and `is_strict` can be stacked: `jax.tree.map` of `jnp.stack`.
+    Encodings of one shape, `is_best_fit` and `is_strict` can be stacked: `jax.tree.map` of
+    `jnp.stack`.
     """
     shapes = [encoded.shape for encoded in encodings]
     return Shape(**{f.name: max(getattr(s, f.name) for s in shapes) for f in fields(Shape)})

@@ -137,7 +137,7 @@ def _earliest(now: Situation) -> Array:
 
 def _wish(now: Situation, start: Array, floor: Array) -> Wish:
     row = now.row
-    return Wish(start, floor, row.size, row.rank, row.is_high > 0, now.encoded.place)
+    return Wish(start, floor, row.size, row.rank, row.is_high > 0, now.encoded.is_best_fit)
 
 
 def _placed(now: Situation, entry: Entry) -> Entry:

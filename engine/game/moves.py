@@ -45,7 +45,8 @@ COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
 
-SIMPLE_RULES = ("long_high", "two_ended", "first_fit", "best_fit")
+BEST_FIT = "best_fit"
+SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
 LOOK_AHEAD_RULES = ("support", "roomy")
 """Place rules that ask how long things will be needed; the JAX game has the simple ones only."""
 PLACE_RULES = SIMPLE_RULES + LOOK_AHEAD_RULES

@@ -29,7 +29,7 @@ STRIDE = 8
 class Wish:
     """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
 
-    `is_high` and `place`: see `engine.game.moves.Rules`.
+    `is_high`: at the high end of the highest gap. `is_best_fit`: in the tightest gap instead.
     """
 
     start: Array
@@ -37,7 +37,7 @@ class Wish:
     size: Array
     rank: Array
     is_high: Array
-    place: str = field(metadata={"static": True})
+    is_best_fit: bool = field(metadata={"static": True})
 
 
 def find_places(table: Table, wish: Wish, capacity: Array) -> Array:
@@ -61,7 +61,7 @@ def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Array:
     gap = offset - low
     fits = is_here & (gap >= wish.size)
     last = capacity - top
-    if wish.place == "best_fit":
+    if wish.is_best_fit:
         least = jnp.min(jnp.where(fits, gap, INT32_MAX), axis=0)
         first = jnp.min(jnp.where(fits & (gap == least), low, INT32_MAX), axis=0)
         is_last = (last >= wish.size) & (last < least)

@@ -17,7 +17,7 @@ from engine.game.look_ahead import (
     roomiest_offset,
     supported_offset,
 )
-from engine.game.moves import LOOK_AHEAD_RULES, Move, goes_high, lives_long
+from engine.game.moves import BEST_FIT, LOOK_AHEAD_RULES, Move, goes_high, lives_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _choose(
     if rule == "roomy":
         return roomiest_offset(newcomer, obstacles, gaps)
     is_high = goes_high(state.facts.rules, move, newcomer.capacity)
-    return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=rule == "best_fit")
+    return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=rule == BEST_FIT)
 
 
 def write_back(
