@@ -27,12 +27,13 @@ class PracticeConfig:
     (`engine.agent.comparison`). `relaxed_share`: of the random genomes with which a program is
     begun, those that round what the linear program behind the bound would do. `stale_rounds`:
     without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
-    practice is on one program. `kept_games`, `kept_best`: size of the memory per program.
-    `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
-    `demonstration_decay` after each visit of a program. `td_steps`: see `engine.agent.replay`.
-    `reanalyse_every`: rounds after which the best games are searched again; 0: never.
-    `is_competing`: the agent learns only whether a game beats the average of those that it
-    remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
+    practice is on one program. Every `fresh_every`-th begins with random genomes, the others with
+    games that differ from a champion in a share of the moves between those of `shaken`.
+    `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`:
+    of a batch; the latter is multiplied by `demonstration_decay` after each visit of a program.
+    `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are
+    searched again; 0: never. `is_competing`: the agent learns only whether a game beats the average
+    of those that it remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
     games: int = 64
@@ -49,7 +50,9 @@ class PracticeConfig:
     variations: int = 8
     relaxed_share: float = 0.75
     sure_lean: float = 30.0
-    stale_rounds: int = 30
+    stale_rounds: int = 12
+    fresh_every: int = 4
+    shaken: tuple[float, ...] = (0.02, 0.12)
     kept_games: int = 512
     kept_best: int = 16
     best_share: float = 0.25
@@ -64,8 +67,14 @@ class PracticeConfig:
         if min(self.games, self.scouts) < 1:
             told = f"{self.games} games and {self.scouts} scouts"
             raise SolverError(f"{told} in a round: the agent needs at least 1")
-        if self.search_every < 1:
-            raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
+        for name, least in (
+            ("search_every", "searches in every round"),
+            ("fresh_every", "shakes none"),
+        ):
+            if getattr(self, name) < 1:
+                raise SolverError(f"{name} is {getattr(self, name)}; 1 {least}")
+        if len(self.shaken) != 2 or not 0 < self.shaken[0] <= self.shaken[1] <= 1:
+            raise SolverError(f"shaken is {self.shaken}; it needs two shares, the least first")
         if self.variations < 1:
             raise SolverError(f"{self.variations} variations: the agent needs at least 1")
 

@@ -22,6 +22,9 @@ from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
 from engine.game.variation import Site, cross, mutate, site_at
 
+SHAKEN = 4.0
+"""Most groups that a shaken genome changes, in shares of the moves that shall come out changed: for
+words are wishes, and many a change comes to nothing."""
 NONE = -1
 """In a genome: no word, the agent decides alone."""
 RANDOM_SHARE, FIRST_RANDOM_SHARE = 0.1, 0.75
@@ -91,6 +94,29 @@ def varied(
         if not is_crossed or rng.random() < 0.5:
             mutate(genes, site, 1 + int(rng.poisson(rates[index])), rng)
     return found
+
+
+def shaken(
+    rng: Rng,
+    layout: Layout,
+    genes: Genes,
+    games: int,
+    share: float,
+    relaxed: NDArray[np.float64] | None,
+) -> NDArray[np.int8]:
+    """Copies of a genome in which many groups at once have other words, `[B, L]`.
+
+    As many groups as half to `SHAKEN` times that `share`; the words are those of random genomes, or
+    of such that round `relaxed`.
+    """
+    found = np.repeat(genes[None], games, axis=0)
+    num_relaxed = 0 if relaxed is None else games // 2
+    other = random_genomes(layout, games - num_relaxed, rng)
+    if relaxed is not None:
+        other += relaxed_genomes(layout, relaxed, num_relaxed, rng)
+    shares = share * rng.uniform(0.5, SHAKEN, games)
+    taken = rng.random((games, len(layout.of_group))) < shares[:, None]
+    return np.where(taken[:, layout.group], np.stack(other), found)
 
 
 def leaning(

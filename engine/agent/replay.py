@@ -136,16 +136,18 @@ class Replay:
     """The last `capacity` own games, the best `num_best` of a family, and the demonstrations.
 
     Good games descend from one another; a family that has not got better for some time makes room
-    for a new one and leaves a champion. `td_steps`: rewards in a value target before the search's
-    value takes over. `is_competing`: games are judged by whether they beat the `average` of the
-    agent's own scores. `stale`: rounds since the family's best game was better than its `mark`, the
-    score before, by at least `PROGRESS`. `began`: the round since which own games are remembered.
+    for a new one and leaves a champion (`champions`: best first). Every `fresh_every`-th family has
+    no ancestors. `td_steps`: rewards in a value target before the search's value takes over.
+    `is_competing`: games are judged by whether they beat the `average` of the agent's own scores.
+    `stale`: rounds since the family's best game was better than its `mark`, the score before, by at
+    least `PROGRESS`. `began`: the round since which own games are remembered.
     """
 
     capacity: int
     num_best: int
     td_steps: int
     is_competing: bool = False
+    fresh_every: int = 1
     average: float | None = None
     best: tuple[Game, ...] = ()
     champions: tuple[Game, ...] = ()
@@ -157,7 +159,8 @@ class Replay:
     @property
     def top(self) -> Game | None:
         """The best own game of all families; None before the first."""
-        return max((*self.champions, *self.best[:1]), key=lambda game: game.score, default=None)
+        some = (*self.champions[:1], *self.best[:1])
+        return max(some, key=lambda game: game.score, default=None)
 
     @property
     def top_score(self) -> float:
@@ -187,19 +190,22 @@ class Replay:
         if self.best[0].score > self.mark + PROGRESS:
             self.stale, self.mark = 0, self.best[0].score
 
+    @property
+    def has_ancestors(self) -> bool:
+        """Whether the family descends from a champion."""
+        return len(self.champions) % self.fresh_every != 0
+
     def begin_family(self, number: int) -> None:
-        """A new family in round `number`: every second one has no ancestors, the others descend
-        from the champions so far.
+        """A new family in round `number`, without games as yet.
 
         What has no ancestors does not learn from own games of before either: else it soon plays the
         same again.
         """
-        self.champions += self.best[:1]
+        ranked = sorted((*self.champions, *self.best[:1]), key=lambda game: -game.score)
+        self.champions = tuple(ranked)
         self.stale, self.mark = 0, -np.inf
         self.set_best([])
-        if len(self.champions) % 2 == 0:
-            self.keep_best(self.champions)
-        else:
+        if not self.has_ancestors:
             self._pools.pop("own", None)
             self.began = number
 

@@ -37,22 +37,39 @@ class Outcome:
     drifted: list[Game]
 
 
+@dataclass(frozen=True)
+class Avoided:
+    """A game, and the least share of its moves in which another has to differ from it."""
+
+    game: Game
+    least: float
+
+    def is_far(self, action: Actions) -> bool:
+        """Whether a game with these actions is another one."""
+        return float(np.mean(action != self.game.action)) >= self.least
+
+
 def send_scouts(
     workload: Workload,
     params: Params,
     parents: Sequence[Game],
     start: int,
     genes: NDArray[np.int8],
+    avoided: Avoided | None = None,
 ) -> Outcome:
     """Play games with the genomes `[B, L]`; of the good new ones a few are gone through again.
 
-    They begin like their parents, before move `start`; without parents at the first move.
+    They begin like their parents, before move `start`; without parents at the first move. Games
+    that are too near to what is `avoided` are not remembered, unless all are.
     """
     actions, scores = _scout(workload, parents, start, genes)
     known = {game.action.tobytes(): game for game in workload.replay.best}
     found: dict[bytes, int] = {}
     drifted = []
-    for index in workload.replay.would_keep(scores):
+    wanted = workload.replay.would_keep(scores)
+    if avoided:
+        wanted = [index for index in wanted if avoided.is_far(actions[index])] or wanted
+    for index in wanted:
         same = actions[index].tobytes()
         if same in known:
             drifted.append(replace(known[same], genes=genes[index]))

@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 
 from engine.agent.comparison import Columns, chosen, pairs_of
 from engine.agent.config import AgentConfig
-from engine.agent.leaning import behind, everywhere, leaning, settled, unrelated, varied
+from engine.agent.leaning import (
+    behind,
+    everywhere,
+    leaning,
+    settled,
+    shaken,
+    unrelated,
+    varied,
+)
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import Game
-from engine.agent.scouting import Outcome, send_scouts
+from engine.agent.scouting import Avoided, Outcome, send_scouts
 from engine.agent.selfplay import (
     CHUNK,
     FREE,
@@ -57,6 +65,19 @@ class Round:
     top: float
     best: float
     losses: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Played:
+    """The games of a round: from move `start` of their `parents` on; whole games have none.
+
+    `is_free`: nothing was followed, the first game is the agent's own.
+    """
+
+    found: Outcome
+    parents: list[Game]
+    start: int
+    is_free: bool
 
 
 class Trainer:
@@ -118,8 +139,38 @@ class Trainer:
             index = self.workloads.index(self.best_workload)
         workload, visit = self.workloads[index], number // len(self.workloads)
         self._freshen(workload, visit, go_on)
+        is_descending = workload.replay.has_ancestors and not workload.replay.best
         # By workload and visit: the round's number alone would search some programs never.
-        is_searched = (visit + index) % practice.search_every == 0
+        turn = (visit + index) % practice.search_every
+        played = (
+            self._shake(workload, rng)
+            if is_descending
+            else self._vary_and_play(workload, rng, turn == 0, go_on)
+        )
+        if played is None:
+            return None
+        found = played.found
+        self.games += len(found.actions)
+        self._remember(workload, played.parents, found)
+        share = practice.demonstration_share * practice.demonstration_decay**visit
+        losses = self._learn(practice.learn_steps, share, go_on)
+        self.rounds += 1
+        return Round(
+            number=number,
+            workload=index,
+            start=played.start,
+            greedy=found.scores[0] if played.is_free else None,
+            mean=float(np.mean(found.scores)),
+            top=max(found.scores),
+            best=workload.replay.top_score,
+            losses=losses,
+        )
+
+    def _vary_and_play(
+        self, workload: Workload, rng: np.random.Generator, is_searched: bool, go_on: Go
+    ) -> _Played | None:
+        """A round of games that vary good ones, or of the first games; None if it was ended."""
+        practice = self.config.practice
         num_games = practice.games if is_searched else practice.scouts
         guests = self._guests(workload, rng, num_games)
         parents = [] if guests else self._parents(workload, rng, num_games)
@@ -128,29 +179,31 @@ class Trainer:
         start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
         wild = wildness(num_games)
         is_sure, genes = self._vary(workload, rng, parents, guests, start, wild)
-        if is_searched:
-            lean = self._lean(rng, genes, is_sure)
-            games = self._play(workload, parents, start, wild, lean, go_on)
-            if games is None:
-                return None
-            found = _outcome([replace(g, genes=settled(genes[i], g)) for i, g in enumerate(games)])
-        else:
+        is_free = not parents and not guests
+        if not is_searched:
             found = send_scouts(workload, self.params, parents, start, genes)
-        self.games += num_games
-        self._remember(workload, parents, found)
-        share = practice.demonstration_share * practice.demonstration_decay**visit
-        losses = self._learn(practice.learn_steps, share, go_on)
-        self.rounds += 1
-        return Round(
-            number=number,
-            workload=index,
-            start=start,
-            greedy=None if parents or guests else found.scores[0],
-            mean=float(np.mean(found.scores)),
-            top=max(found.scores),
-            best=workload.replay.top_score,
-            losses=losses,
+            return _Played(found, parents, start, is_free)
+        lean = self._lean(rng, genes, is_sure)
+        games = self._play(workload, parents, start, wild, lean, go_on)
+        if games is None:
+            return None
+        games = [replace(game, genes=settled(genes[i], game)) for i, game in enumerate(games)]
+        return _Played(_outcome(games), parents, start, is_free)
+
+    def _shake(self, workload: Workload, rng: np.random.Generator) -> _Played:
+        """The first round of a family with ancestors: scouts far from a champion, but not too far.
+
+        As in iterated local search (Lourenço, Martin and Stützle 2003): what is good about the
+        champion is mostly kept, and practice leads elsewhere than back.
+        """
+        practice = self.config.practice
+        (champion,) = _drawn(workload.replay.champions, 1, rng)
+        share = float(np.exp(rng.uniform(*np.log(practice.shaken))))
+        genes = shaken(
+            rng, workload.layout, champion.genes, practice.scouts, share, workload.relaxed
         )
+        avoided = Avoided(champion, share)
+        return _Played(send_scouts(workload, self.params, [], 0, genes, avoided), [], 0, False)
 
     def _freshen(self, workload: Workload, visit: int, go_on: Go) -> None:
         """What is due before a round: reanalysis, a new family."""
@@ -190,11 +243,13 @@ class Trainer:
         return [game.genes for game in _drawn(leader.replay.best, num_games, rng)]
 
     def _begin_family(self, workload: Workload) -> None:
-        """A new family of good games, with a policy that has not made up its mind.
+        """A new family of good games; without ancestors, also a policy that is open to all.
 
         Fresh weights in the last layer undo the primacy bias (arXiv 2205.07802).
         """
         workload.replay.begin_family(self.rounds)
+        if workload.replay.has_ancestors:
+            return
         fresh = init_params(self._key(_RESET, self.rounds), self.config.network)
         self.params = {**self.params, "policy_out": fresh["policy_out"]}
 

@@ -91,7 +91,11 @@ def make_workload(
         layout=layout(program),
         relaxed=relaxed_of(program, bound),
         replay=Replay(
-            practice.kept_games, practice.kept_best, practice.td_steps, practice.is_competing
+            practice.kept_games,
+            practice.kept_best,
+            practice.td_steps,
+            practice.is_competing,
+            practice.fresh_every,
         ),
         comparisons=Comparisons(),
     )

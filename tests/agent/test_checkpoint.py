@@ -55,6 +55,8 @@ def test_settings_survive_json() -> None:
         ("network", "width", -1),
         ("practice", "scouts", 0),
         ("practice", "lean", ["much"]),
+        ("practice", "fresh_every", 0),
+        ("practice", "shaken", [0.2, 0.1]),
     ],
 )
 def test_settings_that_mean_nothing_are_refused_by_file(

@@ -11,6 +11,7 @@ from engine.agent.leaning import (
     behind,
     leaning,
     settled,
+    shaken,
     unrelated,
     varied,
 )
@@ -91,6 +92,19 @@ def test_the_relaxed_optimum_takes_its_share_of_random_genomes(moves: Layout) ->
     assert len(genomes) == 64
     assert sum((genes == EARN).all() for genes in genomes) >= 36
     assert sum((genes == NONE).all() for genes in genomes) == 16
+
+
+def test_shaking_changes_whole_groups_some_more_some_less(moves: Layout) -> None:
+    rng, genes = np.random.default_rng(0), np.full(moves.num_moves, COPY, np.int8)
+    relaxed = np.ones(moves.num_moves)
+    light, hard = (shaken(rng, moves, genes, 64, share, relaxed) for share in (0.02, 0.2))
+    assert light.shape == (64, moves.num_moves)
+    assert 0 < (light != COPY).mean() < 0.1 < (hard != COPY).mean() < 0.8
+    # Half of the words are roundings of an optimum that serves all fast: not one word but `EARN`.
+    rounded = hard[32:][hard[32:] != COPY]
+    assert (rounded == EARN).all()
+    for found in hard[32:]:
+        assert all(len(set(found[group])) <= 1 for group in moves.of_group)
 
 
 def test_a_leaning_falls_back_as_its_word_would() -> None:

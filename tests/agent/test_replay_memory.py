@@ -89,10 +89,10 @@ def test_a_stale_family_leaves_a_champion() -> None:
     assert stale == [0, 0, 1, 2]
     memory.begin_family(4)
     assert (memory.stale, memory.best, memory.top_score) == (0, (), 2.0)
-    memory.add([game([1.0])])
-    assert memory.count("best") == 1 and memory.top_score == 2.0
+    memory.add([game([3.0])])
+    assert memory.count("best") == 1 and memory.top_score == 3.0
     memory.begin_family(5)
-    assert [g.score for g in memory.best] == [2.0, 1.0]
+    assert [g.score for g in memory.champions] == [3.0, 2.0]
 
 
 def test_a_family_that_gets_hardly_better_is_stale() -> None:
@@ -108,13 +108,13 @@ def test_a_family_that_gets_hardly_better_is_stale() -> None:
 
 
 def test_a_family_without_ancestors_remembers_no_games_of_before() -> None:
-    memory = Replay(capacity=9, num_best=3, td_steps=5)
-    counts = []
-    for number in range(3):
+    memory = Replay(capacity=9, num_best=3, td_steps=5, fresh_every=3)
+    found = []
+    for number in range(4):
         memory.add([game([float(number)])])
         memory.begin_family(number + 1)
-        counts.append((memory.count("own"), memory.began))
-    assert counts == [(0, 1), (1, 1), (0, 3)]
+        found.append((memory.has_ancestors, memory.count("own"), memory.began))
+    assert found == [(True, 1, 0), (True, 2, 0), (False, 0, 3), (True, 1, 3)]
 
 
 def test_demonstrations_are_kept_apart() -> None:

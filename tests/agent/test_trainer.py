@@ -156,6 +156,38 @@ def test_a_stale_family_makes_room_on_one_program_only() -> None:
     assert not any(w.replay.champions for w in both.workloads)
 
 
+@pytest.mark.parametrize("fresh_every", [1, 100])
+def test_a_family_with_ancestors_begins_far_from_a_champion(fresh_every: int) -> None:
+    least = 0.05
+    practice = replace(
+        CONFIG.practice, stale_rounds=2, fresh_every=fresh_every, shaken=(least, least)
+    )
+    config = replace(CONFIG, practice=practice)
+    trainer = Trainer([small_workload(config, "alexnet-v4-b24")], config, 0)
+    memory = trainer.workloads[0].replay
+    begun = 0
+    for _ in range(24):
+        num_champions = len(memory.champions)
+        report = trainer.play_round()
+        assert report is not None
+        if len(memory.champions) == num_champions:
+            continue
+        begun += 1
+        best = [game.score for game in memory.champions]
+        assert best == sorted(best, reverse=True)
+        differences = [
+            np.mean(game.action != champion.action)
+            for game in memory.best
+            for champion in memory.champions[:1]
+        ]
+        if fresh_every > 1 and len(memory.champions) == 1:
+            assert min(differences) >= least
+            assert memory.has_ancestors
+        elif fresh_every == 1:
+            assert not memory.has_ancestors
+    assert begun > 1
+
+
 def test_the_better_place_rule_gets_most_rounds() -> None:
     workloads = [small_workload(), small_workload()]
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
