@@ -38,7 +38,7 @@ def changed(config: Any, name: str, value: Any) -> Any:
 
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:
     """The checkpoint's settings, or the default ones, with some changed."""
-    folder = options.get("checkpoint", str(GENERALIST) if GENERALIST.exists() else SCRATCH)
+    folder = options.get("checkpoint", GENERALIST)
     config = AgentConfig() if folder == SCRATCH else load_checkpoint(Path(folder)).config
     for name, value in changes.items():
         config = changed(config, name, value)

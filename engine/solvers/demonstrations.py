@@ -15,7 +15,7 @@ from engine.solvers.registry import Budget
 from engine.solvers.xla_like import xla_like
 
 ALL_RULES_FROM_S = 200.0
-"""Seconds from which a search plays under every place rule; each has to be compiled."""
+"""Seconds from which a search plays under every place rule; before, it keeps to one."""
 
 
 @dataclass(frozen=True)

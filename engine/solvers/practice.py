@@ -46,12 +46,13 @@ def _ignore(trainer: Trainer, report: Round) -> None:
 
 @dataclass(frozen=True)
 class Practised:
-    """What came of practising on a program."""
+    """What came of practising on a program; `weights`: the name of those it began with."""
 
     trainer: Trainer
     workload: Workload
     actions: tuple[int, ...]
     games: int
+    weights: str
 
     def trace(self) -> SearchTrace:
         """What the agent thinks along its best game, with the weights that it has now."""
@@ -62,9 +63,16 @@ class Practised:
 
 def plan_of(found: Practised) -> Plan:
     """The best game as a plan; its notes hold the moves, a digit each, to be shown one by one."""
-    workload = found.workload
+    workload, search = found.workload, found.trainer.config.search
     plan = plan_from_actions(workload.program, found.actions, "muzero", workload.rules)
-    facts = {"games": found.games, "rounds": found.trainer.rounds}
+    facts = {
+        "games": found.games,
+        "rounds": found.trainer.rounds,
+        "weights": found.weights,
+        "model": search.model,
+        "algorithm": search.algorithm,
+        "simulations": search.num_simulations,
+    }
     return replace(plan, notes={**facts, **plan.notes})
 
 
@@ -102,6 +110,7 @@ def practise(
         workload=workload,
         actions=tuple(int(a) for a in best.action),
         games=trainer.games,
+        weights=Path(budget.options.get("checkpoint", GENERALIST)).name,
     )
 
 
@@ -137,7 +146,7 @@ def _agent(
     unknown = set(options) - set(OPTIONS)
     if unknown:
         raise SolverError(f"muzero has no option {min(unknown)!r}; it knows {', '.join(OPTIONS)}")
-    folder = options.get("checkpoint", GENERALIST if GENERALIST.exists() else SCRATCH)
+    folder = options.get("checkpoint", GENERALIST)
     params = None
     if folder != SCRATCH:
         checkpoint = load_checkpoint(Path(folder))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.agent.trainer import Round, Trainer
-from engine.errors import SolverError
+from engine.errors import CheckpointError, SolverError
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -41,6 +43,14 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
     saved_s = program.all_slow_s - simulate(program, plan).latency_s
     best = max(report.best for report in heard)
     assert found.workload.saved_s(best) == pytest.approx(saved_s, rel=1e-5)
+    told_of = {name: plan.notes[name] for name in ("weights", "model", "simulations")}
+    assert told_of == {"weights": "scratch", "model": "learned", "simulations": 8}
+
+
+def test_a_lost_checkpoint_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.solvers.practice.GENERALIST", tmp_path / "generalist")
+    with pytest.raises(CheckpointError, match="is it a checkpoint"):
+        practise(library.load_sample(SMALL), Budget(1.0))
 
 
 def test_an_unknown_option_is_refused() -> None:
