@@ -44,7 +44,6 @@ TICKS = 2**30
 COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
-
 BEST_FIT = "best_fit"
 SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
 LOOK_AHEAD_RULES = ("support", "roomy")
