@@ -66,7 +66,7 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     save_checkpoint(Checkpoint(found.trainer.params, found.trainer.config, training), folder)
     return {
         "weights": begun,
-        "games": found.games,
+        "games": found.trainer.games,
         "rounds": found.trainer.rounds,
         "seconds": order["seconds"],
         "seed": order["seed"],

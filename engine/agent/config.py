@@ -63,16 +63,14 @@ class PracticeConfig:
     is_competing: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse rounds without games or variations; raises SolverError."""
+        """Refuse settings that mean nothing; raises SolverError."""
         if min(self.games, self.scouts) < 1:
             told = f"{self.games} games and {self.scouts} scouts"
             raise SolverError(f"{told} in a round: the agent needs at least 1")
-        for name, least in (
-            ("search_every", "searches in every round"),
-            ("fresh_every", "shakes none"),
-        ):
-            if getattr(self, name) < 1:
-                raise SolverError(f"{name} is {getattr(self, name)}; 1 {least}")
+        if self.search_every < 1:
+            raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
+        if self.fresh_every < 1:
+            raise SolverError(f"fresh_every is {self.fresh_every}; 1 begins every family afresh")
         if len(self.shaken) != 2 or not 0 < self.shaken[0] <= self.shaken[1] <= 1:
             raise SolverError(f"shaken is {self.shaken}; it needs two shares, the least first")
         if self.variations < 1:

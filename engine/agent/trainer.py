@@ -118,12 +118,7 @@ class Trainer:
         """Put the demonstrations into the memories."""
         for workload in self.workloads:
             if workload.demonstrations:
-                games = follow(
-                    workload,
-                    self.params,
-                    workload.demonstrations,
-                )
-                workload.replay.show(games)
+                workload.replay.show(follow(workload, self.params, workload.demonstrations))
 
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""

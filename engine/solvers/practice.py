@@ -51,7 +51,6 @@ class Practised:
     trainer: Trainer
     workload: Workload
     actions: tuple[int, ...]
-    games: int
     weights: str
 
     def trace(self) -> SearchTrace:
@@ -66,7 +65,7 @@ def plan_of(found: Practised) -> Plan:
     workload, search = found.workload, found.trainer.config.search
     plan = plan_from_actions(workload.program, found.actions, "muzero", workload.rules)
     facts = {
-        "games": found.games,
+        "games": found.trainer.games,
         "rounds": found.trainer.rounds,
         "weights": found.weights,
         "model": search.model,
@@ -109,7 +108,6 @@ def practise(
         trainer=trainer,
         workload=workload,
         actions=tuple(int(a) for a in best.action),
-        games=trainer.games,
         weights=Path(budget.options.get("checkpoint", GENERALIST)).name,
     )
 
