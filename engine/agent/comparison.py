@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from engine.agent.leaning import meant
 from engine.agent.network import Params, predict, represent
-from engine.agent.replay import Game
+from engine.agent.replay import Parent
 from engine.game.features import Features
 from engine.game.genome import Rng
 from engine.game.inputs import NUM_VIEW
@@ -52,10 +52,11 @@ class Forks:
     action: NDArray[np.int32]
 
 
-def forks(parent: Game, genes: NDArray[np.int8], start: int) -> Forks:
+def forks(parent: Parent, genes: NDArray[np.int8], start: int) -> Forks:
     """Where games that lean to the genomes `[K, L]` from move `start` on would part from `parent`.
 
-    As far as that can be said without playing: up to there all see what the parent saw.
+    As far as that can be said without playing: up to there all see what the parent saw, which is
+    taken for what its ancestor saw where nobody looked.
     """
     would = meant(genes[:, start:], parent, start)
     differs = (genes[:, start:] != parent.genes[start:]) & (would != parent.action[start:])
@@ -65,11 +66,12 @@ def forks(parent: Game, genes: NDArray[np.int8], start: int) -> Forks:
 
 
 def pairs_of(
-    parents: Sequence[Game], actions: Sequence[NDArray[np.int32]], scores: Sequence[float]
+    parents: Sequence[Parent], actions: Sequence[NDArray[np.int32]], scores: Sequence[float]
 ) -> Columns:
     """The choices that made a difference: what was seen, and which action was better and worse.
 
-    `actions` `[L]` and `scores` are those of a game for each parent.
+    `actions` `[L]` and `scores` are those of a game for each parent. Where nobody saw the position
+    of the choice, nothing is said.
     """
     rows = []
     for parent, action, score in zip(parents, actions, scores, strict=True):
@@ -78,6 +80,8 @@ def pairs_of(
         if abs(gain) < LEAST_GAIN or not differs.any():
             continue
         move = int(differs.argmax())
+        if move > parent.sees_up_to:
+            continue
         both = (action[move], parent.action[move])
         better, worse = both if gain > 0 else both[::-1]
         rows.append((parent.view[move], move, better, worse))
@@ -86,6 +90,11 @@ def pairs_of(
         name: np.asarray(list(column), kind).reshape(-1, *shape)
         for (name, (kind, shape)), column in zip(COLUMNS.items(), cells, strict=True)
     }
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """All pairs of the parts, of which there is at least one."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
 
 
 class Comparisons:
@@ -127,7 +136,7 @@ def chosen(
     rng: Rng,
     params: Params,
     known: Features,
-    parents: Sequence[Game],
+    parents: Sequence[Parent],
     variations: NDArray[np.int8],
     start: int,
 ) -> NDArray[np.int8]:

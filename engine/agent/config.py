@@ -17,9 +17,10 @@ class PracticeConfig:
     """How the agent plays and what it learns from.
 
     `games`: played in step in every `search_every`-th round of a program, in which the agent
-    decides and searches; the others have so many `scouts`, which follow their genomes. `positions`:
-    of one learning batch; `learn_steps`: batches per round. `warm_up_steps`: batches from
-    demonstrations alone, first of all. `top_temperature`: of the wildest game of a round.
+    decides and searches; in the others so many `scouts` follow their genomes, for so many
+    `generations`. `positions`: of one learning batch; `learn_steps`: batches per round.
+    `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of the
+    wildest game of a round.
     `restart_share`: rounds whose games begin somewhere in the best games so far and lean to what
     these did from there on, by so many logits as `lean` bounds; `cross_share` of them to two.
     `mutations`: mean number in the wildest game beyond the first, and `sure_lean` the logits by
@@ -37,7 +38,8 @@ class PracticeConfig:
     """
 
     games: int = 64
-    scouts: int = 256
+    scouts: int = 32
+    generations: int = 8
     search_every: int = 8
     positions: int = 256
     learn_steps: int = 6
@@ -64,8 +66,8 @@ class PracticeConfig:
 
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing; raises SolverError."""
-        if min(self.games, self.scouts) < 1:
-            told = f"{self.games} games and {self.scouts} scouts"
+        if min(self.games, self.scouts, self.generations) < 1:
+            told = f"{self.games} games, {self.scouts} scouts and {self.generations} generations"
             raise SolverError(f"{told} in a round: the agent needs at least 1")
         if self.search_every < 1:
             raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.replay import Game
+from engine.agent.replay import Game, Parent
 from engine.game.genome import Genes, Layout, Rng, random_genomes, relaxed_genomes
 from engine.game.inputs import NUM_OUTLOOK, PARTS
 from engine.game.moves import COPY, DROP, NO_COPY
@@ -78,14 +78,15 @@ def varied(
     sites: Sequence[Site],
     rates: NDArray[np.float32],
     cross_share: float,
+    keeps_first: bool = False,
 ) -> NDArray[np.int8]:
     """Changed copies of the genomes, `[B, L]`, each mostly in one of the places.
 
-    `rates` `[B]`: mutations beyond the first. The first genome is left as it is. A share are
-    crossed with another one, and half of these not mutated.
+    `rates` `[B]`: mutations beyond the first. `keeps_first`: the first genome is left as it is. A
+    share are crossed with another one, and half of these not mutated.
     """
     found = np.stack(genomes)
-    for index in range(1, len(found) if sites else 0):
+    for index in range(int(keeps_first), len(found) if sites else 0):
         genes, site = found[index], sites[int(rng.integers(len(sites)))]
         other = genomes[int(rng.integers(len(genomes)))]
         is_crossed = other is not genomes[index] and rng.random() < cross_share
@@ -131,7 +132,7 @@ def leaning(
     return found
 
 
-def meant(genes: NDArray[np.int8], game: Game, start: int = 0) -> NDArray[np.int32]:
+def meant(genes: NDArray[np.int8], game: Parent, start: int = 0) -> NDArray[np.int32]:
     """The actions `[..., L - start]` that words would be in the positions of a game."""
     greedy = game.view[start:, GREEDY].argmax(axis=1)
     legal = game.legal[start:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,30 @@ NICHE = 0.01
 """Points; of the best games one is kept for each multiple of it."""
 PROGRESS = 0.1
 """Points by which a family has to get better, or it is stale."""
+SAME = 1e-3
+"""Points; games whose scores are nearer than that are equally good: sums of rounded rewards."""
+
+
+class Parent(Protocol):
+    """What has to be known of a game from which others descend.
+
+    `sees_up_to`: the move up to which `view` and `legal` are those of this very game.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def view(self) -> NDArray[np.float16]: ...  # [L, NUM_VIEW]
+    @property
+    def legal(self) -> NDArray[np.bool_]: ...  # [L, A]
+    @property
+    def action(self) -> NDArray[np.int32]: ...  # [L]
+    @property
+    def genes(self) -> Genes: ...  # [L]
+    @property
+    def score(self) -> float: ...
+    @property
+    def sees_up_to(self) -> int: ...
 
 
 @dataclass
@@ -55,6 +80,14 @@ class Game:
     def score(self) -> float:
         """Points above par."""
         return float(self.reward.sum())
+
+    @property
+    def sees_up_to(self) -> int:
+        """All of its positions were seen."""
+        return len(self.action)
+
+
+Some = TypeVar("Some", bound=Parent)
 
 
 @dataclass(frozen=True)
@@ -191,6 +224,12 @@ class Replay:
             self.stale, self.mark = 0, self.best[0].score
 
     @property
+    def num_returned(self) -> int:
+        """Families that ended as well as the best of all before, to within `PROGRESS`."""
+        least = max((game.score for game in self.champions), default=0.0) - PROGRESS
+        return max(0, sum(game.score >= least for game in self.champions) - 1)
+
+    @property
     def has_ancestors(self) -> bool:
         """Whether the family descends from a champion."""
         return len(self.champions) % self.fresh_every != 0
@@ -216,27 +255,8 @@ class Replay:
             own.add(game)
 
     def keep_best(self, games: Iterable[Game]) -> None:
-        """Remember the best of these games, one of each niche; of equals the last that differs.
-
-        So genomes drift: words that change nothing now may open a way later.
-        """
-        found: dict[int, Game] = {}
-        for game in games:
-            niche = round(game.score / NICHE)
-            rival = found.get(niche)
-            if rival is None or game.score > rival.score:
-                found[niche] = game
-            elif game.score == rival.score:
-                is_same = np.array_equal(game.action, rival.action)
-                found[niche] = replace(rival, genes=game.genes) if is_same else game
-        ranked = sorted(found.values(), key=lambda game: -game.score)
-        self.set_best(ranked[: self.num_best])
-
-    def would_keep(self, scores: Sequence[float]) -> list[int]:
-        """Which games of these scores may be among the best, the best of them first."""
-        least = self.best[-1].score if len(self.best) >= self.num_best else -np.inf
-        order = np.argsort(-np.asarray(scores), kind="stable")
-        return [int(index) for index in order if scores[index] >= least]
+        """Remember the fittest of these games."""
+        self.set_best(fittest(games, self.num_best))
 
     def set_best(self, games: Iterable[Game]) -> None:
         """Remember these as the best, the best of them first."""
@@ -274,6 +294,23 @@ class Replay:
         return _joined(
             [self._pools[kind].batch(rng, n, unroll) for kind, n in numbers.items() if n]
         )
+
+
+def fittest(games: Iterable[Some], number: int) -> list[Some]:
+    """The best games, one of each niche, best first; of equals the last that differs.
+
+    So genomes drift: words that change nothing now may open a way later.
+    """
+    found: dict[int, Some] = {}
+    for game in games:
+        niche = round(game.score / NICHE)
+        rival = found.get(niche)
+        if rival is None or game.score > rival.score + SAME:
+            found[niche] = game
+        elif game.score > rival.score - SAME:
+            is_same = np.array_equal(game.action, rival.action)
+            found[niche] = replace(rival, genes=game.genes) if is_same else game
+    return sorted(found.values(), key=lambda game: -game.score)[:number]
 
 
 def _stacked(games: Sequence[Game], td_steps: int) -> Pool:

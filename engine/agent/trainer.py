@@ -14,21 +14,14 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
-from engine.agent.comparison import Columns, chosen, pairs_of
+from engine.agent.breeding import children_of, drawn, drawn_start, first_genomes
+from engine.agent.comparison import Columns, pairs_of
 from engine.agent.config import AgentConfig
-from engine.agent.leaning import (
-    behind,
-    everywhere,
-    leaning,
-    settled,
-    shaken,
-    unrelated,
-    varied,
-)
+from engine.agent.leaning import leaning, settled
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
-from engine.agent.replay import Game
-from engine.agent.scouting import Avoided, Outcome, send_scouts
+from engine.agent.replay import PROGRESS, Game
+from engine.agent.scouting import Outcome, send_scouts, shake
 from engine.agent.selfplay import (
     CHUNK,
     FREE,
@@ -38,7 +31,7 @@ from engine.agent.selfplay import (
     wildness,
 )
 from engine.agent.workload import Workload, continued, follow, positions_in, split
-from engine.game.genome import GUEST_SHARE, Genes
+from engine.game.genome import GUEST_SHARE
 
 _PLAY, _LEARN, _REANALYSE, _RESET = range(4)
 
@@ -69,13 +62,12 @@ class Round:
 
 @dataclass(frozen=True)
 class _Played:
-    """The games of a round: from move `start` of their `parents` on; whole games have none.
+    """The games of a round, which begin like their parents before move `start`.
 
     `is_free`: nothing was followed, the first game is the agent's own.
     """
 
     found: Outcome
-    parents: list[Game]
     start: int
     is_free: bool
 
@@ -114,6 +106,17 @@ class Trainer:
         """The one whose best own game saves most seconds; the first one before any game."""
         return max(self.workloads, key=lambda w: w.saved_s(w.replay.top_score))
 
+    @property
+    def _leaders(self) -> list[int]:
+        """The workloads whose best games are as good as the best of all, to within `PROGRESS`."""
+        best = self.best_workload
+        least = best.saved_s(best.replay.top_score - PROGRESS)
+        return [
+            index
+            for index, some in enumerate(self.workloads)
+            if some is best or some.saved_s(some.replay.top_score) >= least > -np.inf
+        ]
+
     def show_demonstrations(self) -> None:
         """Put the demonstrations into the memories."""
         for workload in self.workloads:
@@ -131,22 +134,17 @@ class Trainer:
         rng = np.random.default_rng([self.seed, _PLAY, number])
         index = number % len(self.workloads)
         if rng.random() < self.focus:
-            index = self.workloads.index(self.best_workload)
+            index = int(rng.choice(self._leaders))
         workload, visit = self.workloads[index], number // len(self.workloads)
         self._freshen(workload, visit, go_on)
-        is_descending = workload.replay.has_ancestors and not workload.replay.best
         # By workload and visit: the round's number alone would search some programs never.
-        turn = (visit + index) % practice.search_every
-        played = (
-            self._shake(workload, rng)
-            if is_descending
-            else self._vary_and_play(workload, rng, turn == 0, go_on)
-        )
+        is_searched = (visit + index) % practice.search_every == 0
+        played = self._play_games(workload, rng, is_searched, go_on)
         if played is None:
             return None
         found = played.found
         self.games += len(found.actions)
-        self._remember(workload, played.parents, found)
+        self._remember(workload, found)
         share = practice.demonstration_share * practice.demonstration_decay**visit
         losses = self._learn(practice.learn_steps, share, go_on)
         self.rounds += 1
@@ -161,44 +159,43 @@ class Trainer:
             losses=losses,
         )
 
-    def _vary_and_play(
+    def _play_games(
         self, workload: Workload, rng: np.random.Generator, is_searched: bool, go_on: Go
     ) -> _Played | None:
-        """A round of games that vary good ones, or of the first games; None if it was ended."""
+        """The games of a round; None if it was ended early."""
+        practice, memory = self.config.practice, workload.replay
+        if memory.has_ancestors and not memory.best:
+            return _Played(shake(workload, self.params, practice, rng), 0, is_free=False)
+        guests = [] if is_searched else self._guests(workload, rng)
+        is_free = not guests and (not memory.best or rng.random() >= practice.restart_share)
+        if is_searched or is_free:
+            return self._search(workload, rng, is_free, go_on)
+        found = send_scouts(workload, self.params, practice, rng, guests)
+        return _Played(found, 0, is_free=False)
+
+    def _search(
+        self, workload: Workload, rng: np.random.Generator, is_free: bool, go_on: Go
+    ) -> _Played | None:
+        """A round in which the agent decides, in variations of good games; None if it was ended."""
         practice = self.config.practice
-        num_games = practice.games if is_searched else practice.scouts
-        guests = self._guests(workload, rng, num_games)
-        parents = [] if guests else self._parents(workload, rng, num_games)
-        if not parents and not guests:
-            is_searched, num_games = True, practice.games
-        start = CHUNK * int(rng.integers(_chunks(workload))) if parents else 0
-        wild = wildness(num_games)
-        is_sure, genes = self._vary(workload, rng, parents, guests, start, wild)
-        is_free = not parents and not guests
-        if not is_searched:
-            found = send_scouts(workload, self.params, parents, start, genes)
-            return _Played(found, parents, start, is_free)
+        wild = wildness(practice.games)
+        parents = [] if is_free else drawn(workload.replay.best, len(wild), rng)
+        start = drawn_start(workload, rng) if parents else 0
+        if parents:
+            genes = children_of(
+                workload, self.params, practice, rng, parents, start, wild, keeps_first=True
+            )
+            is_sure = genes != np.stack([parent.genes for parent in parents])
+        else:
+            genes = first_genomes(workload, practice, rng, wild)
+            # What has no parents is a script to be followed, or empty.
+            is_sure = np.ones(genes.shape, bool)
         lean = self._lean(rng, genes, is_sure)
         games = self._play(workload, parents, start, wild, lean, go_on)
         if games is None:
             return None
         games = [replace(game, genes=settled(genes[i], game)) for i, game in enumerate(games)]
-        return _Played(_outcome(games), parents, start, is_free)
-
-    def _shake(self, workload: Workload, rng: np.random.Generator) -> _Played:
-        """The first round of a family with ancestors: scouts far from a champion, but not too far.
-
-        As in iterated local search (Lourenço, Martin and Stützle 2003): what is good about the
-        champion is mostly kept, and practice leads elsewhere than back.
-        """
-        practice = self.config.practice
-        (champion,) = _drawn(workload.replay.champions, 1, rng)
-        share = float(np.exp(rng.uniform(*np.log(practice.shaken))))
-        genes = shaken(
-            rng, workload.layout, champion.genes, practice.scouts, share, workload.relaxed
-        )
-        avoided = Avoided(champion, share)
-        return _Played(send_scouts(workload, self.params, [], 0, genes, avoided), [], 0, False)
+        return _Played(_outcome(parents, games), start, is_free)
 
     def _freshen(self, workload: Workload, visit: int, go_on: Go) -> None:
         """What is due before a round: reanalysis, a new family."""
@@ -209,33 +206,24 @@ class Trainer:
         if self._is_specialist and workload.replay.stale >= practice.stale_rounds:
             self._begin_family(workload)
 
-    def _remember(self, workload: Workload, parents: list[Game], found: Outcome) -> None:
-        some = slice(len(parents))
-        self.last_games = found.games
-        self.last_pairs = pairs_of(parents, found.actions[some], found.scores[some])
-        workload.comparisons.add(self.last_pairs)
+    def _remember(self, workload: Workload, found: Outcome) -> None:
+        self.last_games, self.last_pairs = found.games, found.pairs
+        workload.comparisons.add(found.pairs)
         workload.replay.add(found.games, found.drifted)
 
     def _key(self, purpose: int, number: int) -> jax.Array:
         key = jax.random.fold_in(jax.random.key(self.seed), purpose)
         return jax.random.fold_in(key, number + 1)
 
-    def _parents(self, workload: Workload, rng: np.random.Generator, num_games: int) -> list[Game]:
-        """For each game the good one in which it begins and to which it leans; none: free games."""
-        practice = self.config.practice
-        if rng.random() >= practice.restart_share:
-            return []
-        return _drawn(workload.replay.best, num_games, rng)
-
-    def _guests(self, workload: Workload, rng: np.random.Generator, num_games: int) -> list[Genes]:
-        """For each game the genome of a good one under the place rule that leads; none: no guests.
+    def _guests(self, workload: Workload, rng: np.random.Generator) -> list[Game]:
+        """For each scout a good game under the place rule that leads; none: no guests.
 
         Words mean something under every rule; so the others show what they make of the best ones.
         """
         leader = self.best_workload
         if not self._is_specialist or leader is workload or rng.random() >= GUEST_SHARE:
             return []
-        return [game.genes for game in _drawn(leader.replay.best, num_games, rng)]
+        return drawn(leader.replay.best, self.config.practice.scouts, rng)
 
     def _begin_family(self, workload: Workload) -> None:
         """A new family of good games; without ancestors, also a policy that is open to all.
@@ -247,35 +235,6 @@ class Trainer:
             return
         fresh = init_params(self._key(_RESET, self.rounds), self.config.network)
         self.params = {**self.params, "policy_out": fresh["policy_out"]}
-
-    def _vary(
-        self,
-        workload: Workload,
-        rng: np.random.Generator,
-        parents: list[Game],
-        guests: list[Genes],
-        start: int,
-        wild: NDArray[np.float32],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-        """The genome of each game, and where it is followed for sure, both `[B, L]`."""
-        practice, layout = self.config.practice, workload.layout
-        is_first = not workload.replay.best
-        old = [parent.genes for parent in parents] or guests
-        # Later families begin elsewhere: all that round the same optimum end much alike.
-        relaxed = None if workload.replay.champions else workload.relaxed
-        old = old or unrelated(rng, layout, len(wild), is_first, relaxed, practice.relaxed_share)
-        sites = behind(layout, start) if parents else everywhere(layout)
-        rates = wild * practice.mutations
-        tries = [
-            varied(rng, old, sites, rates, practice.cross_share)
-            for _ in range(practice.variations if parents else 1)
-        ]
-        genes = tries[0]
-        if len(tries) > 1:
-            options = np.stack(tries, axis=1)
-            genes = chosen(rng, self.params, workload.arena.known, parents, options, start)
-        # What has no parents is a script to be followed, or empty.
-        return (genes != np.stack(old)) | (not parents), genes
 
     def _lean(
         self, rng: np.random.Generator, genes: NDArray[np.int8], is_sure: NDArray[np.bool_]
@@ -368,22 +327,11 @@ class Trainer:
         return {} if losses is None else _floats(losses)
 
 
-def _outcome(games: list[Game]) -> Outcome:
+def _outcome(parents: list[Game], games: list[Game]) -> Outcome:
     """Of games in which the agent decided: all are remembered."""
-    return Outcome([game.action for game in games], [game.score for game in games], games, [])
-
-
-def _drawn(best: Sequence[Game], number: int, rng: np.random.Generator) -> list[Game]:
-    """That many of the games, the better ones more often; none if there are none."""
-    if not best:
-        return []
-    ranks = (len(best) * rng.random(number) ** 2).astype(int)
-    return [best[rank] for rank in ranks]
-
-
-def _chunks(workload: Workload) -> int:
-    """Chunks up to the last touch: behind it nothing can be varied."""
-    return int(workload.layout.touches.max(initial=0)) // CHUNK + 1
+    actions, scores = [game.action for game in games], [game.score for game in games]
+    pairs = pairs_of(parents, actions[: len(parents)], scores[: len(parents)])
+    return Outcome(actions, scores, games, [], pairs)
 
 
 def _floats(losses: Losses) -> dict[str, float]:

@@ -31,7 +31,7 @@ FOLLOWERS = 8
 """Games that follow scripts in step, always as many: so it is compiled once."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Workload:
     """A program, its arena, and its memory of games.
 
@@ -136,25 +136,18 @@ def follow(
     workload: Workload,
     params: Params,
     actions: Sequence[Sequence[int]] | Sequence[NDArray[np.int32]] | NDArray[np.int32],
-    parents: Sequence[Game] = (),
-    start: int = 0,
 ) -> list[Game]:
     """The games that were played by these actions, as the learner wants them.
 
-    Their policies are the actions, their values what they really earned. `parents`: games that
-    begin likewise, one for each, so that only what comes from move `start` on need be played.
+    Their policies are the actions, their values what they really earned.
     """
     games: list[Game] = []
     for first in range(0, len(actions), FOLLOWERS):
-        some = np.asarray(actions[first : first + FOLLOWERS], np.int32)[:, start:]
-        begun = first_positions(workload.arena, FOLLOWERS)
-        if start:
-            each = [parents[first + i % len(some)] for i in range(FOLLOWERS)]
-            begun = positions_in(each, start // CHUNK)
+        some = np.asarray(actions[first : first + FOLLOWERS], np.int32)
         played = play_games(
             params,
             workload.arena,
-            begun,
+            first_positions(workload.arena, FOLLOWERS),
             jax.random.key(0),
             np.zeros((FOLLOWERS, 1), np.float32),
             np.resize(some, (FOLLOWERS, some.shape[1])).T,
@@ -162,8 +155,6 @@ def follow(
         )
         assert played is not None
         games += split(played)[: len(some)]
-    if start:
-        games = [continued(*pair, start) for pair in zip(parents, games, strict=True)]
     for game in games:
         game.policy, game.value = game.played, to_go(game.reward)
     return games

@@ -62,6 +62,23 @@ class Played:
         return Trail(states, self.ticks_before[:, game].copy())
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Words:
+    """What came of playing words: actions, -1 before the first move, and ticks, earlier ones too.
+
+    `states`, `ticks_before`: before each checkpoint; of those before the first zeros.
+    """
+
+    actions: Array  # [M, B]
+    ticks: Array  # [B]
+    states: State  # [C, B, ...]
+    ticks_before: Array  # [C, B]
+
+
+_Carry = tuple[tuple[State, Array, Array], tuple[State, Array]]
+
+
 class BatchGame:
     """The game of one program for scripts of words (`engine.game.scripts`)."""
 
@@ -117,13 +134,13 @@ class BatchGame:
         before = jnp.asarray(np.stack([trail.ticks[first] for trail in trails]))
         rows = np.full((self._num_rows, len(scripts)), EARN, np.int8)
         rows[: scripts.shape[1]] = scripts.T
-        ticks, states, ticks_before = _play_from(
+        found = play_words(
             self._encoded, state, before, jnp.asarray(rows), jnp.int32(first), self.spacing
         )
         return Played(
-            ticks=np.asarray(ticks),
-            states=tuple(np.asarray(leaf) for leaf in jax.tree.leaves(states)),
-            ticks_before=np.asarray(ticks_before),
+            ticks=np.asarray(found.ticks),
+            states=tuple(np.asarray(leaf) for leaf in jax.tree.leaves(found.states)),
+            ticks_before=np.asarray(found.ticks_before),
         )
 
 
@@ -135,62 +152,35 @@ def _num_cores() -> int:
 
 
 @partial(jax.jit, static_argnames="spacing")
-def _play_from(
-    encoded: EncodedProgram,
-    state: State,
-    ticks: Array,
-    scripts: Array,
-    first: Array,
-    spacing: int,
-) -> tuple[Array, State, Array]:
-    """Returns `[B]`, and states and returns before each checkpoint from `first` on.
-
-    `state` is `[B, ...]`, `scripts` is `[M, B]`.
-    """
-    play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
-
-    def play_move(move: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
-        state, ticks = carry
-        following, outcome = play(move, state, scripts[move])
-        return following, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)
-
-    def play_segment(
-        number: Array, carry: tuple[State, Array, tuple[State, Array]]
-    ) -> tuple[State, Array, tuple[State, Array]]:
-        state, ticks, book = carry
-        book = jax.tree.map(lambda pages, leaf: pages.at[number].set(leaf), book, (state, ticks))
-        end = jnp.minimum((number + 1) * spacing, encoded.num_moves)
-        state, ticks = jax.lax.fori_loop(number * spacing, end, play_move, (state, ticks))
-        return state, ticks, book
-
-    num_segments = (encoded.num_moves + spacing - 1) // spacing
-    book = jax.tree.map(
-        lambda leaf: jnp.zeros((NUM_CHECKPOINTS, *leaf.shape), leaf.dtype), (state, ticks)
-    )
-    begun = (state, ticks, book)
-    _, ticks, (states, before) = jax.lax.fori_loop(first, num_segments, play_segment, begun)
-    return ticks, states, before
-
-
-@jax.jit
 def play_words(
-    encoded: EncodedProgram, state: State, words: Array, first: Array
-) -> tuple[Array, Array]:
-    """Play the words `[M, B]` from the states `[B, ...]` before move `first` to the end.
+    encoded: EncodedProgram, state: State, ticks: Array, words: Array, first: Array, spacing: int
+) -> Words:
+    """Play the words `[M, B]` from checkpoint `first` to the end; one is every `spacing` moves.
 
-    Returns the actions `[M, B]`, -1 before `first`, and the ticks `[B]` that they earn.
+    Games are in the states `[B, ...]` and have earned `ticks` `[B]` before.
     """
     play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
 
     def play_move(move: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
-        state, actions, ticks = carry
+        state, ticks, actions = carry
         following, outcome = play(move, state, words[move])
         actions = actions.at[move].set(outcome.action.astype(jnp.int8))
-        return following, actions, jnp.maximum(ticks + outcome.reward_ticks, -TICKS)
+        return following, jnp.maximum(ticks + outcome.reward_ticks, -TICKS), actions
 
-    begun = (state, jnp.full_like(words, -1), jnp.zeros(words.shape[1], jnp.int32))
-    found = jax.lax.fori_loop(first, encoded.num_moves, play_move, begun)
-    return found[1], found[2]
+    def play_segment(number: Array, carry: _Carry) -> _Carry:
+        game, book = carry
+        book = jax.tree.map(lambda pages, leaf: pages.at[number].set(leaf), book, game[:2])
+        end = jnp.minimum((number + 1) * spacing, encoded.num_moves)
+        return jax.lax.fori_loop(number * spacing, end, play_move, game), book
+
+    num_rows = encoded.moves.shape[0]
+    book = jax.tree.map(
+        lambda leaf: jnp.zeros((-(-num_rows // spacing), *leaf.shape), leaf.dtype), (state, ticks)
+    )
+    begun = (state, ticks, jnp.full_like(words, -1)), book
+    end = (encoded.num_moves + spacing - 1) // spacing
+    (_, ticks, actions), (states, before) = jax.lax.fori_loop(first, end, play_segment, begun)
+    return Words(actions, ticks, states, before)
 
 
 def _play_word(

@@ -33,11 +33,13 @@ GUEST_SHARE = 0.5
 class Layout:
     """What the operators know about a program's moves: their groups and which are free.
 
-    `touches`: moves that are no sinks. `of_group[g]`: the moves of a group.
+    `touches`: moves that are no sinks. `worth`: ticks that a touch saves per granule of its tensor,
+    if it is served fast. `of_group[g]`: the moves of a group.
     """
 
     group: NDArray[np.intp]  # [moves]
     touches: NDArray[np.intp]
+    worth: NDArray[np.float64]  # [moves]
     of_group: tuple[NDArray[np.intp], ...]
 
     @property
@@ -51,7 +53,9 @@ def layout(program: Program) -> Layout:
     rows = moves(program)
     group = np.asarray([row.group for row in rows], dtype=np.intp)
     touches = np.flatnonzero([not row.is_sink for row in rows])
-    return Layout(group, touches, tuple(np.flatnonzero(group == g) for g in range(_end(group))))
+    worth = np.asarray([row.saving_ticks / row.size_granules for row in rows], dtype=np.float64)
+    of_group = tuple(np.flatnonzero(group == g) for g in range(_end(group)))
+    return Layout(group, touches, worth, of_group)
 
 
 def _end(group: NDArray[np.intp]) -> int:

@@ -14,6 +14,8 @@ from engine.game.scripts import EARN
 
 LONGEST_WINDOW = 32
 """Touches."""
+LONGEST_WAIT = 64
+"""Moves between the begin of a copy and the touch that it is for."""
 _WORDS_UP_TO = np.cumsum(WORD_CHANCES)[:-1]
 
 
@@ -68,6 +70,12 @@ def _window(site: Site, rng: Rng) -> NDArray[np.intp]:
     return site.ahead[begin:end]
 
 
+def _during(site: Site, first: int, last: int) -> NDArray[np.intp]:
+    """The touches from one move to another."""
+    begin, end = np.searchsorted(site.ahead, [first, last + 1])
+    return site.ahead[begin:end]
+
+
 def change_touch(genes: Genes, site: Site, rng: Rng) -> None:
     """One touch gets a new word."""
     genes[_touch(site, rng)] = _word(rng)
@@ -88,14 +96,26 @@ def change_stretch(genes: Genes, site: Site, rng: Rng) -> None:
 def make_room(genes: Genes, site: Site, rng: Rng) -> None:
     """One tensor is wanted, and some of those touched during its life are dropped meanwhile."""
     own = site.moves_of(site.layout.group[_one_of(site.near, rng)])
-    begin, end = np.searchsorted(site.ahead, [int(own[0]), int(own[-1]) + 1])
-    inside = site.ahead[begin:end]
+    inside = _during(site, int(own[0]), int(own[-1]))
     groups = site.layout.group[inside]
     is_there = np.zeros(len(site.layout.of_group), bool)
     is_there[groups] = True
     chance = (1 / max(2, int(is_there.sum())), 0.2, 0.5)[rng.integers(3)]
     is_dropped = rng.random(len(is_there)) < chance
     genes[inside[is_dropped[groups]]] = DROP
+    genes[own] = EARN
+
+
+def outbid(genes: Genes, site: Site, rng: Rng) -> None:
+    """One tensor is wanted; what is worth less per granule is not served fast meanwhile.
+
+    A copy needs its room some time before the touch, so that time counts as well.
+    """
+    own = site.moves_of(site.layout.group[_touch(site, rng)])
+    inside = _during(site, int(own[0]) - int(rng.integers(LONGEST_WAIT)), int(own[-1]))
+    worth = site.layout.worth
+    bid = worth[own].max() * np.exp(rng.normal())
+    genes[inside[worth[inside] < bid]] = DROP
     genes[own] = EARN
 
 
@@ -112,8 +132,9 @@ MUTATIONS: tuple[Callable[[Genes, Site, Rng], None], ...] = (
     change_stretch,
     make_room,
     change_window,
+    outbid,
 )
-MUTATION_CHANCES = (2 / 9, 2 / 9, 2 / 9, 2 / 9, 1 / 9)
+MUTATION_CHANCES = (0.2, 0.2, 0.2, 0.2, 0.1, 0.1)
 _MUTATIONS_UP_TO = np.cumsum(MUTATION_CHANCES)[:-1]
 
 

@@ -24,7 +24,8 @@ CONFIG = AgentConfig(
     learner=LearnerConfig(unroll=2),
     practice=PracticeConfig(
         games=8,
-        scouts=12,
+        scouts=6,
+        generations=2,
         search_every=2,
         positions=16,
         learn_steps=2,

@@ -57,14 +57,16 @@ def test_the_greedy_word_came_true_where_the_greedy_choice_was_made() -> None:
     assert settled(np.array([EARN, EARN], np.int8), game).tolist() == [EARN, DROP]
 
 
-def test_only_the_future_is_varied_and_never_the_first_game(moves: Layout) -> None:
+def test_only_the_future_is_varied_and_not_the_first_game_if_told(moves: Layout) -> None:
     start = 20
     genomes = [np.full(moves.num_moves, word, np.int8) for word in (EARN, EARN, DROP, COPY)] * 8
     rates = np.full(len(genomes), 2.0, np.float32)
-    found = varied(np.random.default_rng(0), genomes, behind(moves, start), rates, cross_share=0.5)
-    old = np.stack(genomes)
+    sites, old = behind(moves, start), np.stack(genomes)
+    found = varied(np.random.default_rng(0), genomes, sites, rates, 0.5, keeps_first=True)
     assert (found[:, :start] == old[:, :start]).all()
     assert (found[0] == old[0]).all()
+    firsts = [varied(np.random.default_rng(k), genomes, sites, rates, 0.5)[0] for k in range(8)]
+    assert any((first != old[0]).any() for first in firsts)
     assert (found != old).any(axis=1).sum() > len(genomes) / 2
 
 

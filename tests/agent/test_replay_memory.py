@@ -95,6 +95,16 @@ def test_a_stale_family_leaves_a_champion() -> None:
     assert [g.score for g in memory.champions] == [3.0, 2.0]
 
 
+def test_families_that_come_back_to_the_best_champion_are_counted() -> None:
+    memory = Replay(capacity=9, num_best=3, td_steps=5)
+    counts = [memory.num_returned]
+    for score in (1.0, 0.5, 1.05, 0.98, 1.5):
+        memory.add([game([score])])
+        memory.begin_family(1)
+        counts.append(memory.num_returned)
+    assert counts == [0, 0, 0, 1, 2, 0]
+
+
 def test_a_family_that_gets_hardly_better_is_stale() -> None:
     memory = Replay(capacity=9, num_best=3, td_steps=5)
     stale = []

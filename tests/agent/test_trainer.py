@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from engine.agent.arrays import pack, unpack
+from engine.agent.replay import Game
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
-from engine.agent.workload import Workload, follow
+from engine.agent.workload import FOLLOWERS, Workload, follow
 from engine.errors import CheckpointError
 from engine.game.env import plan_from_actions
-from engine.game.genome import Genes
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from tests.agent.small import CONFIG, small_trainer, small_workload
@@ -99,7 +99,7 @@ def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
         before = {game.action.tobytes() for game in workload.replay.best}
         report = trainer.play_round()
         assert report is not None
-        assert len(trainer.last_games) <= practice.scouts
+        assert len(trainer.last_games) <= FOLLOWERS
         for game in trainer.last_games:
             assert game.action.tobytes() not in before
             assert game.score <= report.top + 1e-3
@@ -110,7 +110,7 @@ def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
             kept += 1
         assert report.best >= report.top - 1e-3
     assert kept > 3
-    assert trainer.games == practice.games + 8 * practice.scouts
+    assert trainer.games == practice.games + 8 * practice.generations * practice.scouts
 
 
 def test_an_early_end_leaves_no_half_played_games() -> None:
@@ -252,7 +252,7 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
 def test_the_other_place_rules_try_the_genomes_of_the_leader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    practice = replace(CONFIG.practice, restart_share=0.0, search_every=1)
+    practice = replace(CONFIG.practice, search_every=1_000_000, generations=1)
     config = replace(CONFIG, practice=practice)
     first, second = small_workload(config), small_workload(config)
     trainer = Trainer([first, second], config, 0)
@@ -260,8 +260,8 @@ def test_the_other_place_rules_try_the_genomes_of_the_leader(
     led = {game.genes.tobytes() for game in first.replay.best}
     guests_of, came = trainer._guests, []
 
-    def noted(workload: Workload, rng: np.random.Generator, num_games: int) -> list[Genes]:
-        came.append(guests_of(workload, rng, num_games))
+    def noted(workload: Workload, rng: np.random.Generator) -> list[Game]:
+        came.append(guests_of(workload, rng))
         return came[-1]
 
     monkeypatch.setattr(trainer, "_guests", noted)
@@ -269,8 +269,16 @@ def test_the_other_place_rules_try_the_genomes_of_the_leader(
         second.replay = small_workload(config).replay
         trainer.seed, trainer.rounds = seed, 1
         trainer.play_round()
-        assert {genes.tobytes() for genes in came[-1]} <= led
-        if came[-1]:
-            # The first game of a round is left as it is, so it follows its genome to the word.
-            assert np.array_equal(trainer.last_games[0].genes, came[-1][0])
+        assert {game.genes.tobytes() for game in came[-1]} <= led
     assert 0 < sum(map(bool, came)) < len(came)
+
+
+def test_what_is_as_good_as_the_best_takes_turns_in_the_focus() -> None:
+    workloads = [small_workload() for _ in range(3)]
+    trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
+    trainer.play_round()
+    (best,) = (w for w in workloads if w.replay.best)
+    workloads[(workloads.index(best) + 1) % 3].replay.set_best(best.replay.best)
+    reports = [trainer.play_round() for _ in range(12)]
+    played = {report.workload for report in reports if report}
+    assert len(played) == 2

@@ -77,11 +77,14 @@ def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -
     advance = jax.jit(jax.vmap(step, in_axes=(None, 0, 0)))
     for move in range(middle):
         states, _ = advance(encoded, states, jnp.asarray(played[:, move]))
-    actions, ticks = play_words(encoded, states, jnp.asarray(new.T), jnp.int32(middle))
+    spacing = middle // 2
+    nothing, first = jnp.zeros(NUM_GAMES, jnp.int32), jnp.int32(middle // spacing)
+    found = play_words(encoded, states, nothing, jnp.asarray(new.T), first, spacing)
+    actions, ticks = found.actions, found.ticks
     for k, script in enumerate(new):
         whole = play_script(program, script[:num_moves])
-        found = np.asarray(actions)[middle : len(whole.actions), k]
-        assert found.tolist() == whole.actions[middle:]
+        mine = np.asarray(actions)[middle : len(whole.actions), k]
+        assert mine.tolist() == whole.actions[middle:]
         before = play_script(program, script[:middle]).total_reward
         expected = (whole.total_reward - before) * TICKS
         assert ticks[k] == pytest.approx(expected, abs=1e-6 * TICKS)

@@ -9,6 +9,7 @@ from engine.game.genome import Layout, first_genomes, layout, relaxed_genomes
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
 from engine.game.variation import (
+    LONGEST_WAIT,
     MUTATIONS,
     Site,
     change_group,
@@ -16,6 +17,7 @@ from engine.game.variation import (
     cross,
     make_room,
     mutate,
+    outbid,
     site_at,
 )
 from tests.strategies import random_program
@@ -83,6 +85,24 @@ def test_room_is_made_by_dropping_others_during_a_life(moves: Layout, site: Site
             assert dropped.max() <= wanted[-1]
         num_dropped.append(len(dropped))
     assert min(num_dropped) == 0 < max(num_dropped)
+
+
+def test_what_is_worth_less_is_outbid(moves: Layout, site: Site) -> None:
+    waited, spared = [], 0
+    for seed in range(TRIES):
+        genes = blank(moves)
+        outbid(genes, site, np.random.default_rng(seed))
+        wanted, dropped = np.flatnonzero(genes == EARN), np.flatnonzero(genes == DROP)
+        assert len(set(moves.group[wanted].tolist())) == 1
+        kept = moves.touches[(moves.touches >= wanted[0]) & (moves.touches <= wanted[-1])]
+        kept = kept[genes[kept] == BLANK]
+        if len(dropped):
+            assert dropped.max() <= wanted[-1]
+            assert moves.worth[dropped].max() < moves.worth[kept].min(initial=np.inf)
+            waited.append(int(wanted[0] - dropped.min()))
+        spared += len(kept)
+    assert spared
+    assert min(waited) < 0 < max(waited) < LONGEST_WAIT
 
 
 def test_more_mutations_change_more(moves: Layout, site: Site) -> None:

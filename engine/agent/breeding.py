@@ -1,0 +1,87 @@
+"""Which genomes games get: drawn parents, and children of these that the prior thinks well of.
+
+Letters as in `engine.agent.selfplay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.comparison import chosen
+from engine.agent.config import PracticeConfig
+from engine.agent.leaning import behind, everywhere, unrelated, varied
+from engine.agent.network import Params
+from engine.agent.replay import Parent
+from engine.agent.selfplay import CHUNK
+from engine.agent.workload import Workload
+from engine.game.genome import Genes, Rng
+
+T = TypeVar("T")
+
+
+def drawn(best: Sequence[T], number: int, rng: Rng) -> list[T]:
+    """That many of the games, the better ones more often; none if there are none."""
+    if not best:
+        return []
+    ranks = (len(best) * rng.random(number) ** 2).astype(int)
+    return [best[rank] for rank in ranks]
+
+
+def drawn_start(workload: Workload, rng: Rng) -> int:
+    """The first move of some chunk, up to the last touch: behind it nothing can be varied."""
+    last = int(workload.layout.touches.max(initial=0))
+    return CHUNK * int(rng.integers(last // CHUNK + 1))
+
+
+def first_genomes(
+    workload: Workload, practice: PracticeConfig, rng: Rng, wild: NDArray[np.float32]
+) -> NDArray[np.int8]:
+    """Genomes without parents, `[B, L]`."""
+    # Later families begin elsewhere: all that round the same optimum end much alike.
+    relaxed = None if workload.replay.champions else workload.relaxed
+    is_first = not workload.replay.best
+    old = unrelated(rng, workload.layout, len(wild), is_first, relaxed, practice.relaxed_share)
+    return guests_of(workload, practice, rng, old, wild)
+
+
+def guests_of(
+    workload: Workload,
+    practice: PracticeConfig,
+    rng: Rng,
+    old: Sequence[Genes],
+    wild: NDArray[np.float32],
+) -> NDArray[np.int8]:
+    """Genomes that are no kin of the games so far, changed in any one place, `[B, L]`."""
+    rates = wild * practice.mutations
+    sites = everywhere(workload.layout)
+    return varied(rng, old, sites, rates, practice.cross_share, keeps_first=True)
+
+
+def children_of(
+    workload: Workload,
+    params: Params,
+    practice: PracticeConfig,
+    rng: Rng,
+    parents: Sequence[Parent],
+    start: int,
+    wild: NDArray[np.float32],
+    keeps_first: bool = False,
+) -> NDArray[np.int8]:
+    """A child of each parent, changed from move `start` on, `[B, L]`; of some the prior's choice.
+
+    `keeps_first`: the first one is its parent's equal.
+    """
+    old, sites = [parent.genes for parent in parents], behind(workload.layout, start)
+    rates = wild * practice.mutations
+    tries = [
+        varied(rng, old, sites, rates, practice.cross_share, keeps_first)
+        for _ in range(practice.variations)
+    ]
+    if len(tries) == 1:
+        return tries[0]
+    options = np.stack(tries, axis=1)
+    return chosen(rng, params, workload.arena.known, parents, options, start)

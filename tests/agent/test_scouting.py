@@ -1,0 +1,115 @@
+"""Bands of scouts: games that go on from games that nobody looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from engine.agent.breeding import children_of, drawn, drawn_start
+from engine.agent.leaning import GREEDY
+from engine.agent.scouting import Band, Scout, scout_of, send_scouts, shake
+from engine.agent.selfplay import CHUNK, wildness
+from engine.agent.trainer import Trainer
+from engine.agent.workload import follow
+from tests.agent.small import CONFIG, small_workload
+
+BATCH, GENERATIONS = 6, 10
+MANY = replace(CONFIG, practice=replace(CONFIG.practice, kept_best=12, generations=4))
+
+
+@pytest.fixture(scope="module")
+def trainer() -> Trainer:
+    """Of a program of more than one chunk, with some good games."""
+    trainer = Trainer([small_workload(MANY, "alexnet-v4-b24")], MANY, 0)
+    trainer.play_round()
+    assert len(trainer.workloads[0].replay.best) > 3
+    return trainer
+
+
+@pytest.fixture(scope="module")
+def band(trainer: Trainer) -> Band:
+    """After some generations."""
+    workload, rng = trainer.workloads[0], np.random.default_rng(1)
+    band = Band(workload, BATCH, [scout_of(game) for game in workload.replay.best])
+    for _ in range(GENERATIONS):
+        parents, start = drawn(band.best, BATCH, rng), drawn_start(workload, rng)
+        band.send(
+            parents,
+            start,
+            children_of(
+                workload, trainer.params, MANY.practice, rng, parents, start, wildness(BATCH)
+            ),
+        )
+    return band
+
+
+def grandchildren(band: Band) -> list[Scout]:
+    return [one for one in band.best if one.sees_up_to < len(one.action)]
+
+
+def test_a_scout_knows_its_states_and_what_it_earned(trainer: Trainer, band: Band) -> None:
+    found = grandchildren(band)
+    assert len(found) > 3
+    games = follow(trainer.workloads[0], trainer.params, [one.action for one in found])
+    for one, game in zip(found, games, strict=True):
+        assert one.score == pytest.approx(game.score, abs=1e-3)
+        earned = np.concatenate([[0.0], np.cumsum(game.reward)])[:-1:CHUNK]
+        np.testing.assert_allclose(one.earned, earned, atol=1e-3)
+        assert game.trail is not None
+        for mine, its in zip(
+            jax.tree.leaves(one.trail), jax.tree.leaves(game.trail.state), strict=True
+        ):
+            assert len(mine) == len(its) > 1
+            np.testing.assert_array_equal(mine, its)
+
+
+def test_a_scout_has_seen_what_its_ancestor_saw_up_to_where_they_part(
+    trainer: Trainer, band: Band
+) -> None:
+    found = grandchildren(band)
+    games = follow(trainer.workloads[0], trainer.params, [one.action for one in found])
+    parted = 0
+    for one, game in zip(found, games, strict=True):
+        same = slice(one.sees_up_to + 1)
+        np.testing.assert_allclose(one.view[same], game.view[same], atol=2e-3, rtol=2e-3)
+        assert np.array_equal(one.legal[same], game.legal[same])
+        parted += not np.array_equal(one.view[:, GREEDY], game.view[:, GREEDY])
+    assert parted
+
+
+def test_only_choices_that_were_seen_are_compared(band: Band) -> None:
+    known = {
+        game.view[move].tobytes()
+        for game in band.workload.replay.best
+        for move in range(len(game.action))
+    }
+    pairs = [view for part in band.pairs for view in part["view"]]
+    assert len(pairs) > 10
+    assert {view.tobytes() for view in pairs} <= known
+
+
+def test_guests_are_no_parents_to_be_compared_with(trainer: Trainer) -> None:
+    workload, practice = trainer.workloads[0], replace(MANY.practice, generations=1)
+    guests = [workload.replay.best[0]] * practice.scouts
+    rng = np.random.default_rng(0)
+    found = send_scouts(workload, trainer.params, practice, rng, guests)
+    assert len(found.scores) == practice.scouts
+    assert len(found.pairs["move"]) == 0
+    assert found.scores[0] == pytest.approx(guests[0].score, abs=1e-3)
+
+
+def test_the_more_families_come_back_the_harder_they_are_shaken(trainer: Trainer) -> None:
+    workload = small_workload(MANY, "alexnet-v4-b24")
+    (champion, *_), rng = trainer.workloads[0].replay.best, np.random.default_rng(0)
+    differ = []
+    for number in (1, 9):
+        workload.replay.champions = (champion,) * number
+        found = [shake(workload, trainer.params, MANY.practice, rng) for _ in range(4)]
+        assert not any(len(some.pairs["move"]) for some in found)
+        games = [game for some in found for game in some.games]
+        assert games
+        differ.append(float(np.mean([game.action != champion.action for game in games])))
+    assert differ[0] < differ[1]
