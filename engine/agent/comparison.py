@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from engine.agent.leaning import meant
 from engine.agent.network import Params, predict, represent
 from engine.agent.replay import Parent
+from engine.agent.selfplay import CHUNK
 from engine.game.features import Features
 from engine.game.genome import Rng
 from engine.game.inputs import NUM_VIEW
@@ -30,6 +31,8 @@ MEMORY = 8192
 """Pairs that are remembered of a program."""
 CHANCE = 0.5
 """Noise in the choice of a variation; at 1 each is drawn with the odds that the prior gives it."""
+LATE = 1e3
+"""What counts against a variation that parts late: more than any odds."""
 LEAST_GAIN = 1e-3
 """Points; games whose scores are nearer than that say nothing."""
 COLUMNS = {
@@ -143,7 +146,9 @@ def chosen(
     """One of the variations `[B, K, L]` of each game, `[B, L]`.
 
     The better the odds that the prior gives to the choice by which a variation parts from its
-    parent, the likelier it is drawn; one that would do the same as its parent only where all would.
+    parent, the likelier it is drawn. One that parts more than a chunk of moves after the start is
+    drawn only where all do, for what comes before is played for nothing, and one that would do the
+    same as its parent only where all would.
     """
     found = [forks(*pair, start) for pair in zip(parents, variations, strict=True)]
     move = np.maximum(np.stack([fork.move for fork in found]), start)
@@ -157,6 +162,8 @@ def chosen(
     places = np.arange(move.shape[1])
     odds = logits[games, places, action] - logits[games, places, old]
     is_idle = np.stack([fork.move for fork in found]) < 0
-    drawn = np.where(is_idle, -np.inf, odds + CHANCE * rng.gumbel(size=odds.shape))
+    is_late = move >= start + CHUNK
+    noisy = odds + CHANCE * rng.gumbel(size=odds.shape) - LATE * is_late
+    drawn = np.where(is_idle, -np.inf, noisy)
     best: NDArray[np.int8] = variations[games[:, 0], drawn.argmax(axis=1)]
     return best

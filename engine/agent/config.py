@@ -18,28 +18,30 @@ class PracticeConfig:
 
     `games`: played in step in every `search_every`-th round of a program, in which the agent
     decides and searches; in the others so many `scouts` follow their genomes, for so many
-    `generations`. `positions`: of one learning batch; `learn_steps`: batches per round.
-    `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of the
-    wildest game of a round.
-    `restart_share`: rounds whose games begin somewhere in the best games so far and lean to what
-    these did from there on, by so many logits as `lean` bounds; `cross_share` of them to two.
-    `mutations`: mean number in the wildest game beyond the first, and `sure_lean` the logits by
-    which it leans to them (`engine.agent.leaning`); of so many `variations` the prior draws one
+    `generations`; if `is_racing`, three of four are given up on the way. `positions`: of one
+    learning batch; `learn_steps`: batches per round. `warm_up_steps`: batches from demonstrations
+    alone, first of all. `top_temperature`: of the wildest game of a round. `restart_share`: rounds
+    whose games begin somewhere in the best games so far and lean to what these did from there on,
+    by so many logits as `lean` bounds; `cross_share` of them to two. `mutations`: mean number in
+    the wildest game beyond the first, and `sure_lean` the logits by which it leans to them
+    (`engine.agent.leaning`); of so many `variations` the prior draws one
     (`engine.agent.comparison`). `relaxed_share`: of the random genomes with which a program is
     begun, those that round what the linear program behind the bound would do. `stale_rounds`:
     without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
-    practice is on one program. Every `fresh_every`-th begins with random genomes, the others with
-    games that differ from a champion in a share of the moves between those of `shaken`.
-    `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`:
-    of a batch; the latter is multiplied by `demonstration_decay` after each visit of a program.
-    `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are
-    searched again; 0: never. `is_competing`: the agent learns only whether a game beats the average
-    of those that it remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
+    practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with random
+    genomes; the others in turns with all champions, if these are `is_reuniting`, and with games
+    that differ from a champion in a share of the moves between those of `shaken`. `kept_games`,
+    `kept_best`: size of the memory per program. `best_share`, `demonstration_share`: of a batch;
+    the latter is multiplied by `demonstration_decay` after each visit of a program. `td_steps`: see
+    `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;
+    0: never. `is_competing`: the agent learns only whether a game beats the average of those that
+    it remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
     games: int = 64
-    scouts: int = 32
+    scouts: int = 64
     generations: int = 8
+    is_racing: bool = True
     search_every: int = 8
     positions: int = 256
     learn_steps: int = 6
@@ -49,11 +51,13 @@ class PracticeConfig:
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
     mutations: float = 3.0
-    variations: int = 8
+    variations: int = 4
     relaxed_share: float = 0.75
     sure_lean: float = 30.0
     stale_rounds: int = 12
+    num_fresh: int = 3
     fresh_every: int = 4
+    is_reuniting: bool = True
     shaken: tuple[float, ...] = (0.02, 0.12)
     kept_games: int = 512
     kept_best: int = 16
@@ -71,8 +75,9 @@ class PracticeConfig:
             raise SolverError(f"{told} in a round: the agent needs at least 1")
         if self.search_every < 1:
             raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
-        if self.fresh_every < 1:
-            raise SolverError(f"fresh_every is {self.fresh_every}; 1 begins every family afresh")
+        if min(self.num_fresh, self.fresh_every) < 1:
+            told = f"num_fresh is {self.num_fresh} and fresh_every {self.fresh_every}"
+            raise SolverError(f"{told}; the least is 1")
         if len(self.shaken) != 2 or not 0 < self.shaken[0] <= self.shaken[1] <= 1:
             raise SolverError(f"shaken is {self.shaken}; it needs two shares, the least first")
         if self.variations < 1:

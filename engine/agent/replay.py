@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ NICHE = 0.01
 """Points; of the best games one is kept for each multiple of it."""
 PROGRESS = 0.1
 """Points by which a family has to get better, or it is stale."""
+Kind = Literal["fresh", "shaken", "reunited"]
+"""How a family begins: from nothing, near a champion, or with all of these."""
 SAME = 1e-3
 """Points; games whose scores are nearer than that are equally good: sums of rounded rewards."""
 
@@ -169,8 +171,10 @@ class Replay:
     """The last `capacity` own games, the best `num_best` of a family, and the demonstrations.
 
     Good games descend from one another; a family that has not got better for some time makes room
-    for a new one and leaves a champion (`champions`: best first). Every `fresh_every`-th family has
-    no ancestors. `td_steps`: rewards in a value target before the search's value takes over.
+    for a new one and leaves a champion (`champions`: best first). The first `num_fresh` families
+    and every `fresh_every`-th have no ancestors; of the others every second one reunites the
+    champions, if they are `is_reuniting`. `td_steps`: rewards in a value target before the search's
+    value takes over.
     `is_competing`: games are judged by whether they beat the `average` of the agent's own scores.
     `stale`: rounds since the family's best game was better than its `mark`, the score before, by at
     least `PROGRESS`. `began`: the round since which own games are remembered.
@@ -180,7 +184,9 @@ class Replay:
     num_best: int
     td_steps: int
     is_competing: bool = False
+    num_fresh: int = 1
     fresh_every: int = 1
+    is_reuniting: bool = False
     average: float | None = None
     best: tuple[Game, ...] = ()
     champions: tuple[Game, ...] = ()
@@ -225,17 +231,21 @@ class Replay:
 
     @property
     def num_returned(self) -> int:
-        """Families that ended as well as the best of all before, to within `PROGRESS`."""
+        """Families that ended as well as the best of all, to within `PROGRESS`, by other games."""
         least = max((game.score for game in self.champions), default=0.0) - PROGRESS
-        return max(0, sum(game.score >= least for game in self.champions) - 1)
+        ends = {game.action.tobytes() for game in self.champions if game.score >= least}
+        return max(0, len(ends) - 1)
 
     @property
-    def has_ancestors(self) -> bool:
-        """Whether the family descends from a champion."""
-        return len(self.champions) % self.fresh_every != 0
+    def kind(self) -> Kind:
+        """How the family began, by how many there were before."""
+        number = len(self.champions)
+        if number < self.num_fresh or number % self.fresh_every == 0:
+            return "fresh"
+        return "reunited" if number % 2 and self.is_reuniting else "shaken"
 
     def begin_family(self, number: int) -> None:
-        """A new family in round `number`, without games as yet.
+        """A new family in round `number`, without games as yet, or of the champions reunited.
 
         What has no ancestors does not learn from own games of before either: else it soon plays the
         same again.
@@ -243,8 +253,8 @@ class Replay:
         ranked = sorted((*self.champions, *self.best[:1]), key=lambda game: -game.score)
         self.champions = tuple(ranked)
         self.stale, self.mark = 0, -np.inf
-        self.set_best([])
-        if not self.has_ancestors:
+        self.set_best(fittest(ranked, self.num_best) if self.kind == "reunited" else [])
+        if self.kind == "fresh":
             self._pools.pop("own", None)
             self.began = number
 

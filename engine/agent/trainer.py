@@ -164,7 +164,7 @@ class Trainer:
     ) -> _Played | None:
         """The games of a round; None if it was ended early."""
         practice, memory = self.config.practice, workload.replay
-        if memory.has_ancestors and not memory.best:
+        if memory.kind == "shaken" and not memory.best:
             return _Played(shake(workload, self.params, practice, rng), 0, is_free=False)
         guests = [] if is_searched else self._guests(workload, rng)
         is_free = not guests and (not memory.best or rng.random() >= practice.restart_share)
@@ -231,7 +231,7 @@ class Trainer:
         Fresh weights in the last layer undo the primacy bias (arXiv 2205.07802).
         """
         workload.replay.begin_family(self.rounds)
-        if workload.replay.has_ancestors:
+        if workload.replay.kind != "fresh":
             return
         fresh = init_params(self._key(_RESET, self.rounds), self.config.network)
         self.params = {**self.params, "policy_out": fresh["policy_out"]}

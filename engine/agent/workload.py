@@ -95,7 +95,9 @@ def make_workload(
             practice.kept_best,
             practice.td_steps,
             practice.is_competing,
+            practice.num_fresh,
             practice.fresh_every,
+            practice.is_reuniting,
         ),
         comparisons=Comparisons(),
     )

@@ -65,9 +65,9 @@ class Played:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Words:
-    """What came of playing words: actions, -1 before the first move, and ticks, earlier ones too.
+    """What came of playing words: actions, -1 where none was played, and ticks, earlier ones too.
 
-    `states`, `ticks_before`: before each checkpoint; of those before the first zeros.
+    `states`, `ticks_before`: before each checkpoint up to the last; of the others zeros.
     """
 
     actions: Array  # [M, B]
@@ -76,7 +76,8 @@ class Words:
     ticks_before: Array  # [C, B]
 
 
-_Carry = tuple[tuple[State, Array, Array], tuple[State, Array]]
+_Book = tuple[State, Array]
+_Carry = tuple[tuple[State, Array, Array], _Book]
 
 
 class BatchGame:
@@ -135,7 +136,13 @@ class BatchGame:
         rows = np.full((self._num_rows, len(scripts)), EARN, np.int8)
         rows[: scripts.shape[1]] = scripts.T
         found = play_words(
-            self._encoded, state, before, jnp.asarray(rows), jnp.int32(first), self.spacing
+            self._encoded,
+            state,
+            before,
+            jnp.asarray(rows),
+            jnp.int32(first),
+            jnp.int32(NUM_CHECKPOINTS),
+            self.spacing,
         )
         return Played(
             ticks=np.asarray(found.ticks),
@@ -153,11 +160,18 @@ def _num_cores() -> int:
 
 @partial(jax.jit, static_argnames="spacing")
 def play_words(
-    encoded: EncodedProgram, state: State, ticks: Array, words: Array, first: Array, spacing: int
+    encoded: EncodedProgram,
+    state: State,
+    ticks: Array,
+    words: Array,
+    first: Array,
+    last: Array,
+    spacing: int,
 ) -> Words:
-    """Play the words `[M, B]` from checkpoint `first` to the end; one is every `spacing` moves.
+    """Play the words `[M, B]` from checkpoint `first` to `last` (which may be past the end).
 
-    Games are in the states `[B, ...]` and have earned `ticks` `[B]` before.
+    There is one every `spacing` moves. Games are in the states `[B, ...]` and have earned `ticks`
+    `[B]` before.
     """
     play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
 
@@ -169,18 +183,23 @@ def play_words(
 
     def play_segment(number: Array, carry: _Carry) -> _Carry:
         game, book = carry
-        book = jax.tree.map(lambda pages, leaf: pages.at[number].set(leaf), book, game[:2])
+        book = noted(book, number, game[:2])
         end = jnp.minimum((number + 1) * spacing, encoded.num_moves)
         return jax.lax.fori_loop(number * spacing, end, play_move, game), book
+
+    def noted(book: _Book, number: Array, now: _Book) -> _Book:
+        # Past the end there is no page: then nothing is set.
+        kept: _Book = jax.tree.map(lambda pages, leaf: pages.at[number].set(leaf), book, now)
+        return kept
 
     num_rows = encoded.moves.shape[0]
     book = jax.tree.map(
         lambda leaf: jnp.zeros((-(-num_rows // spacing), *leaf.shape), leaf.dtype), (state, ticks)
     )
     begun = (state, ticks, jnp.full_like(words, -1)), book
-    end = (encoded.num_moves + spacing - 1) // spacing
-    (_, ticks, actions), (states, before) = jax.lax.fori_loop(first, end, play_segment, begun)
-    return Words(actions, ticks, states, before)
+    end = jnp.minimum(last, (encoded.num_moves + spacing - 1) // spacing)
+    (state, ticks, actions), book = jax.lax.fori_loop(first, end, play_segment, begun)
+    return Words(actions, ticks, *noted(book, end, (state, ticks)))
 
 
 def _play_word(

@@ -56,6 +56,8 @@ def test_settings_survive_json() -> None:
         ("practice", "scouts", 0),
         ("practice", "lean", ["much"]),
         ("practice", "fresh_every", 0),
+        ("practice", "num_fresh", 0),
+        ("practice", "generations", 0),
         ("practice", "shaken", [0.2, 0.1]),
     ],
 )

@@ -98,11 +98,12 @@ def test_a_stale_family_leaves_a_champion() -> None:
 def test_families_that_come_back_to_the_best_champion_are_counted() -> None:
     memory = Replay(capacity=9, num_best=3, td_steps=5)
     counts = [memory.num_returned]
-    for score in (1.0, 0.5, 1.05, 0.98, 1.5):
-        memory.add([game([score])])
+    for action, score in enumerate([1.0, 0.5, 1.05, 1.05, 0.98, 1.5]):
+        memory.add([game([score], action=min(action, 2) if action != 4 else 1)])
         memory.begin_family(1)
         counts.append(memory.num_returned)
-    assert counts == [0, 0, 0, 1, 2, 0]
+    # The same game once more says nothing.
+    assert counts == [0, 0, 0, 1, 1, 2, 0]
 
 
 def test_a_family_that_gets_hardly_better_is_stale() -> None:
@@ -123,8 +124,21 @@ def test_a_family_without_ancestors_remembers_no_games_of_before() -> None:
     for number in range(4):
         memory.add([game([float(number)])])
         memory.begin_family(number + 1)
-        found.append((memory.has_ancestors, memory.count("own"), memory.began))
-    assert found == [(True, 1, 0), (True, 2, 0), (False, 0, 3), (True, 1, 3)]
+        found.append((memory.kind, memory.count("own"), memory.began))
+    assert found == [("shaken", 1, 0), ("shaken", 2, 0), ("fresh", 0, 3), ("shaken", 1, 3)]
+
+
+def test_champions_are_reunited_in_their_turn() -> None:
+    memory = Replay(9, num_best=3, td_steps=5, num_fresh=2, fresh_every=4, is_reuniting=True)
+    kinds = []
+    for number in range(6):
+        memory.add([game([float(number % 5)], action=number % 3)])
+        memory.begin_family(number + 1)
+        kinds.append(memory.kind)
+        scores = [4.0, 3.0, 2.0] if number == 4 else [2.0, 1.0, 0.0]
+        assert [g.score for g in memory.best] == (scores if memory.kind == "reunited" else [])
+        assert memory.top_score == min(number, 4)
+    assert kinds == ["fresh", "shaken", "reunited", "fresh", "reunited", "shaken"]
 
 
 def test_demonstrations_are_kept_apart() -> None:

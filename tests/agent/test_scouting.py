@@ -10,7 +10,8 @@ import pytest
 
 from engine.agent.breeding import children_of, drawn, drawn_start
 from engine.agent.leaning import GREEDY
-from engine.agent.scouting import Band, Scout, scout_of, send_scouts, shake
+from engine.agent.scout import Scout, chunks_of, play_leg, scout_of
+from engine.agent.scouting import Band, send_scouts, shake
 from engine.agent.selfplay import CHUNK, wildness
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow
@@ -29,20 +30,17 @@ def trainer() -> Trainer:
     return trainer
 
 
-@pytest.fixture(scope="module")
-def band(trainer: Trainer) -> Band:
+@pytest.fixture(scope="module", params=[True, False], ids=["race", "no race"])
+def band(trainer: Trainer, request: pytest.FixtureRequest) -> Band:
     """After some generations."""
     workload, rng = trainer.workloads[0], np.random.default_rng(1)
-    band = Band(workload, BATCH, [scout_of(game) for game in workload.replay.best])
+    band = Band(workload, [scout_of(game) for game in workload.replay.best])
     for _ in range(GENERATIONS):
         parents, start = drawn(band.best, BATCH, rng), drawn_start(workload, rng)
-        band.send(
-            parents,
-            start,
-            children_of(
-                workload, trainer.params, MANY.practice, rng, parents, start, wildness(BATCH)
-            ),
+        genes = children_of(
+            workload, trainer.params, MANY.practice, rng, parents, start, wildness(BATCH)
         )
+        band.keep(band.send(parents, start, genes, request.param))
     return band
 
 
@@ -56,7 +54,7 @@ def test_a_scout_knows_its_states_and_what_it_earned(trainer: Trainer, band: Ban
     games = follow(trainer.workloads[0], trainer.params, [one.action for one in found])
     for one, game in zip(found, games, strict=True):
         assert one.score == pytest.approx(game.score, abs=1e-3)
-        earned = np.concatenate([[0.0], np.cumsum(game.reward)])[:-1:CHUNK]
+        earned = np.append(np.append(0.0, np.cumsum(game.reward))[:-1:CHUNK], game.score)
         np.testing.assert_allclose(one.earned, earned, atol=1e-3)
         assert game.trail is not None
         for mine, its in zip(
@@ -91,6 +89,25 @@ def test_only_choices_that_were_seen_are_compared(band: Band) -> None:
     assert {view.tobytes() for view in pairs} <= known
 
 
+def test_half_of_a_race_are_given_up_and_they_are_the_worse_ones(trainer: Trainer) -> None:
+    workload, rng = trainer.workloads[0], np.random.default_rng(2)
+    parents = [scout_of(workload.replay.best[0])] * 8
+    genes = children_of(
+        workload, trainer.params, MANY.practice, rng, parents, 0, wildness(len(parents))
+    )
+    band = Band(workload, [])
+    band.send(parents, 0, genes, is_race=True)
+    # Two chunks: there is one place to count.
+    assert chunks_of(workload) == 2
+    assert len(band.scores) == 4
+    half = play_leg(workload, parents, genes, 0, 1)
+    ranked = sorted(half.earned[1], reverse=True)
+    whole = play_leg(workload, parents, genes, 0, 2)
+    kept = [k for k in range(8) if any(np.array_equal(whole.actions[k], a) for a in band.actions)]
+    assert all(half.earned[1, k] >= ranked[3] - 1e-6 for k in kept)
+    assert max(band.scores) == pytest.approx(max(whole.earned[2, k] for k in kept), abs=1e-3)
+
+
 def test_guests_are_no_parents_to_be_compared_with(trainer: Trainer) -> None:
     workload, practice = trainer.workloads[0], replace(MANY.practice, generations=1)
     guests = [workload.replay.best[0]] * practice.scouts
@@ -106,10 +123,11 @@ def test_the_more_families_come_back_the_harder_they_are_shaken(trainer: Trainer
     (champion, *_), rng = trainer.workloads[0].replay.best, np.random.default_rng(0)
     differ = []
     for number in (1, 9):
-        workload.replay.champions = (champion,) * number
+        actions = [np.roll(champion.action, k) for k in range(number)]
+        workload.replay.champions = tuple(replace(champion, action=each) for each in actions)
         found = [shake(workload, trainer.params, MANY.practice, rng) for _ in range(4)]
         assert not any(len(some.pairs["move"]) for some in found)
         games = [game for some in found for game in some.games]
         assert games
-        differ.append(float(np.mean([game.action != champion.action for game in games])))
+        differ.append(float(np.mean([game.genes != champion.genes for game in games])))
     assert differ[0] < differ[1]

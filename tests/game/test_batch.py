@@ -79,7 +79,8 @@ def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -
         states, _ = advance(encoded, states, jnp.asarray(played[:, move]))
     spacing = middle // 2
     nothing, first = jnp.zeros(NUM_GAMES, jnp.int32), jnp.int32(middle // spacing)
-    found = play_words(encoded, states, nothing, jnp.asarray(new.T), first, spacing)
+    last = jnp.int32(num_rows)
+    found = play_words(encoded, states, nothing, jnp.asarray(new.T), first, last, spacing)
     actions, ticks = found.actions, found.ticks
     for k, script in enumerate(new):
         whole = play_script(program, script[:num_moves])

@@ -1,0 +1,157 @@
+"""Scouts: games that follow their genomes to the word, without asking the networks.
+
+A scout costs a fraction of a game in which the agent decides, for nobody looks at its positions.
+Letters: `B` scouts, `L` moves, `C` chunks of moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.replay import Game
+from engine.agent.selfplay import CHUNK
+from engine.agent.workload import Workload
+from engine.game.batch import play_words
+from engine.game.genome import Genes
+from engine.game.scripts import EARN
+from engine.game.state import State, initial_state
+
+Actions = NDArray[np.int32]  # [L]
+
+
+@dataclass(frozen=True)
+class Scout:
+    """A game from which others can go on.
+
+    `seen`: the nearest ancestor whose positions the agent saw, the same as its own before and at
+    move `sees_up_to`; what it sees later on is taken to be much the same. `trail`: states before
+    each chunk; `earned`: points above par until then, and in the end.
+    """
+
+    seen: Game
+    sees_up_to: int
+    genes: Genes  # [L]
+    action: Actions
+    trail: State  # [C, ...]
+    earned: NDArray[np.float64]  # [C + 1]
+
+    @property
+    def score(self) -> float:
+        """Points above par."""
+        return float(self.earned[-1])
+
+    @property
+    def view(self) -> NDArray[np.float16]:
+        """What the ancestor saw, `[L, NUM_VIEW]`."""
+        return self.seen.view
+
+    @property
+    def legal(self) -> NDArray[np.bool_]:
+        """What was legal there, `[L, A]`."""
+        return self.seen.legal
+
+
+@dataclass(frozen=True)
+class Leg:
+    """Games in step from chunk `first` to `last`; before and after that they are as `begun` says.
+
+    `states`: before each chunk from `first` to `last`, as far as there are chunks.
+    """
+
+    begun: Sequence[Scout]
+    genes: NDArray[np.int8]  # [B, L]
+    first: int
+    last: int
+    actions: NDArray[np.int32]  # [B, L]
+    earned: NDArray[np.float64]  # [C + 1, B]
+    states: State  # [..., B, ...]
+
+    def scout(self, index: int) -> Scout:
+        """One of the games."""
+        old, action = self.begun[index], self.actions[index]
+        differs = action != old.action
+        parted = int(differs.argmax()) if differs.any() else len(action)
+
+        def joined(before: NDArray[np.generic], pages: NDArray[np.generic]) -> NDArray[np.generic]:
+            end = self.first + len(pages)
+            return np.concatenate([before[: self.first], pages[:, index], before[end:]])
+
+        return Scout(
+            seen=old.seen,
+            sees_up_to=min(old.sees_up_to, parted),
+            genes=self.genes[index],
+            action=action,
+            trail=jax.tree.map(joined, old.trail, self.states),
+            earned=self.earned[:, index],
+        )
+
+
+def play_leg(
+    workload: Workload, begun: Sequence[Scout], genes: NDArray[np.int8], first: int, last: int
+) -> Leg:
+    """Let the games that were begun go on as the genomes `[B, L]` say."""
+    arena, chunks = workload.arena, chunks_of(workload)
+    words = np.full((arena.encoded.moves.shape[0], len(genes)), EARN, np.int8)
+    words[: workload.num_moves] = genes.T
+    states = jax.tree.map(
+        lambda *some: jnp.asarray(np.stack([pages[first] for pages in some])),
+        *(game.trail for game in begun),
+    )
+    found = jax.device_get(
+        play_words(
+            arena.encoded,
+            states,
+            jnp.zeros(len(genes), jnp.int32),
+            jnp.asarray(words),
+            jnp.int32(first),
+            jnp.int32(last),
+            CHUNK,
+        )
+    )
+    actions = np.stack([game.action for game in begun])
+    played = slice(first * CHUNK, min(last * CHUNK, workload.num_moves))
+    actions[:, played] = found.actions[played].T
+    earned = np.stack([game.earned for game in begun], axis=1)
+    par = np.asarray(arena.par, np.float64)[first * CHUNK : last * CHUNK + 1 : CHUNK]
+    ticks = np.concatenate([found.ticks_before[first:last], found.ticks[None]])
+    points = ticks / float(arena.known.point_ticks)
+    earned[first : last + 1] = earned[first] + points - (par[0] - par)[:, None]
+    pages = slice(first, min(last + 1, chunks))
+    return Leg(
+        begun=begun,
+        genes=genes,
+        first=first,
+        last=last,
+        actions=actions,
+        earned=earned,
+        states=jax.tree.map(lambda leaf: leaf[pages], found.states),
+    )
+
+
+def chunks_of(workload: Workload) -> int:
+    """In how many chunks its moves are played."""
+    return -(-workload.num_moves // CHUNK)
+
+
+def scout_of(game: Game) -> Scout:
+    """A game that the agent saw, as a parent of scouts."""
+    assert game.trail is not None
+    length = len(game.action)
+    before = np.concatenate([[0.0], np.cumsum(game.reward, dtype=np.float64)])
+    earned = np.append(before[:-1:CHUNK], game.score)
+    return Scout(game, length, game.genes, game.action, game.trail.state, earned)
+
+
+def strangers(workload: Workload, games: Sequence[Game]) -> list[Scout]:
+    """Games of which nothing shall be kept but the genomes; children begin at the first move."""
+    start, chunks = initial_state(workload.arena.encoded), chunks_of(workload)
+    trail = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (chunks, *leaf.shape)), start)
+    # No score, and nothing seen: nobody is compared with them.
+    earned = np.append(np.zeros(chunks), np.nan)
+    return [Scout(game, -1, game.genes, game.action, trail, earned) for game in games]
