@@ -166,11 +166,16 @@ def shake(workload: Workload, params: Params, practice: PracticeConfig, rng: Rng
     (champion,) = drawn(workload.replay.champions, 1, rng)
     share = float(np.exp(rng.uniform(*np.log(practice.shaken))))
     share = min(HARDEST, share * HARDER**workload.replay.num_returned)
-    avoided, found = Avoided(champion, share), []
+    avoided = Avoided(champion, share)
+    near: list[Scout] = []
     for _ in range(practice.generations):
         number = practice.scouts
         genes = shaken(rng, workload.layout, champion.genes, number, share, workload.relaxed)
         crowd = strangers(workload, [champion]) * number
-        found += band.send(crowd, 0, genes, is_race=False)
-    band.keep([one for one in found if avoided.is_far(one.action)] or found)
+        found = band.send(crowd, 0, genes, is_race=False)
+        band.keep([one for one in found if avoided.is_far(one.action)])
+        # Only what may be needed: games know all their states.
+        near = fittest([*near, *found], workload.replay.num_best)
+    if not band.best:
+        band.keep(near)
     return band.outcome(params)
