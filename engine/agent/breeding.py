@@ -40,22 +40,25 @@ def drawn_start(workload: Workload, rng: Rng) -> int:
 def first_genomes(
     workload: Workload, practice: PracticeConfig, rng: Rng, wild: NDArray[np.float32]
 ) -> NDArray[np.int8]:
-    """Genomes without parents, `[B, L]`."""
+    """Genomes without parents, `[B, L]`; `wild` `[B]` as in `varied_anywhere`."""
     # Later families begin elsewhere: all that round the same optimum end much alike.
     relaxed = None if workload.replay.champions else workload.relaxed
     is_first = not workload.replay.best
     old = unrelated(rng, workload.layout, len(wild), is_first, relaxed, practice.relaxed_share)
-    return guests_of(workload, practice, rng, old, wild)
+    return varied_anywhere(workload, practice, rng, old, wild)
 
 
-def guests_of(
+def varied_anywhere(
     workload: Workload,
     practice: PracticeConfig,
     rng: Rng,
     old: Sequence[Genes],
     wild: NDArray[np.float32],
 ) -> NDArray[np.int8]:
-    """Genomes that are no kin of the games so far, changed in any one place, `[B, L]`."""
+    """Copies of the genomes `old`, all but the first changed in any one place, `[B, L]`.
+
+    `wild` `[B]`: how far each may stray, 0 to 1.
+    """
     rates = wild * practice.mutations
     sites = everywhere(workload.layout)
     return varied(rng, old, sites, rates, practice.cross_share, keeps_first=True)
@@ -71,9 +74,10 @@ def children_of(
     wild: NDArray[np.float32],
     keeps_first: bool = False,
 ) -> NDArray[np.int8]:
-    """A child of each parent, changed from move `start` on, `[B, L]`; of some the prior's choice.
+    """A child of each parent, changed from move `start` on, `[B, L]`.
 
-    `keeps_first`: the first one is its parent's equal.
+    The prior chooses each among so many as `practice.variations`. `wild` `[B]` as in
+    `varied_anywhere`. `keeps_first`: the first one is its parent's equal.
     """
     old, sites = [parent.genes for parent in parents], behind(workload.layout, start)
     rates = wild * practice.mutations

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.breeding import children_of, drawn, drawn_start, guests_of
+from engine.agent.breeding import children_of, drawn, drawn_start, varied_anywhere
 from engine.agent.comparison import Columns, joined, pairs_of
 from engine.agent.config import PracticeConfig
 from engine.agent.leaning import shaken
@@ -24,16 +24,17 @@ from engine.agent.workload import FOLLOWERS, Workload, follow
 from engine.game.genome import Rng
 
 HARDER, HARDEST = 1.25, 0.4
-"""Each family that came back to the best champion makes shaking so much harder, up to that share of
-the moves (as the neighbourhoods of variable neighbourhood search, Mladenović and Hansen 1997)."""
+"""Each other champion as good as the best one makes shaking so much harder, up to that share of the
+moves (as the neighbourhoods of variable neighbourhood search, Mladenović and Hansen 1997)."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What came of a round's games: `actions` and `scores` of all, and what shall be remembered.
 
-    `games`: new ones, with what the agent saw. `drifted`: good ones of before with other genomes
-    that come to the same. `pairs`: what comparing games with their parents says.
+    Scores are points above par. `games`: new ones, with what the agent saw. `drifted`: good ones of
+    before with other genomes that come to the same. `pairs`: what comparing games with their
+    parents says.
     """
 
     actions: list[Actions]
@@ -147,7 +148,7 @@ def send_scouts(
     band = _band(workload)
     wild = wildness(practice.scouts)
     if guests:
-        genes = guests_of(workload, practice, rng, [game.genes for game in guests], wild)
+        genes = varied_anywhere(workload, practice, rng, [game.genes for game in guests], wild)
         band.keep(band.send(strangers(workload, guests), 0, genes, is_race=False))
     for _ in range(practice.generations - bool(guests)):
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
