@@ -172,14 +172,16 @@ def curve_figure(rows: Sequence[Row]) -> go.Figure:
         (agent["xla_s"], "XLA's plan"),
         (agent["bound_s"], "lower bound"),
     ):
-        figure.add_hline(value_s * 1e3, annotation_text=name, line_dash="dot")
+        figure.add_hline(
+            value_s * 1e3, annotation_text=name, line_dash="dot", annotation_position="top"
+        )
     all_slow_s = max(random["latency_s"], agent["xla_s"])
     figure.update_layout(
         template="plotly_white",
-        title=f"{agent['program']}: the agent from scratch",
+        title=f"{agent['program']}: the agent from scratch; each peak begins a new family of games",
         xaxis_title="seconds on one core",
         xaxis_type="log",  # Most is won in the first tenth.
-        xaxis_dtick="D2",
+        xaxis_tickvals=[10, 20, 50, 100, 200, 500],
         yaxis_title="simulated latency, ms",
         yaxis_range=[agent["bound_s"] * 0.98e3, all_slow_s * 1.05e3],
         legend={"orientation": "h", "y": -0.2},
