@@ -178,7 +178,7 @@ def curve_figure(rows: Sequence[Row]) -> go.Figure:
     all_slow_s = max(random["latency_s"], agent["xla_s"])
     figure.update_layout(
         template="plotly_white",
-        title=f"{agent['program']}: the agent from scratch; each peak begins a new family of games",
+        title=f"{agent['program']}: the agent from scratch",
         xaxis_title="seconds on one core",
         xaxis_type="log",  # Most is won in the first tenth.
         xaxis_tickvals=[10, 20, 50, 100, 200, 500],
