@@ -51,8 +51,10 @@ bench: $(VENV)/.dev browser
 	$(BIN)/python -m tests.bench
 
 # Hours: the agent and its rival on every contested program, and the ablations; resumable.
-bench-agent: $(VENV)/.dev
+bench-agent: $(VENV)/.dev browser
 	$(BIN)/python -m tests.bench_agent
+	$(BIN)/python -m tests.bench_agent_games
+	$(BIN)/python -m tests.bench_agent_report
 
 screenshots: $(VENV)/.dev browser
 	$(BIN)/python -m ui.screenshots

@@ -35,6 +35,8 @@ GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
+PRIOR = "prior"
+"""The player of the games without search that the others are compared with."""
 Row = dict[str, Any]
 
 
@@ -127,15 +129,17 @@ def meanwhile(row: Row) -> float:
 def ablations_table(rows: Sequence[Row]) -> str:
     """Per arm what it closes of the gap, beside the default on the same programs and seeds."""
     programs = sorted({row["program"] for row in rows})
-    arms: dict[str, dict[tuple[str, int], tuple[float, float]]] = {}
+    arms: dict[str, dict[tuple[str, int], tuple[float, float, int]]] = {}
     for row in rows:
         name, _, _, seed, label = row["key"]
-        arms.setdefault(label, {})[name, seed] = (row["gap_closed"], meanwhile(row))
+        found = (row["gap_closed"], meanwhile(row), row["games"])
+        arms.setdefault(label, {})[name, seed] = found
     usual = arms.get(DEFAULT, {})
     body = []
     for label, runs in arms.items():
         both = [run for run in runs if run in usual]
-        cells = [label]
+        rates = [runs[run][2] / usual[run][2] for run in both]
+        cells = [label, f"{statistics.median(rates):.2f}" if rates else ""]
         for i in range(2):
             apart = [runs[run][i] - usual[run][i] for run in both]
             cells.append(_share(statistics.mean(run[i] for run in runs.values())))
@@ -144,7 +148,26 @@ def ablations_table(rows: Sequence[Row]) -> str:
             ends = [f"{100 * end[0]:.1f}" for (name, _), end in runs.items() if name == program]
             cells.append(", ".join(ends))
         body.append(cells)
-    head = ["arm", "at the end", "from the default", "meanwhile", "from the default", *programs]
+    figures = ("at the end", "from the default", "meanwhile", "from the default")
+    return _table(["arm", "games", *figures, *programs], body)
+
+
+def games_table(rows: Sequence[Row]) -> str:
+    """Per weights and player what games close of the gap, beside the prior on the same programs."""
+    players: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        name, weights, player = row["key"]
+        players.setdefault((weights, player), {})[name] = row
+    body = []
+    for (weights, player), some in players.items():
+        cells = [weights, player]
+        for field in ("first", "mean", "best"):
+            apart = [row[field] - players[weights, PRIOR][n][field] for n, row in some.items()]
+            cells.append(_share(statistics.mean(row[field] for row in some.values())))
+            cells.append(_apart(apart) if player != PRIOR else "")
+        body.append(cells)
+    kinds = ("game without noise", "mean game", "best game")
+    head = ["networks", "player", *(cell for kind in kinds for cell in (kind, "from the prior"))]
     return _table(head, body)
 
 
@@ -200,7 +223,8 @@ def draw(figure: go.Figure, path: Path) -> None:
 
 def main() -> None:
     """Write what there are rows for."""
-    solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
+    sections = ("solvers", "ablations", "games", "curve")
+    solvers, ablations, games, curve = map(rows_of, sections)
     parts = ["# What the agent reaches\n\nWritten by `python -m tests.bench_agent_report`."]
     if solvers:
         parts.append(
@@ -214,14 +238,26 @@ def main() -> None:
         parts.append(f"### Seed {seed}\n\nMeasured with `{command}`.")
         parts.append(programs_table(some))
     if ablations:
+        arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
         parts.append(
             "## Ablations\n\nFrom scratch, one core, 120 seconds without compiling, two seeds each."
-            " *At the end*: share of the gap that is closed; *meanwhile*: by the best game so far,"
-            " averaged from its first round on; both beside the default on the same programs and"
-            " seeds, in points, with the standard error over the runs. Under the programs' names"
-            " the two seeds."
+            " *Games*: played in that time, by those of the default (median). *At the end*: share"
+            " of the gap that is closed; *meanwhile*: by the best game so far, averaged from its"
+            " first round on; both beside the default on the same programs and seeds, in points,"
+            " with the standard error over the runs. Under the programs' names the two seeds."
+            f" Measured with `ARMS='{arms}' python -m tests.bench_agent ablations`."
         )
         parts.append(ablations_table(ablations))
+    if games:
+        names = ",".join(dict.fromkeys(row["program"] for row in games))
+        parts.append(
+            "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by"
+            " the same networks, which lean to nothing; the number after a player: simulations per"
+            " move. *Practised*: after 100 rounds on the program, from the shipped weights."
+            " Differences in points, with the standard error over the programs. Measured with"
+            f" `PROGRAMS={names} python -m tests.bench_agent_games`."
+        )
+        parts.append(games_table(games))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
         draw(curve_figure(curve), PICTURE)

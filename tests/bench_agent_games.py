@@ -1,0 +1,130 @@
+"""`python -m tests.bench_agent_games`: what a search adds to a game of the same networks.
+
+On every program the shipped networks play, and what they have become after `ROUNDS` rounds of
+practice on it. Each player of `PLAYERS` plays `GAMES` games with either: nothing is followed and
+nothing leant to, the first game is without noise, the last the noisiest. A row per program, weights
+and player is kept in `docs/results/agent_games.json`; programs that have rows are not played again.
+PROGRAMS (comma-separated) chooses among the contested ones.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import statistics
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+
+from engine.agent.checkpoint import load_checkpoint
+from engine.agent.network import Params
+from engine.agent.search import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
+from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
+from engine.agent.trainer import Round, Trainer
+from engine.agent.workload import Workload
+from engine.game.env import plan_from_actions
+from engine.plan.bounds import lower_bound
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.solvers import Budget, solve
+from engine.solvers.practice import GENERALIST, practise
+from tests.bench_agent import RESULTS, Row, contested, keep
+from tests.bench_agent_report import PRIOR
+
+PATH = RESULTS / "agent_games.json"
+GAMES, ROUNDS, TOP_TEMPERATURE = 32, 100, 0.5
+LONGEST_S = 199.0
+"""Of the practice: just not so long that other place rules are tried."""
+PLAYERS = {
+    PRIOR: SearchConfig(POLICY_ONLY),
+    **{f"learned model, {n}": SearchConfig(LEARNED, num_simulations=n) for n in (4, 8, 16, 32)},
+    **{f"real rules, {n}": SearchConfig(SIMULATOR, num_simulations=n) for n in (8, 32)},
+}
+"""The number: simulations per move."""
+
+
+def pin(cores: multiprocessing.Queue[int]) -> None:
+    """A core for this process alone."""
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def rows_of(name: str) -> list[Row]:
+    """All players' rows of a program."""
+    program = library.load_sample(name)
+    played = 0
+
+    def told(trainer: Trainer, report: Round) -> None:
+        nonlocal played
+        played = report.number + 1
+
+    def goes_on(share: float, word: str) -> bool:
+        return played < ROUNDS
+
+    found = practise(program, Budget(LONGEST_S, progress=goes_on), told=told)
+    weights = {
+        "shipped": load_checkpoint(GENERALIST).params,
+        "practised": found.trainer.params,
+    }
+    xla_s = simulate(program, solve("xla_compiled", program)).latency_s
+    gap_s = xla_s - lower_bound(program).bound_s
+    rows = []
+    for label, params in weights.items():
+        for player, config in PLAYERS.items():
+            closed = [(xla_s - s) / gap_s for s in latencies(found.workload, params, config)]
+            row = {
+                "key": [name, label, player],
+                "program": name,
+                "rounds": played,
+                "first": closed[0],
+                "mean": statistics.mean(closed),
+                "best": max(closed),
+            }
+            rows.append(row)
+    return rows
+
+
+def latencies(workload: Workload, params: Params, config: SearchConfig) -> Iterator[float]:
+    """Of the checked plans of `GAMES` games, the one without noise first."""
+    played = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, GAMES),
+        jax.random.key(0),
+        temperatures(wildness(GAMES), TOP_TEMPERATURE),
+        np.full((workload.num_moves, GAMES), FREE, np.int32),
+        config,
+    )
+    assert played is not None
+    for actions in played.moves.action.T:
+        plan = plan_from_actions(workload.program, actions, "muzero", workload.rules)
+        assert check(workload.program, plan) is None
+        yield simulate(workload.program, plan).latency_s
+
+
+def main() -> None:
+    """Play what is missing, a program per core at a time."""
+    rows: list[Row] = json.loads(PATH.read_text()) if PATH.exists() else []
+    known = {row["program"] for row in rows}
+    missing = [name for name in contested() if name not in known]
+    context = multiprocessing.get_context("spawn")
+    cores: Any = context.Queue()
+    usable = sorted(os.sched_getaffinity(0))
+    for core in usable:
+        cores.put(core)
+    with ProcessPoolExecutor(len(usable), context, pin, (cores,)) as pool:
+        for done in as_completed([pool.submit(rows_of, name) for name in missing]):
+            rows += done.result()
+            keep(PATH, rows)
+            told = [f"{r['key'][2]} {r['mean']:.1%}" for r in rows[-len(PLAYERS) :]]
+            print(f"{rows[-1]['program']:24} practised, means: {'; '.join(told)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
