@@ -36,12 +36,13 @@ from engine.program import library
 from engine.solvers import Budget, solve
 from engine.solvers.practice import GENERALIST, practise
 from tests.bench_agent import RESULTS, Row, contested, keep
-from tests.bench_agent_report import PRIOR
 
 PATH = RESULTS / "agent_games.json"
 GAMES, ROUNDS, TOP_TEMPERATURE = 32, 100, 0.5
 LONGEST_S = 199.0
 """Of the practice: just not so long that other place rules are tried."""
+PRIOR = "prior"
+"""The player that does not search."""
 PLAYERS = {
     PRIOR: SearchConfig(POLICY_ONLY),
     **{f"learned model, {n}": SearchConfig(LEARNED, num_simulations=n) for n in (4, 8, 16, 32)},

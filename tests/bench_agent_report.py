@@ -18,6 +18,7 @@ import plotly.graph_objects as go
 from engine.program.io import write_bytes
 from engine.solvers.generalist import is_held_out
 from tests.bench_agent import SCRATCH
+from tests.bench_agent_games import PRIOR
 from ui.screenshots import chromium
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,8 +36,6 @@ GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
-PRIOR = "prior"
-"""The player of the games without search that the others are compared with."""
 Row = dict[str, Any]
 
 
