@@ -26,7 +26,6 @@ from engine.agent.checkpoint import load_checkpoint
 from engine.agent.network import Params
 from engine.agent.search import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
 from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
-from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload
 from engine.game.env import plan_from_actions
 from engine.plan.bounds import lower_bound
@@ -34,8 +33,9 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
-from engine.solvers.practice import GENERALIST, practise
+from engine.solvers.practice import GENERALIST
 from tests.bench_agent import RESULTS, Row, contested, keep
+from tests.bench_agent_run import practise_rounds
 
 PATH = RESULTS / "agent_games.json"
 GAMES, ROUNDS, TOP_TEMPERATURE = 32, 100, 0.5
@@ -59,16 +59,7 @@ def pin(cores: multiprocessing.Queue[int]) -> None:
 def rows_of(name: str) -> list[Row]:
     """All players' rows of a program."""
     program = library.load_sample(name)
-    played = 0
-
-    def told(trainer: Trainer, report: Round) -> None:
-        nonlocal played
-        played = report.number + 1
-
-    def goes_on(share: float, word: str) -> bool:
-        return played < ROUNDS
-
-    found = practise(program, Budget(LONGEST_S, progress=goes_on), told=told)
+    found = practise_rounds(program, Budget(LONGEST_S), ROUNDS)
     weights = {
         "shipped": load_checkpoint(GENERALIST).params,
         "practised": found.trainer.params,
@@ -82,7 +73,7 @@ def rows_of(name: str) -> list[Row]:
             row = {
                 "key": [name, label, player],
                 "program": name,
-                "rounds": played,
+                "rounds": found.trainer.rounds,
                 "first": closed[0],
                 "mean": statistics.mean(closed),
                 "best": max(closed),

@@ -22,10 +22,11 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.solvers.practice import GENERALIST, SCRATCH, plan_of, practise
+from engine.solvers.practice import GENERALIST, SCRATCH, Practised, plan_of, practise
 
 PRIMING_ROUNDS = 20
-"""Searched ones, scouts, and such that go on from positions and have comparisons to learn from."""
+"""Until everything is compiled that a round may need: searched ones, scouts, and such that go on
+from positions and have comparisons to learn from."""
 
 
 def changed(config: Any, name: str, value: Any) -> Any:
@@ -70,14 +71,16 @@ def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, An
     budget = Budget(run["seconds"], run["seed"], options=run["options"])
     config = settings_of(run["options"], run["settings"])
     if run["is_primed"]:
-        prime(program, budget, config)
+        practise_rounds(program, budget, PRIMING_ROUNDS, config)
         begun = time.perf_counter()
     found = practise(program, budget, config, told)
     return plan_of(found), rounds, time.perf_counter() - begun
 
 
-def prime(program: Program, budget: Budget, config: AgentConfig) -> None:
-    """Play and learn until everything is compiled that a round may need."""
+def practise_rounds(
+    program: Program, budget: Budget, rounds: int, config: AgentConfig | None = None
+) -> Practised:
+    """Practise until so many rounds are played, or the budget's time is over."""
     played = 0
 
     def told(trainer: Trainer, report: Round) -> None:
@@ -85,9 +88,9 @@ def prime(program: Program, budget: Budget, config: AgentConfig) -> None:
         played = report.number + 1
 
     def goes_on(share: float, word: str) -> bool:
-        return played < PRIMING_ROUNDS
+        return played < rounds
 
-    practise(program, replace(budget, progress=goes_on), config, told)
+    return practise(program, replace(budget, progress=goes_on), config, told)
 
 
 def main(text: str) -> None:
