@@ -1,4 +1,4 @@
-"""Which genomes games get: drawn parents, and children of these that the prior thinks well of.
+"""Which genomes games get: drawn parents, and children of these that the judge thinks well of.
 
 Letters as in `engine.agent.selfplay`.
 """
@@ -11,10 +11,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.comparison import chosen
 from engine.agent.config import PracticeConfig
+from engine.agent.judge import Judge, chosen
 from engine.agent.leaning import behind, everywhere, unrelated, varied
-from engine.agent.network import Params
 from engine.agent.replay import Parent
 from engine.agent.selfplay import CHUNK
 from engine.agent.workload import Workload
@@ -66,7 +65,7 @@ def varied_anywhere(
 
 def children_of(
     workload: Workload,
-    params: Params,
+    judge: Judge,
     practice: PracticeConfig,
     rng: Rng,
     parents: Sequence[Parent],
@@ -76,7 +75,7 @@ def children_of(
 ) -> NDArray[np.int8]:
     """A child of each parent, changed from move `start` on, `[B, L]`.
 
-    The prior chooses each among so many as `practice.variations`. `wild` `[B]` as in
+    The judge chooses each among so many as `practice.variations`. `wild` `[B]` as in
     `varied_anywhere`. `keeps_first`: the first one is its parent's equal.
     """
     old, sites = [parent.genes for parent in parents], behind(workload.layout, start)
@@ -87,5 +86,4 @@ def children_of(
     ]
     if len(tries) == 1:
         return tries[0]
-    options = np.stack(tries, axis=1)
-    return chosen(rng, params, workload.arena.known, parents, options, start)
+    return chosen(rng, judge, parents, np.stack(tries, axis=1), start)

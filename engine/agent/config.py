@@ -24,8 +24,8 @@ class PracticeConfig:
     whose games begin somewhere in the best games so far and lean to what these did from there on,
     by so many logits as `lean` bounds; `cross_share` of them to two. `mutations`: mean number in
     the wildest game beyond the first, and `sure_lean` the logits by which it leans to them
-    (`engine.agent.leaning`); of so many `variations` the prior draws one
-    (`engine.agent.comparison`). `relaxed_share`: of the random genomes with which a program is
+    (`engine.agent.leaning`); of so many `variations` one is drawn
+    (`engine.agent.judge`). `relaxed_share`: of the random genomes with which a program is
     begun, those that round what the linear program behind the bound would do. `stale_rounds`:
     without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
     practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with random

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.replay import Game, Parent
+from engine.agent.replay import Game
 from engine.game.genome import Genes, Layout, Rng, random_genomes, relaxed_genomes
 from engine.game.inputs import NUM_OUTLOOK, PARTS
 from engine.game.moves import COPY, DROP, NO_COPY
@@ -132,10 +132,9 @@ def leaning(
     return found
 
 
-def meant(genes: NDArray[np.int8], game: Parent, start: int = 0) -> NDArray[np.int32]:
-    """The actions `[..., L - start]` that words would be in the positions of a game."""
-    greedy = game.view[start:, GREEDY].argmax(axis=1)
-    legal = game.legal[start:]
+def meant(genes: NDArray[np.int8], game: Game) -> NDArray[np.int32]:
+    """The actions `[..., L]` that words would be in the positions of a game."""
+    greedy, legal = game.view[:, GREEDY].argmax(axis=1), game.legal
     found = np.where(genes == EARN, greedy, np.clip(genes, 0, DROP))
     found = np.where((found == COPY) & ~legal[:, COPY], NO_COPY, found)
     return np.where((found == NO_COPY) & ~legal[:, NO_COPY], DROP, found).astype(np.int32)

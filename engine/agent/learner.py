@@ -3,7 +3,8 @@
 Per unrolled step the policy is pulled to the search's improved policy, value and reward to their
 targets (cross-entropy over atoms), and the imagined latent state to the one that the representation
 makes of the real next observation (the consistency loss of EfficientZero, arXiv 2111.00210).
-Letters: `B` positions, `U` unrolled steps.
+Pairs of games (`engine.agent.comparison`) teach the prior which of two actions won, and the model
+what it gained. Letters: `B` positions, `U` unrolled steps.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from jax import Array
 
 from engine.agent.network import Params, predict, react, represent
 from engine.agent.search import IMPOSSIBLE
-from engine.agent.support import to_atoms
+from engine.agent.support import from_logits, to_atoms
 from engine.game.features import Features, static_row
 
 
@@ -34,6 +35,7 @@ class LearnerConfig:
     reward_weight: float = 1.0
     consistency_weight: float = 1.0
     pair_weight: float = 1.0
+    gain_weight: float = 0.1
 
 
 @jax.tree_util.register_dataclass
@@ -47,6 +49,7 @@ class Losses:
     reward: Array
     consistency: Array
     pairs: Array
+    gains: Array
 
 
 def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
@@ -118,18 +121,38 @@ def _loss(
         + config.reward_weight * reward
         + config.consistency_weight * consistency
     ) / (config.unroll + 1)
-    compared = _compared(params, known, pairs)
+    latent = represent(params, known.outlook[pairs["move"]], pairs["view"].astype(jnp.float32))
+    compared = _compared(predict(params, latent).policy, pairs)
     total += config.pair_weight * compared
-    return total, Losses(total, policy, value, reward, consistency, compared)
+    gained = _gained(params, known, num_moves, latent, pairs)
+    total += config.gain_weight * gained
+    return total, Losses(total, policy, value, reward, consistency, compared, gained)
 
 
-def _compared(params: Params, known: Features, pairs: dict[str, Array]) -> Array:
+def _compared(logits: Array, pairs: dict[str, Array]) -> Array:
     """How unlikely the prior holds it that the better action of each pair won (Bradley, Terry)."""
-    view = pairs["view"].astype(jnp.float32)
-    logits = predict(params, represent(params, known.outlook[pairs["move"]], view)).policy
     rows = jnp.arange(len(logits))
     lead = logits[rows, pairs["better"]] - logits[rows, pairs["worse"]]
     return jnp.mean(jax.nn.softplus(-lead) * pairs["weight"])
+
+
+def _gained(
+    params: Params, known: Features, num_moves: Array, latent: Array, pairs: dict[str, Array]
+) -> Array:
+    """How far the model is from what the better action of each pair gained (Huber, in points).
+
+    The model's word on an action is the reward and the value of what it imagines to follow.
+    """
+    move = jnp.minimum(pairs["move"] + 1, num_moves)
+    following = jax.vmap(lambda m: static_row(known, m))(move)
+
+    def worth(action: Array) -> Array:
+        imagined, reward_logits = react(params, latent, action, following)
+        value: Array = predict(params, imagined).value
+        return from_logits(reward_logits) + value * (move < num_moves)
+
+    gain = worth(pairs["better"]) - worth(pairs["worse"])
+    return jnp.mean(optax.huber_loss(gain, pairs["gain"]) * pairs["weight"])
 
 
 def _cross_entropy(logits: Array, scalar: Array) -> Array:

@@ -34,15 +34,14 @@ SAME = 1e-3
 class Parent(Protocol):
     """What has to be known of a game from which others descend.
 
-    `sees_up_to`: the move up to which `view` and `legal` are those of this very game.
+    `seen`: the nearest ancestor, or the game itself, whose positions the agent saw; the same as its
+    own before and at move `sees_up_to`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
-    def view(self) -> NDArray[np.float16]: ...  # [L, NUM_VIEW]
-    @property
-    def legal(self) -> NDArray[np.bool_]: ...  # [L, A]
+    def seen(self) -> Game: ...
     @property
     def action(self) -> NDArray[np.int32]: ...  # [L]
     @property
@@ -82,6 +81,11 @@ class Game:
     def score(self) -> float:
         """Points above par."""
         return float(self.reward.sum())
+
+    @property
+    def seen(self) -> Game:
+        """Itself."""
+        return self
 
     @property
     def sees_up_to(self) -> int:

@@ -37,7 +37,7 @@ DIGITS = 4
 _COLUMNS = ("action", "policy", "value", "reward", "genes")
 _KEPT = ("best", "champions")
 _MARKS = ("stale", "mark", "began")
-_VERSION = 3
+_VERSION = 4
 """Of what a state holds."""
 
 

@@ -46,16 +46,6 @@ class Scout:
         """Points above par."""
         return float(self.earned[-1])
 
-    @property
-    def view(self) -> NDArray[np.float16]:
-        """What the ancestor saw, `[L, NUM_VIEW]`."""
-        return self.seen.view
-
-    @property
-    def legal(self) -> NDArray[np.bool_]:
-        """What was legal there, `[L, A]`."""
-        return self.seen.legal
-
 
 @dataclass(frozen=True)
 class Leg:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.agent.breeding import children_of, drawn, drawn_start, varied_anywhere
 from engine.agent.comparison import Columns, joined, pairs_of
 from engine.agent.config import PracticeConfig
+from engine.agent.judge import Judge
 from engine.agent.leaning import shaken
 from engine.agent.network import Params
 from engine.agent.replay import Game, fittest
@@ -145,14 +146,14 @@ def send_scouts(
     workload: Workload, params: Params, practice: PracticeConfig, rng: Rng, guests: Sequence[Game]
 ) -> Outcome:
     """A round of scouts; the first generation descends from the guests, if there are any."""
-    band = _band(workload)
+    band, judge = _band(workload), Judge(params, workload.arena.known)
     wild = wildness(practice.scouts)
     if guests:
         genes = varied_anywhere(workload, practice, rng, [game.genes for game in guests], wild)
         band.keep(band.send(strangers(workload, guests), 0, genes, is_race=False))
     for _ in range(practice.generations - bool(guests)):
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
-        genes = children_of(workload, params, practice, rng, parents, start, wild)
+        genes = children_of(workload, judge, practice, rng, parents, start, wild)
         band.keep(band.send(parents, start, genes, practice.is_racing))
     return band.outcome(params)
 

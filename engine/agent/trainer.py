@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.agent.breeding import children_of, drawn, drawn_start, first_genomes
 from engine.agent.comparison import Columns, pairs_of
 from engine.agent.config import AgentConfig
+from engine.agent.judge import Judge
 from engine.agent.leaning import leaning, settled
 from engine.agent.learner import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
@@ -182,8 +183,9 @@ class Trainer:
         parents = [] if is_free else drawn(workload.replay.best, len(wild), rng)
         start = drawn_start(workload, rng) if parents else 0
         if parents:
+            judge = Judge(self.params, workload.arena.known)
             genes = children_of(
-                workload, self.params, practice, rng, parents, start, wild, keeps_first=True
+                workload, judge, practice, rng, parents, start, wild, keeps_first=True
             )
             is_sure = genes != np.stack([parent.genes for parent in parents])
         else:

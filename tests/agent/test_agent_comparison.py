@@ -7,20 +7,17 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from engine.agent.comparison import (
-    COLUMNS,
-    Columns,
-    Comparisons,
-    chosen,
-    forks,
-    pairs_of,
-    prior_logits,
-)
+from engine.agent.comparison import COLUMNS, MOST_GAIN, Columns, Comparisons, pairs_of
+from engine.agent.judge import Judge, Verdicts, chosen, prior_logits
 from engine.agent.leaning import GREEDY
 from engine.agent.learner import learn, optimiser
-from engine.agent.network import Params, init_params
+from engine.agent.network import Params, init_params, predict, react, represent
 from engine.agent.replay import Game
+from engine.agent.scout import Scout
+from engine.agent.support import from_logits
+from engine.game.features import static_row
 from engine.game.inputs import NUM_VIEW
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN
@@ -47,20 +44,53 @@ def compared(parents: list[Game], games: list[Game]) -> Columns:
     return pairs_of(parents, [game.action for game in games], [game.score for game in games])
 
 
-def test_a_variation_parts_where_it_would_first_act_otherwise() -> None:
+def verdicts(params: Params, parent: Game, genes: list[list[int]], start: int) -> Verdicts:
+    judge = Judge(params, small_workload().arena.known)
+    return judge.verdicts(parent, np.array(genes, np.int8), start)
+
+
+def test_a_variation_parts_where_it_would_first_act_otherwise(taught: Params) -> None:
     parent = played([DROP, NO_COPY, DROP, COPY, DROP, DROP], illegal={1: COPY})
-    genes = np.array(
-        [
-            [DROP, NO_COPY, DROP, COPY, DROP, DROP],  # The same words.
-            [DROP, COPY, DROP, EARN, DROP, DROP],  # Illegal, so NoCopy; and greedy is Copy.
-            [COPY, COPY, DROP, DROP, COPY, DROP],  # The first word is before the start.
-            [DROP, NO_COPY, DROP, COPY, DROP, EARN],
-        ],
-        np.int8,
+    genes = [
+        [DROP, NO_COPY, DROP, COPY, DROP, DROP],  # The same words.
+        [DROP, COPY, DROP, EARN, DROP, DROP],  # Illegal, so NoCopy; and greedy is Copy.
+        [COPY, COPY, DROP, DROP, COPY, DROP],  # The first word is before the start.
+        [DROP, NO_COPY, DROP, COPY, DROP, EARN],
+    ]
+    found = verdicts(taught, parent, genes, start=1)
+    assert found.fork.tolist() == [-1, -1, 3, 5]
+    assert found.odds[:2].tolist() == [0, 0]
+
+
+def test_a_variation_is_judged_by_the_mean_of_all_that_it_would_change(taught: Params) -> None:
+    parent = played([DROP] * LENGTH)
+    words = {1: NO_COPY, 3: COPY, 4: EARN}  # Greedy is Copy.
+    genes = [words.get(move, DROP) for move in range(LENGTH)]
+    alone = [
+        [words.get(move, DROP) if move == at else DROP for move in range(LENGTH)] for at in words
+    ]
+    odds = verdicts(taught, parent, alone, start=0).odds
+    assert odds[0] > 0 > max(odds[1:])
+    assert verdicts(taught, parent, [genes], start=0).odds == pytest.approx(odds.mean())
+    assert verdicts(taught, parent, [genes], start=2).odds == pytest.approx(odds[1:].mean())
+
+
+def test_a_parent_that_nobody_saw_is_judged_by_what_its_ancestor_saw(taught: Params) -> None:
+    ancestor, parent = played([DROP] * LENGTH), played([NO_COPY] * LENGTH)
+    young = Scout(ancestor, 0, parent.genes, parent.action, None, np.zeros(2))
+    genes = [_with([NO_COPY] * LENGTH, 2, COPY)]
+    judge = Judge(taught, small_workload().arena.known)
+    found = judge.verdicts(young, np.array(genes, np.int8), 0)
+    logits = np.asarray(
+        prior_logits(
+            taught,
+            small_workload().arena.known,
+            np.arange(LENGTH),
+            ancestor.view.astype(np.float32),
+        )
     )
-    found = forks(parent, genes, start=1)
-    assert found.move.tolist() == [-1, -1, 3, 5]
-    assert found.action[2:].tolist() == [DROP, COPY]
+    assert found.fork.tolist() == [2]
+    assert found.odds == pytest.approx(logits[2, COPY] - logits[2, NO_COPY], abs=1e-5)
 
 
 def test_the_first_difference_is_what_won_or_lost() -> None:
@@ -72,7 +102,13 @@ def test_the_first_difference_is_what_won_or_lost() -> None:
     assert found["move"].tolist() == [1, 3]
     assert found["better"].tolist() == [COPY, DROP]
     assert found["worse"].tolist() == [DROP, NO_COPY]
+    assert found["gain"].tolist() == [1.0, 0.5]
     assert found["view"][:, 0].tolist() == [1, 3]
+
+
+def test_no_choice_alone_loses_a_whole_game() -> None:
+    parent, ruined = played([DROP] * LENGTH), played([COPY] * LENGTH, score=-200.0)
+    assert compared([parent], [ruined])["gain"].tolist() == [MOST_GAIN]
 
 
 def test_nothing_to_compare_is_an_empty_batch() -> None:
@@ -99,10 +135,10 @@ def test_the_oldest_pairs_make_room() -> None:
 
 @pytest.fixture(scope="module")
 def taught() -> Params:
-    """A prior that was taught to prefer NoCopy to Drop, and Drop to Copy."""
+    """Networks that were taught: NoCopy gains a point on Drop, and Drop as much on Copy."""
     workload = small_workload()
     params = init_params(jax.random.key(0), CONFIG.network)
-    config = replace(CONFIG.learner, pair_weight=10.0)
+    config = replace(CONFIG.learner, pair_weight=10.0, gain_weight=10.0)
     state = optimiser(config).init(params)
     trainer = small_trainer()
     trainer.play_round()
@@ -114,7 +150,7 @@ def taught() -> Params:
         pairs.add(compared([parent], [played(_with(actions, move, NO_COPY), score=1.0)]))
         pairs.add(compared([parent], [played(_with(actions, move, COPY), score=-1.0)]))
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(120):
         batch = workload.replay.sample(rng, 16, config.unroll)
         params, state, losses = learn(
             params,
@@ -126,6 +162,7 @@ def taught() -> Params:
             config,
         )
     assert losses.pairs < 0.2
+    assert losses.gains < 0.05
     return params
 
 
@@ -142,15 +179,29 @@ def test_the_prior_learns_which_action_won(taught: Params) -> None:
     assert (logits[:, DROP] > logits[:, COPY]).all()
 
 
+def test_the_model_learns_what_an_action_gains(taught: Params) -> None:
+    known = small_workload().arena.known
+    move, view = np.arange(LENGTH), played([DROP] * LENGTH).view.astype(np.float32)
+    latent = represent(taught, known.outlook[move], view)
+    following = np.stack([static_row(known, m + 1) for m in move])
+
+    def worth(action: int) -> NDArray[np.float32]:
+        imagined, reward = react(taught, latent, np.full(LENGTH, action), following)
+        return np.asarray(from_logits(reward) + predict(taught, imagined).value)
+
+    np.testing.assert_allclose(worth(NO_COPY) - worth(DROP), 1.0, atol=0.5)
+    np.testing.assert_allclose(worth(DROP) - worth(COPY), 1.0, atol=0.5)
+
+
 def test_what_the_prior_thinks_better_is_tried(taught: Params) -> None:
     parent = played([DROP] * LENGTH)
     same = [DROP] * LENGTH
     variations = np.array([same, _with(same, 4, COPY), _with(same, 3, NO_COPY), same], np.int8)
-    known = small_workload().arena.known
-    rng = np.random.default_rng(0)
-    genes = chosen(rng, taught, known, [parent] * 40, np.stack([variations] * 40), start=2)
-    assert (genes == variations[2]).all(axis=1).mean() > 0.9
-    idle = chosen(rng, taught, known, [parent] * 8, np.stack([variations[[0, 1, 3]]] * 8), start=2)
-    assert (idle == variations[1]).all()
-    alike = chosen(rng, taught, known, [parent] * 8, np.stack([variations[[0, 3]]] * 8), start=2)
-    assert (alike == same).all()
+    judge, rng = Judge(taught, small_workload().arena.known), np.random.default_rng(0)
+
+    def tried(which: list[int], times: int) -> NDArray[np.int8]:
+        return chosen(rng, judge, [parent] * times, np.stack([variations[which]] * times), start=2)
+
+    assert (tried([0, 1, 2, 3], 40) == variations[2]).all(axis=1).mean() > 0.9
+    assert (tried([0, 1, 3], 8) == variations[1]).all()
+    assert (tried([0, 3], 8) == same).all()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engine.agent.breeding import children_of, drawn, drawn_start
+from engine.agent.judge import Judge
 from engine.agent.leaning import GREEDY
 from engine.agent.scout import Scout, chunks_of, play_leg, scout_of
 from engine.agent.scouting import Band, send_scouts, shake
@@ -37,9 +38,8 @@ def band(trainer: Trainer, request: pytest.FixtureRequest) -> Band:
     band = Band(workload, [scout_of(game) for game in workload.replay.best])
     for _ in range(GENERATIONS):
         parents, start = drawn(band.best, BATCH, rng), drawn_start(workload, rng)
-        genes = children_of(
-            workload, trainer.params, MANY.practice, rng, parents, start, wildness(BATCH)
-        )
+        judge = Judge(trainer.params, workload.arena.known)
+        genes = children_of(workload, judge, MANY.practice, rng, parents, start, wildness(BATCH))
         band.keep(band.send(parents, start, genes, request.param))
     return band
 
@@ -72,9 +72,9 @@ def test_a_scout_has_seen_what_its_ancestor_saw_up_to_where_they_part(
     parted = 0
     for one, game in zip(found, games, strict=True):
         same = slice(one.sees_up_to + 1)
-        np.testing.assert_allclose(one.view[same], game.view[same], atol=2e-3, rtol=2e-3)
-        assert np.array_equal(one.legal[same], game.legal[same])
-        parted += not np.array_equal(one.view[:, GREEDY], game.view[:, GREEDY])
+        np.testing.assert_allclose(one.seen.view[same], game.view[same], atol=2e-3, rtol=2e-3)
+        assert np.array_equal(one.seen.legal[same], game.legal[same])
+        parted += not np.array_equal(one.seen.view[:, GREEDY], game.view[:, GREEDY])
     assert parted
 
 
@@ -92,9 +92,8 @@ def test_only_choices_that_were_seen_are_compared(band: Band) -> None:
 def test_half_of_a_race_are_given_up_and_they_are_the_worse_ones(trainer: Trainer) -> None:
     workload, rng = trainer.workloads[0], np.random.default_rng(2)
     parents = [scout_of(workload.replay.best[0])] * 8
-    genes = children_of(
-        workload, trainer.params, MANY.practice, rng, parents, 0, wildness(len(parents))
-    )
+    judge = Judge(trainer.params, workload.arena.known)
+    genes = children_of(workload, judge, MANY.practice, rng, parents, 0, wildness(len(parents)))
     band = Band(workload, [])
     band.send(parents, 0, genes, is_race=True)
     # Two chunks: there is one place to count.
