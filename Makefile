@@ -54,6 +54,7 @@ bench: $(VENV)/.dev browser
 bench-agent: $(VENV)/.dev browser
 	$(BIN)/python -m tests.bench_agent
 	$(BIN)/python -m tests.bench_agent_games
+	$(BIN)/python -m tests.bench_agent_judge
 	$(BIN)/python -m tests.bench_agent_report
 
 screenshots: $(VENV)/.dev browser

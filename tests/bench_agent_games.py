@@ -13,8 +13,9 @@ import json
 import multiprocessing
 import os
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -100,9 +101,9 @@ def latencies(workload: Workload, params: Params, config: SearchConfig) -> Itera
         yield simulate(workload.program, plan).latency_s
 
 
-def main() -> None:
-    """Play what is missing, a program per core at a time."""
-    rows: list[Row] = json.loads(PATH.read_text()) if PATH.exists() else []
+def fill(path: Path, rows_of: Callable[[str], list[Row]]) -> Iterator[list[Row]]:
+    """Add the rows of the contested programs that have none, a program per core at a time."""
+    rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
     known = {row["program"] for row in rows}
     missing = [name for name in contested() if name not in known]
     context = multiprocessing.get_context("spawn")
@@ -113,9 +114,15 @@ def main() -> None:
     with ProcessPoolExecutor(len(usable), context, pin, (cores,)) as pool:
         for done in as_completed([pool.submit(rows_of, name) for name in missing]):
             rows += done.result()
-            keep(PATH, rows)
-            told = [f"{r['key'][2]} {r['mean']:.1%}" for r in rows[-len(PLAYERS) :]]
-            print(f"{rows[-1]['program']:24} practised, means: {'; '.join(told)}", flush=True)
+            keep(path, rows)
+            yield done.result()
+
+
+def main() -> None:
+    """Play what is missing."""
+    for rows in fill(PATH, rows_of):
+        told = [f"{r['key'][2]} {r['mean']:.1%}" for r in rows[-len(PLAYERS) :]]
+        print(f"{rows[-1]['program']:24} practised, means: {'; '.join(told)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from engine.program.io import write_bytes
 from engine.solvers.generalist import is_held_out
 from tests.bench_agent import SCRATCH
 from tests.bench_agent_games import PRIOR
+from tests.bench_agent_judge import ROUNDS, WORDS
 from ui.screenshots import chromium
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +37,11 @@ GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
+EARLIER = (
+    "**Programs, ablations, single games and the curve are of the agent before its judge looked at"
+    " all that a variation would change and its model learned what actions gain** (commit 98fb60b)."
+)
+"""Until these are measured anew."""
 Row = dict[str, Any]
 
 
@@ -170,6 +176,21 @@ def games_table(rows: Sequence[Row]) -> str:
     return _table(head, body)
 
 
+def judge_table(rows: Sequence[Row]) -> str:
+    """Per program how well the networks rank children by whether they are better."""
+    body = []
+    for row in rows:
+        cells = [row["program"], f"{row['children']:,}"]
+        for whom, areas in row["areas"].items():
+            cells.append(_share(row[f"better_than_{whom}"]))
+            cells += ["" if areas[word] is None else f"{areas[word]:.2f}" for word in WORDS]
+        body.append(cells)
+    head = ["program", "children"]
+    for whom in rows[0]["areas"]:
+        head += [f"better than the {whom}", *WORDS]
+    return _table(head, body)
+
+
 def _apart(values: Sequence[float]) -> str:
     """Mean in points, with its standard error; empty without a default to compare with."""
     if not values:
@@ -222,9 +243,10 @@ def draw(figure: go.Figure, path: Path) -> None:
 
 def main() -> None:
     """Write what there are rows for."""
-    sections = ("solvers", "ablations", "games", "curve")
-    solvers, ablations, games, curve = map(rows_of, sections)
-    parts = ["# What the agent reaches\n\nWritten by `python -m tests.bench_agent_report`."]
+    sections = ("solvers", "ablations", "games", "judge", "curve")
+    solvers, ablations, games, judge, curve = map(rows_of, sections)
+    written = "Written by `python -m tests.bench_agent_report`."
+    parts = [f"# What the agent reaches\n\n{written}\n\n{EARLIER}"]
     if solvers:
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
@@ -257,6 +279,19 @@ def main() -> None:
             f" `PROGRAMS={names} python -m tests.bench_agent_games`."
         )
         parts.append(games_table(games))
+    if judge:
+        names = ",".join(dict.fromkeys(row["program"] for row in judge))
+        parts.append(
+            "## What the networks know of variations\n\nChildren of the best games, drawn by"
+            f" chance after {ROUNDS} rounds of practice and played to the end: the share that is"
+            " better than its parent, or than the best game so far, and the area under the curve"
+            " (0.5: chance) by which these are ranked above the others beforehand. *All choices*:"
+            " by the prior's odds, their mean over all that a child would change, as the judge does;"
+            " *first choice*: at the first of these alone; *model*: by what the learned model says"
+            " that this first choice gains. Empty where few are better. Measured with"
+            f" `PROGRAMS={names} python -m tests.bench_agent_judge`."
+        )
+        parts.append(judge_table(judge))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
         draw(curve_figure(curve), PICTURE)

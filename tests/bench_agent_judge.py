@@ -1,0 +1,151 @@
+"""`python -m tests.bench_agent_judge`: how well the networks tell which variations are better.
+
+After `ROUNDS` rounds of practice on a program, children of the best games so far are drawn by
+chance and all played to the end; nothing is learned from them. How well a word on them beforehand
+ranks them is told by the area under the curve (0.5: not at all, 1: perfectly): whether a child that
+gets better than its parent, or better than the best game, is put above one that does not. The words
+are those of `WORDS`. A row per program is kept in `docs/results/agent_judge.json`; programs that
+have rows are not played again. PROGRAMS (comma-separated) chooses among the contested ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from engine.agent.breeding import children_of, drawn, drawn_start
+from engine.agent.judge import Judge
+from engine.agent.leaning import meant
+from engine.agent.network import Params, predict, react, represent
+from engine.agent.scout import Scout, scout_of
+from engine.agent.scouting import Band
+from engine.agent.selfplay import wildness
+from engine.agent.support import from_logits
+from engine.agent.workload import Workload
+from engine.game.features import Features, static_row
+from engine.program import library
+from engine.solvers import Budget
+from tests.bench_agent import RESULTS, Row
+from tests.bench_agent_games import LONGEST_S, fill
+from tests.bench_agent_run import practise_rounds
+
+PATH = RESULTS / "agent_judge.json"
+ROUNDS, GENERATIONS = 30, 64
+FEWEST = 10
+"""Better children, below which nothing is said."""
+LEAST_GAIN = 1e-3
+"""Points by which a child has to be better."""
+WORDS = ("all choices", "first choice", "model")
+"""The prior's odds, their mean over all choices that a child would change, or at the first of these
+alone; and what the learned model says that this first choice gains."""
+
+
+def area(words: NDArray[np.float64], is_better: NDArray[np.bool_]) -> float | None:
+    """Under the curve of true over false positives (Mann and Whitney); None if few are better."""
+    good = int(is_better.sum())
+    bad = len(words) - good
+    if good < FEWEST:
+        return None
+    return float((rankdata(words)[is_better].sum() - good * (good + 1) / 2) / (good * bad))
+
+
+@jax.jit
+def gains(
+    params: Params, known: Features, move: Array, view: Array, new: Array, old: Array
+) -> Array:
+    """Points that the learned model sees in the actions `new` `[N]` above `old`."""
+    latent = represent(params, known.outlook[move], view)
+    following = jax.vmap(lambda m: static_row(known, m))(move + 1)
+
+    def worth(action: Array) -> Array:
+        imagined, reward = react(params, latent, action, following)
+        return from_logits(reward) + predict(params, imagined).value
+
+    return worth(new) - worth(old)
+
+
+def words_on(
+    judge: Judge,
+    params: Params,
+    workload: Workload,
+    parents: Sequence[Scout],
+    genes: NDArray[np.int8],
+    start: int,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which children `[B]` would change something, and the `WORDS` on each, `[B, 3]`."""
+    asked = [judge.verdicts(*pair, start) for pair in zip(parents, genes[:, None], strict=True)]
+    fork = np.array([one.fork[0] for one in asked])
+    at = np.maximum(fork, 0)
+    rows = np.arange(len(parents))
+    only = np.stack([parent.genes for parent in parents])
+    only[rows, at] = genes[rows, at]
+    first = [judge.verdicts(*pair, start) for pair in zip(parents, only[:, None], strict=True)]
+    # Next to the last move the model is told of the end; a child may part there, but rarely.
+    told = gains(
+        params,
+        workload.arena.known,
+        np.minimum(at, workload.num_moves - 2),
+        np.stack([p.seen.view[m] for p, m in zip(parents, at, strict=True)]).astype(np.float32),
+        np.array([meant(g, p.seen)[m] for g, p, m in zip(genes, parents, at, strict=True)]),
+        np.array([parent.action[m] for parent, m in zip(parents, at, strict=True)]),
+    )
+    odds = [[one.odds[0] for one in some] for some in (asked, first)]
+    return fork >= 0, np.stack([*odds, np.asarray(told)], axis=1)
+
+
+def rows_of(name: str) -> list[Row]:
+    """Play the children of a program's best games, and rank them."""
+    found = practise_rounds(library.load_sample(name), Budget(LONGEST_S), ROUNDS)
+    workload, params = found.workload, found.trainer.params
+    practice = replace(found.trainer.config.practice, variations=1)
+    rng = np.random.default_rng(0)
+    band = Band(workload, [scout_of(game) for game in workload.replay.best])
+    judge = Judge(params, workload.arena.known)
+    wild = wildness(practice.scouts)
+    cells: list[NDArray[np.float64]] = []
+    for _ in range(GENERATIONS):
+        top = band.best[0].score
+        parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
+        genes = children_of(workload, judge, practice, rng, parents, start, wild)
+        changes, words = words_on(judge, params, workload, parents, genes, start)
+        young = band.send(parents, start, genes, is_race=False)
+        scores = np.array(band.scores[-len(parents) :])
+        above = scores - [parent.score for parent in parents]
+        cells.append(np.column_stack([words, above, scores - top])[changes])
+        band.keep(young)
+    table = np.concatenate(cells)
+    is_better = table[:, -2:] > LEAST_GAIN
+    areas = {
+        whom: {word: area(table[:, k], is_better[:, j]) for k, word in enumerate(WORDS)}
+        for j, whom in enumerate(("parent", "best"))
+    }
+    row = {
+        "key": [name],
+        "program": name,
+        "rounds": found.trainer.rounds,
+        "children": len(table),
+        "better_than_parent": float(is_better[:, 0].mean()),
+        "better_than_best": float(is_better[:, 1].mean()),
+        "areas": areas,
+    }
+    return [row]
+
+
+def main() -> None:
+    """Judge what is missing."""
+    for rows in fill(PATH, rows_of):
+        print(json.dumps(rows[0]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
