@@ -286,9 +286,9 @@ def main() -> None:
             f" chance after {ROUNDS} rounds of practice and played to the end: the share that is"
             " better than its parent, or than the best game so far, and the area under the curve"
             " (0.5: chance) by which these are ranked above the others beforehand. *All choices*:"
-            " by the prior's odds, their mean over all that a child would change, as the judge does;"
-            " *first choice*: at the first of these alone; *model*: by what the learned model says"
-            " that this first choice gains. Empty where few are better. Measured with"
+            " by the prior's odds, their mean over all that a child would change, as the judge"
+            " does; *first choice*: at the first of these alone; *model*: by what the learned model"
+            " says that this first choice gains. Empty where few are better. Measured with"
             f" `PROGRAMS={names} python -m tests.bench_agent_judge`."
         )
         parts.append(judge_table(judge))
