@@ -37,9 +37,12 @@ GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
+ABLATIONS = {"ablations": "Ablations", "ablations_before": "Ablations of the agent before"}
+"""Sections and their titles; the latter until all arms are measured anew."""
 EARLIER = (
-    "**Programs, ablations, single games and the curve are of the agent before its judge looked at"
-    " all that a variation would change and its model learned what actions gain** (commit 98fb60b)."
+    "**Programs, single games, the curve and the second ablations are of the agent before its judge"
+    " looked at all that a variation would change and its model learned what actions gain**"
+    " (commit 98fb60b)."
 )
 """Until these are measured anew."""
 Row = dict[str, Any]
@@ -243,8 +246,8 @@ def draw(figure: go.Figure, path: Path) -> None:
 
 def main() -> None:
     """Write what there are rows for."""
-    sections = ("solvers", "ablations", "games", "judge", "curve")
-    solvers, ablations, games, judge, curve = map(rows_of, sections)
+    sections = ("solvers", "games", "judge", "curve")
+    solvers, games, judge, curve = map(rows_of, sections)
     written = "Written by `python -m tests.bench_agent_report`."
     parts = [f"# What the agent reaches\n\n{written}\n\n{EARLIER}"]
     if solvers:
@@ -258,10 +261,11 @@ def main() -> None:
         command = f"SEED={seed} PROGRAMS={names} python -m tests.bench_agent solvers"
         parts.append(f"### Seed {seed}\n\nMeasured with `{command}`.")
         parts.append(programs_table(some))
-    if ablations:
+    for section, title in ABLATIONS.items():
+        ablations = rows_of(section)
         arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
         parts.append(
-            "## Ablations\n\nFrom scratch, one core, 120 seconds without compiling, two seeds each."
+            f"## {title}\n\nFrom scratch, one core, 120 seconds without compiling, two seeds each."
             " *Games*: played in that time, by those of the default (median). *At the end*: share"
             " of the gap that is closed; *meanwhile*: by the best game so far, averaged from its"
             " first round on; both beside the default on the same programs and seeds, in points,"

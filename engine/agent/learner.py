@@ -25,7 +25,7 @@ from engine.game.features import Features, static_row
 
 @dataclass(frozen=True)
 class LearnerConfig:
-    """`unroll`: steps of the dynamics per position; 0 trains no dynamics."""
+    """`unroll`: steps of the dynamics per position; 0 trains it by gains alone, if these weigh."""
 
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4

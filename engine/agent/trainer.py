@@ -19,7 +19,7 @@ from engine.agent.comparison import Columns, pairs_of
 from engine.agent.config import AgentConfig
 from engine.agent.judge import Judge
 from engine.agent.leaning import leaning, settled
-from engine.agent.learner import Losses, learn, optimiser
+from engine.agent.learner import LearnerConfig, Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import PROGRESS, Game
 from engine.agent.scouting import Outcome, send_scouts, shake
@@ -117,6 +117,12 @@ class Trainer:
             for index, some in enumerate(self.workloads)
             if some is best or some.saved_s(some.replay.top_score) >= least > -np.inf
         ]
+
+    @property
+    def _learner(self) -> LearnerConfig:
+        """How to learn: where the agent competes with itself values are no points to be gained."""
+        learner = self.config.learner
+        return replace(learner, gain_weight=0.0) if self.config.practice.is_competing else learner
 
     def show_demonstrations(self) -> None:
         """Put the demonstrations into the memories."""
@@ -324,7 +330,7 @@ class Trainer:
                 arena.encoded.num_moves,
                 arrays,
                 pairs,
-                self.config.learner,
+                self._learner,
             )
         return {} if losses is None else _floats(losses)
 

@@ -122,6 +122,22 @@ def test_an_early_end_leaves_no_half_played_games() -> None:
     assert trainer.workloads[0].replay.count("own") == 0
 
 
+def test_who_competes_learns_no_gains() -> None:
+    """For its values say who wins, in no points."""
+
+    def practised(is_competing: bool, gain_weight: float) -> Trainer:
+        practice = replace(CONFIG.practice, is_competing=is_competing)
+        learner = replace(CONFIG.learner, gain_weight=gain_weight)
+        trainer = small_trainer(replace(CONFIG, practice=practice, learner=learner))
+        for _ in range(3):
+            trainer.play_round()
+        assert len(trainer.workloads[0].comparisons)
+        return trainer
+
+    assert same(practised(True, 1.0), practised(True, 0.0))
+    assert not same(practised(False, 1.0), practised(False, 0.0))
+
+
 def test_reanalysis_freshens_only_the_best() -> None:
     config = replace(CONFIG, practice=replace(CONFIG.practice, reanalyse_every=1, kept_games=64))
     trainer = small_trainer(config)
