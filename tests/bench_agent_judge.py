@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -23,16 +24,17 @@ from jax import Array
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from engine.agent.arena import Arena
 from engine.agent.breeding import children_of, drawn, drawn_start
+from engine.agent.comparison import LEAST_GAIN
 from engine.agent.judge import Judge
 from engine.agent.leaning import meant
-from engine.agent.network import Params, predict, react, represent
+from engine.agent.learner import worth
+from engine.agent.network import Params, represent
 from engine.agent.scout import Scout, scout_of
 from engine.agent.scouting import Band
 from engine.agent.selfplay import wildness
-from engine.agent.support import from_logits
 from engine.agent.workload import Workload
-from engine.game.features import Features, static_row
 from engine.program import library
 from engine.solvers import Budget
 from tests.bench_agent import RESULTS, Row
@@ -43,8 +45,6 @@ PATH = RESULTS / "agent_judge.json"
 ROUNDS, GENERATIONS = 30, 64
 FEWEST = 10
 """Better children, below which nothing is said."""
-LEAST_GAIN = 1e-3
-"""Points by which a child has to be better."""
 WORDS = ("all choices", "first choice", "model")
 """The prior's odds, their mean over all choices that a child would change, or at the first of these
 alone; and what the learned model says that this first choice gains."""
@@ -60,18 +60,11 @@ def area(words: NDArray[np.float64], is_better: NDArray[np.bool_]) -> float | No
 
 
 @jax.jit
-def gains(
-    params: Params, known: Features, move: Array, view: Array, new: Array, old: Array
-) -> Array:
-    """Points that the learned model sees in the actions `new` `[N]` above `old`."""
-    latent = represent(params, known.outlook[move], view)
-    following = jax.vmap(lambda m: static_row(known, m))(move + 1)
-
-    def worth(action: Array) -> Array:
-        imagined, reward = react(params, latent, action, following)
-        return from_logits(reward) + predict(params, imagined).value
-
-    return worth(new) - worth(old)
+def gains(params: Params, arena: Arena, move: Array, view: Array, new: Array, old: Array) -> Array:
+    """Points that the learned model sees in the actions `new` `[N]` above `old`, `[N]`."""
+    latent = represent(params, arena.known.outlook[move], view)
+    said = partial(worth, params, arena.known, arena.encoded.num_moves, move, latent)
+    return said(new) - said(old)
 
 
 def words_on(
@@ -90,11 +83,10 @@ def words_on(
     only = np.stack([parent.genes for parent in parents])
     only[rows, at] = genes[rows, at]
     first = [judge.verdicts(*pair, start) for pair in zip(parents, only[:, None], strict=True)]
-    # Next to the last move the model is told of the end; a child may part there, but rarely.
     told = gains(
         params,
-        workload.arena.known,
-        np.minimum(at, workload.num_moves - 2),
+        workload.arena,
+        at,
         np.stack([p.seen.view[m] for p, m in zip(parents, at, strict=True)]).astype(np.float32),
         np.array([meant(g, p.seen)[m] for g, p, m in zip(genes, parents, at, strict=True)]),
         np.array([parent.action[m] for parent, m in zip(parents, at, strict=True)]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -244,10 +244,39 @@ def draw(figure: go.Figure, path: Path) -> None:
         page.screenshot(path=path)
 
 
+OF_ABLATIONS = (
+    "From scratch, one core, 120 seconds without compiling, two seeds each. *Games*: played in that"
+    " time, by those of the default (median). *At the end*: share of the gap that is closed;"
+    " *meanwhile*: by the best game so far, averaged from its first round on; both beside the"
+    " default on the same programs and seeds, in points, with the standard error over the runs."
+    " Under the programs' names the two seeds."
+)
+OF_GAMES = (
+    "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
+    " networks, which lean to nothing; the number after a player: simulations per move."
+    " *Practised*: after 100 rounds on the program, from the shipped weights. Differences in"
+    " points, with the standard error over the programs."
+)
+OF_JUDGE = (
+    "## What the networks know of variations\n\nChildren of the best games, drawn by chance after"
+    f" {ROUNDS} rounds of practice from the shipped weights and played to the end: the share that"
+    " is better than its parent, or than the best game so far, and the area under the curve by"
+    " which these are ranked above the others beforehand (0.5 where nothing is known; some of what"
+    " is above may come from weak parents being easily beaten). *All choices*: by the prior's odds,"
+    " their mean over all that a child would change, as the judge does; *first choice*: at the"
+    " first of these alone; *model*: by what the learned model says that this first choice gains."
+    " Empty where few are better."
+)
+BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
+    "games": (OF_GAMES, games_table),
+    "judge": (OF_JUDGE, judge_table),
+}
+"""What is told of the sections that have a bench of their own, and their tables."""
+
+
 def main() -> None:
     """Write what there are rows for."""
-    sections = ("solvers", "games", "judge", "curve")
-    solvers, games, judge, curve = map(rows_of, sections)
+    solvers, curve = map(rows_of, ("solvers", "curve"))
     written = "Written by `python -m tests.bench_agent_report`."
     parts = [f"# What the agent reaches\n\n{written}\n\n{EARLIER}"]
     if solvers:
@@ -262,40 +291,17 @@ def main() -> None:
         parts.append(f"### Seed {seed}\n\nMeasured with `{command}`.")
         parts.append(programs_table(some))
     for section, title in ABLATIONS.items():
-        ablations = rows_of(section)
-        arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
-        parts.append(
-            f"## {title}\n\nFrom scratch, one core, 120 seconds without compiling, two seeds each."
-            " *Games*: played in that time, by those of the default (median). *At the end*: share"
-            " of the gap that is closed; *meanwhile*: by the best game so far, averaged from its"
-            " first round on; both beside the default on the same programs and seeds, in points,"
-            " with the standard error over the runs. Under the programs' names the two seeds."
-            f" Measured with `ARMS='{arms}' python -m tests.bench_agent ablations`."
-        )
-        parts.append(ablations_table(ablations))
-    if games:
-        names = ",".join(dict.fromkeys(row["program"] for row in games))
-        parts.append(
-            "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by"
-            " the same networks, which lean to nothing; the number after a player: simulations per"
-            " move. *Practised*: after 100 rounds on the program, from the shipped weights."
-            " Differences in points, with the standard error over the programs. Measured with"
-            f" `PROGRAMS={names} python -m tests.bench_agent_games`."
-        )
-        parts.append(games_table(games))
-    if judge:
-        names = ",".join(dict.fromkeys(row["program"] for row in judge))
-        parts.append(
-            "## What the networks know of variations\n\nChildren of the best games, drawn by"
-            f" chance after {ROUNDS} rounds of practice and played to the end: the share that is"
-            " better than its parent, or than the best game so far, and the area under the curve"
-            " (0.5: chance) by which these are ranked above the others beforehand. *All choices*:"
-            " by the prior's odds, their mean over all that a child would change, as the judge"
-            " does; *first choice*: at the first of these alone; *model*: by what the learned model"
-            " says that this first choice gains. Empty where few are better. Measured with"
-            f" `PROGRAMS={names} python -m tests.bench_agent_judge`."
-        )
-        parts.append(judge_table(judge))
+        if ablations := rows_of(section):
+            arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
+            command = f"ARMS='{arms}' python -m tests.bench_agent ablations"
+            parts.append(f"## {title}\n\n{OF_ABLATIONS} Measured with `{command}`.")
+            parts.append(ablations_table(ablations))
+    for section, (text, table) in BY_PROGRAM.items():
+        if rows := rows_of(section):
+            names = ",".join(dict.fromkeys(row["program"] for row in rows))
+            command = f"PROGRAMS={names} python -m tests.bench_agent_{section}"
+            parts.append(f"{text} Measured with `{command}`.")
+            parts.append(table(rows))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
         draw(curve_figure(curve), PICTURE)

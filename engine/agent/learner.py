@@ -136,23 +136,29 @@ def _compared(logits: Array, pairs: dict[str, Array]) -> Array:
     return jnp.mean(jax.nn.softplus(-lead) * pairs["weight"])
 
 
+def worth(
+    params: Params, known: Features, num_moves: Array, move: Array, latent: Array, action: Array
+) -> Array:
+    """What the learned model says of the actions `[B]` before the moves `[B]`, in points, `[B]`.
+
+    The reward and the value of what it imagines to follow; `latent` `[B, D]`.
+    """
+    after = jnp.minimum(move + 1, num_moves)
+    following = jax.vmap(lambda m: static_row(known, m))(after)
+    imagined, reward_logits = react(params, latent, action, following)
+    value = predict(params, imagined).value
+    return from_logits(reward_logits) + value * (after < num_moves)
+
+
 def _gained(
     params: Params, known: Features, num_moves: Array, latent: Array, pairs: dict[str, Array]
 ) -> Array:
-    """How far the model is from what the better action of each pair gained (Huber, in points).
-
-    The model's word on an action is the reward and the value of what it imagines to follow.
-    """
-    move = jnp.minimum(pairs["move"] + 1, num_moves)
-    following = jax.vmap(lambda m: static_row(known, m))(move)
-
-    def worth(action: Array) -> Array:
-        imagined, reward_logits = react(params, latent, action, following)
-        value: Array = predict(params, imagined).value
-        return from_logits(reward_logits) + value * (move < num_moves)
-
-    gain = worth(pairs["better"]) - worth(pairs["worse"])
-    return jnp.mean(optax.huber_loss(gain, pairs["gain"]) * pairs["weight"])
+    """How far the model is from what the better action of each pair gained (Huber, in points)."""
+    better, worse = (
+        worth(params, known, num_moves, pairs["move"], latent, pairs[name])
+        for name in ("better", "worse")
+    )
+    return jnp.mean(optax.huber_loss(better - worse, pairs["gain"]) * pairs["weight"])
 
 
 def _cross_entropy(logits: Array, scalar: Array) -> Array:

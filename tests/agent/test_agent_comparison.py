@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.agent.comparison import COLUMNS, MOST_GAIN, Columns, Comparisons, pairs_of
 from engine.agent.judge import Judge, Verdicts, chosen, prior_logits
 from engine.agent.leaning import GREEDY
-from engine.agent.learner import learn, optimiser
+from engine.agent.learner import learn, optimiser, worth
 from engine.agent.network import Params, init_params, predict, react, represent
 from engine.agent.replay import Game
 from engine.agent.scout import Scout
@@ -183,14 +183,24 @@ def test_the_model_learns_what_an_action_gains(taught: Params) -> None:
     known = small_workload().arena.known
     move, view = np.arange(LENGTH), played([DROP] * LENGTH).view.astype(np.float32)
     latent = represent(taught, known.outlook[move], view)
+    last = small_workload().arena.encoded.num_moves
+    said = {a: worth(taught, known, last, move, latent, np.full(LENGTH, a)) for a in range(3)}
+    np.testing.assert_allclose(said[NO_COPY] - said[DROP], 1.0, atol=0.5)
+    np.testing.assert_allclose(said[DROP] - said[COPY], 1.0, atol=0.5)
+
+
+def test_nothing_is_worth_anything_after_the_last_move_but_its_reward(taught: Params) -> None:
+    known = small_workload().arena.known
+    move, view = np.arange(LENGTH), played([DROP] * LENGTH).view.astype(np.float32)
+    latent = represent(taught, known.outlook[move], view)
+    action = np.full(LENGTH, NO_COPY)
+    whole = worth(taught, known, LENGTH, move, latent, action)
     following = np.stack([static_row(known, m + 1) for m in move])
-
-    def worth(action: int) -> NDArray[np.float32]:
-        imagined, reward = react(taught, latent, np.full(LENGTH, action), following)
-        return np.asarray(from_logits(reward) + predict(taught, imagined).value)
-
-    np.testing.assert_allclose(worth(NO_COPY) - worth(DROP), 1.0, atol=0.5)
-    np.testing.assert_allclose(worth(DROP) - worth(COPY), 1.0, atol=0.5)
+    imagined, reward = react(taught, latent, action, following)
+    value = np.array(predict(taught, imagined).value)
+    assert abs(value[-1]) > 0.01
+    value[-1] = 0
+    np.testing.assert_allclose(whole, from_logits(reward) + value, atol=1e-4)
 
 
 def test_what_the_prior_thinks_better_is_tried(taught: Params) -> None:
