@@ -8,6 +8,7 @@ process and a core of its own, and the agent and its rival run side by side. PRO
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import queue
@@ -129,21 +130,23 @@ def ablations_section() -> Iterator[Run]:
         "no best games": ({}, {"practice.best_share": 0.0}),
     }
     wanted = os.environ.get("ARMS")
-    for seed in (0, 1):
+    names = os.environ.get("PROGRAMS", ",".join(ABLATED)).split(",")
+    # The arms in the inner loop: they are compared with one another, so a machine that gets slower
+    # on the way shall meet all of them alike.
+    for seed, name in itertools.product((0, 1), names):
         for label, (options, settings) in arms.items():
             if wanted and label not in wanted.split(","):
                 continue
-            for name in os.environ.get("PROGRAMS", ",".join(ABLATED)).split(","):
-                yield Run(
-                    name,
-                    "muzero",
-                    _seconds(120.0),
-                    seed,
-                    label,
-                    {"checkpoint": "scratch", **options},
-                    settings,
-                    is_primed=True,
-                )
+            yield Run(
+                name,
+                "muzero",
+                _seconds(120.0),
+                seed,
+                label,
+                {"checkpoint": "scratch", **options},
+                settings,
+                is_primed=True,
+            )
 
 
 def curve_section() -> Iterator[Run]:

@@ -3,7 +3,8 @@
 After `ROUNDS` rounds of practice on a program, children of the best games so far are drawn by
 chance and all played to the end; nothing is learned from them. How well a word on them beforehand
 ranks them is told by the area under the curve (0.5: not at all, 1: perfectly): whether a child that
-gets better than its parent, or better than the best game, is put above one that does not. The words
+gets better than its parent is put above one that does not, among all children and among siblings
+alone, for weak parents are easily beaten; and whether one better than the best game is. The words
 are those of `WORDS`. A row per program is kept in `docs/results/agent_judge.json`; programs that
 have rows are not played again. PROGRAMS (comma-separated) chooses among the contested ones.
 """
@@ -50,13 +51,23 @@ WORDS = ("all choices", "first choice", "model")
 alone; and what the learned model says that this first choice gains."""
 
 
-def area(words: NDArray[np.float64], is_better: NDArray[np.bool_]) -> float | None:
-    """Under the curve of true over false positives (Mann and Whitney); None if few are better."""
-    good = int(is_better.sum())
-    bad = len(words) - good
-    if good < FEWEST:
+def area(
+    words: NDArray[np.float64], is_better: NDArray[np.bool_], family: NDArray[np.int64]
+) -> float | None:
+    """Under the curve of true over false positives (Mann and Whitney); None if few are better.
+
+    A better child `[B]` is only compared with those of its family that are not.
+    """
+    if is_better.sum() < FEWEST:
         return None
-    return float((rankdata(words)[is_better].sum() - good * (good + 1) / 2) / (good * bad))
+    won, pairs = 0.0, 0
+    for one in np.unique(family):
+        among = family == one
+        good = int(is_better[among].sum())
+        ranks = rankdata(words[among])[is_better[among]]
+        won += float(ranks.sum()) - good * (good + 1) / 2
+        pairs += good * int((~is_better[among]).sum())
+    return won / pairs if pairs else None
 
 
 @jax.jit
@@ -105,6 +116,7 @@ def rows_of(name: str) -> list[Row]:
     judge = Judge(params, workload.arena.known)
     wild = wildness(practice.scouts)
     cells: list[NDArray[np.float64]] = []
+    families: dict[bytes, int] = {}
     for _ in range(GENERATIONS):
         top = band.best[0].score
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
@@ -113,21 +125,30 @@ def rows_of(name: str) -> list[Row]:
         young = band.send(parents, start, genes, is_race=False)
         scores = np.array(band.scores[-len(parents) :])
         above = scores - [parent.score for parent in parents]
-        cells.append(np.column_stack([words, above, scores - top])[changes])
+        family = [families.setdefault(p.action.tobytes(), len(families)) for p in parents]
+        cells.append(np.column_stack([words, family, above, scores - top])[changes])
         band.keep(young)
     table = np.concatenate(cells)
-    is_better = table[:, -2:] > LEAST_GAIN
+    above_parent, above_best = table[:, -2] > LEAST_GAIN, table[:, -1] > LEAST_GAIN
+    family = table[:, len(WORDS)].astype(np.int64)
+    everyone = np.zeros_like(family)
+    asked = {
+        "parent": (above_parent, everyone),
+        "parent, among siblings": (above_parent, family),
+        "best": (above_best, everyone),
+    }
     areas = {
-        whom: {word: area(table[:, k], is_better[:, j]) for k, word in enumerate(WORDS)}
-        for j, whom in enumerate(("parent", "best"))
+        whom: {word: area(table[:, k], *those) for k, word in enumerate(WORDS)}
+        for whom, those in asked.items()
     }
     row = {
         "key": [name],
         "program": name,
         "rounds": found.trainer.rounds,
         "children": len(table),
-        "better_than_parent": float(is_better[:, 0].mean()),
-        "better_than_best": float(is_better[:, 1].mean()),
+        "families": len(np.unique(family)),
+        "better_than_parent": float(above_parent.mean()),
+        "better_than_best": float(above_best.mean()),
         "areas": areas,
     }
     return [row]

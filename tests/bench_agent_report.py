@@ -37,12 +37,9 @@ GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
-ABLATIONS = {"ablations": "Ablations", "ablations_before": "Ablations of the agent before"}
-"""Sections and their titles; the latter until all arms are measured anew."""
 EARLIER = (
-    "**Programs, single games, the curve and the second ablations are of the agent before its judge"
-    " looked at all that a variation would change and its model learned what actions gain**"
-    " (commit 98fb60b)."
+    "**Programs, single games and the curve are of the agent before its judge looked at all that a"
+    " variation would change and its model learned what actions gain** (commit 98fb60b)."
 )
 """Until these are measured anew."""
 Row = dict[str, Any]
@@ -185,12 +182,16 @@ def judge_table(rows: Sequence[Row]) -> str:
     for row in rows:
         cells = [row["program"], f"{row['children']:,}"]
         for whom, areas in row["areas"].items():
-            cells.append(_share(row[f"better_than_{whom}"]))
+            if f"better_than_{whom}" in row:
+                cells.append(_share(row[f"better_than_{whom}"]))
             cells += ["" if areas[word] is None else f"{areas[word]:.2f}" for word in WORDS]
         body.append(cells)
     head = ["program", "children"]
     for whom in rows[0]["areas"]:
-        head += [f"better than the {whom}", *WORDS]
+        if f"better_than_{whom}" in rows[0]:
+            head += [f"better than the {whom}", *WORDS]
+        else:
+            head += [f"{word}, among siblings" for word in WORDS]
     return _table(head, body)
 
 
@@ -276,7 +277,8 @@ BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
 
 def main() -> None:
     """Write what there are rows for."""
-    solvers, curve = map(rows_of, ("solvers", "curve"))
+    solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
+    ablations.sort(key=lambda row: bool(row["key"][4] != DEFAULT))
     written = "Written by `python -m tests.bench_agent_report`."
     parts = [f"# What the agent reaches\n\n{written}\n\n{EARLIER}"]
     if solvers:
@@ -290,12 +292,11 @@ def main() -> None:
         command = f"SEED={seed} PROGRAMS={names} python -m tests.bench_agent solvers"
         parts.append(f"### Seed {seed}\n\nMeasured with `{command}`.")
         parts.append(programs_table(some))
-    for section, title in ABLATIONS.items():
-        if ablations := rows_of(section):
-            arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
-            command = f"ARMS='{arms}' python -m tests.bench_agent ablations"
-            parts.append(f"## {title}\n\n{OF_ABLATIONS} Measured with `{command}`.")
-            parts.append(ablations_table(ablations))
+    if ablations:
+        arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
+        command = f"ARMS='{arms}' python -m tests.bench_agent ablations"
+        parts.append(f"## Ablations\n\n{OF_ABLATIONS} Measured with `{command}`.")
+        parts.append(ablations_table(ablations))
     for section, (text, table) in BY_PROGRAM.items():
         if rows := rows_of(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
