@@ -106,13 +106,14 @@ def decide(
         return _undecided(_seen(arena, positions), legal), None
     seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
+    # A lean is a way to explore and no opinion, so nothing is told or learned of it.
+    opinion = jnp.where(legal, guess.policy, IMPOSSIBLE)
+    prior = jax.nn.softmax(opinion)
     logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
-    prior = jax.nn.softmax(logits)
     if config.model == POLICY_ONLY:
         noise = temperature * jax.random.gumbel(key, logits.shape)
         action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
-        policy = _without(prior, lean, legal)
-        return Decision(seen, action, policy, guess.value, policy, guess.value), None
+        return Decision(seen, action, prior, guess.value, prior, guess.value), None
     move = positions.state.move
     node: Any
     model: Callable[..., Any]
@@ -125,8 +126,7 @@ def decide(
     root = mctx.RootFnOutput(prior_logits=logits, value=guess.value, embedding=node)
     found = _search(params, key, root, model, ~legal, config, temperature)
     values = found.search_tree.node_values[:, 0]
-    policy = _without(found.action_weights, lean, legal)
-    prior = _without(prior, lean, legal)
+    policy = _improved(found.search_tree, opinion, config)
     return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
 
 
@@ -136,9 +136,25 @@ def _undecided(seen: Array, legal: Array) -> Decision:
     return Decision(seen, action, policy, value, policy, value)
 
 
-def _without(policy: Array, lean: Array | float, legal: Array) -> Array:
-    """What the policy would be without the lean, which is a way to explore and no opinion."""
-    return jax.nn.softmax(jnp.where(legal, jnp.log(policy + 1e-12) - lean, IMPOSSIBLE))
+def _improved(tree: mctx.Tree[Any], opinion: Array, config: SearchConfig) -> Array:
+    """The prior with these logits `[B, A]`, improved by what the tree found of the actions.
+
+    Gumbel MuZero's improved policy (Danihelka et al. 2022), also where classic MuZero grew the
+    tree: its visits would tell of the noise and of what a game leans to.
+    """
+    tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(opinion))
+    found = jax.vmap(_completed(config), in_axes=(0, None))(tree, tree.ROOT_INDEX)
+    return jax.nn.softmax(jnp.where(opinion > IMPOSSIBLE, opinion + found, IMPOSSIBLE))
+
+
+def _completed(config: SearchConfig) -> Callable[..., Array]:
+    """How values weigh against the prior's logits."""
+    return partial(
+        mctx.qtransform_completed_by_mix_value,
+        value_scale=config.value_scale,
+        maxvisit_init=config.maxvisit_init,
+        rescale_values=False,
+    )
 
 
 @jax.tree_util.register_dataclass
@@ -211,12 +227,7 @@ def _search(
         invalid_actions=forbidden,
         max_num_considered_actions=NUM_ACTIONS,
         gumbel_scale=temperature,
-        qtransform=partial(
-            mctx.qtransform_completed_by_mix_value,
-            value_scale=config.value_scale,
-            maxvisit_init=config.maxvisit_init,
-            rescale_values=False,
-        ),
+        qtransform=_completed(config),
     )
 
 

@@ -30,6 +30,8 @@ from engine.game.reference import ReferenceGame
 from tests.agent.small import CONFIG, small_trainer, small_workload
 
 PARAMS = init_params(jax.random.key(1), CONFIG.network)
+SILENT = jax.tree.map(jnp.zeros_like, PARAMS)
+"""Networks with an even prior and values of zero."""
 
 
 @pytest.fixture(scope="module")
@@ -73,21 +75,45 @@ def test_without_noise_the_key_does_not_matter(workload: Workload) -> None:
 
 def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
     """With values of zero, one step of the real rules must prefer the larger reward."""
-    silent = jax.tree.map(jnp.zeros_like, PARAMS)
-    config = SearchConfig(model=SIMULATOR, num_simulations=16, value_scale=10.0)
-    _, tree = search(
-        silent, workload.arena, first_positions(workload.arena, 1), jax.random.key(0), config
-    )
-    assert int(tree.visits[0, 0]) == 17
     reference = ReferenceGame(workload.program, workload.rules)
-    legal = [a for a in range(3) if reference.legal()[a]]
-    for node in np.flatnonzero(np.asarray(tree.parent[0]) == 0):
-        twin = reference.clone()
-        action = int(tree.action[0, node])
-        assert action in legal
-        points = twin.step(action) * workload.program.all_slow_s / workload.point_s
-        relative = points - float(workload.arena.par[0] - workload.arena.par[1])
+    legal = np.flatnonzero(reference.legal())
+    points = [
+        reference.clone().step(int(action)) * workload.program.all_slow_s / workload.point_s
+        for action in legal
+    ]
+    config = SearchConfig(model=SIMULATOR, num_simulations=len(legal), value_scale=10.0)
+    decision, tree = search(
+        SILENT, workload.arena, first_positions(workload.arena, 1), jax.random.key(0), config
+    )
+    assert len(legal) > 1
+    assert sorted(np.asarray(tree.action[0, 1:]).tolist()) == legal.tolist()
+    for node in range(1, len(legal) + 1):
+        relative = dict(zip(legal.tolist(), points, strict=True))[int(tree.action[0, node])]
+        relative -= float(workload.arena.par[0] - workload.arena.par[1])
         assert float(tree.reward[0, node]) == pytest.approx(relative, abs=1e-3)
+    assert decision.action[0] == legal[np.argmax(points)]
+    assert decision.policy[0, legal[np.argmax(points)]] > 0.99
+
+
+@pytest.mark.parametrize(
+    ("model", "algorithm"),
+    [(LEARNED, GUMBEL), (LEARNED, CLASSIC), (SIMULATOR, GUMBEL), (POLICY_ONLY, GUMBEL)],
+)
+@pytest.mark.parametrize("strength", [3.0, 30.0])
+def test_what_a_game_leans_to_is_followed_but_not_learned(
+    workload: Workload, model: str, algorithm: str, strength: float
+) -> None:
+    """Networks that know nothing must not get an opinion from where the games were drawn to."""
+    start = first_positions(workload.arena, 64)
+    legal = np.asarray(start.options.mask)
+    config = SearchConfig(model=model, algorithm=algorithm, value_scale=1e-9)
+    wish = np.flatnonzero(legal[0])[-1]
+    lean = jnp.zeros(legal.shape).at[:, wish].set(strength)
+    decision, _ = decide(SILENT, workload.arena, start, jax.random.key(0), config, 0.1, lean)
+    assert (np.asarray(decision.action) == wish).mean() > 0.9
+    evenly = legal / legal.sum(axis=1, keepdims=True)
+    assert np.asarray(decision.policy) == pytest.approx(evenly, abs=1e-4)
+    assert np.asarray(decision.prior) == pytest.approx(evenly, abs=1e-4)
 
 
 def test_a_trace_tells_the_same_game(workload: Workload) -> None:
