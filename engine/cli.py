@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, PlanError, SolverError
+from engine.errors import CheckpointError, EngineError, PlanError, SolverError
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_capture(commands)
     _add_import(commands)
     _add_plan_commands(commands)
+    _add_analyse(commands)
     _add_comparisons(commands)
     _add_train(commands)
     return parser
@@ -127,6 +128,14 @@ def _add_plan_commands(commands: Any) -> None:
         parser.add_argument("plan", type=Path, metavar="plan.json")
 
 
+def _add_analyse(commands: Any) -> None:
+    about = "what a search trace says of the agent: calibration, drift, surprises, regrets"
+    parser = _command(commands, "analyse", _analyse, about)
+    _program_argument(parser)
+    parser.add_argument("trace", type=Path, metavar="trace.npz", help="of solve --trace")
+    parser.add_argument("--seconds", type=float, default=10.0, help="to look for regrets")
+
+
 def _add_comparisons(commands: Any) -> None:
     parser = _command(commands, "bound", _bound, "a lower bound on every plan's latency")
     _program_argument(parser)
@@ -150,6 +159,14 @@ def _add_train(commands: Any) -> None:
     parser.add_argument("--model", default="learned", help="learned, simulator or policy")
     parser.add_argument("--simulations", type=int, default=8, help="per move")
     parser.add_argument("--games", type=int, help="played in step; default: the agent's own")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any other setting of engine/agent/config.py, such as practice.is_competing=true,"
+        " practice.reanalyse_every=8 or 'hidden=[\"prices\"]'; may be repeated",
+    )
     parser.add_argument("--run", dest="folder", type=Path, default=Path(".training/generalist"))
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="CHECKPOINT")
 
@@ -242,7 +259,7 @@ def _refuse_nowhere(path: Path | None) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from engine.agent.config import AgentConfig, PracticeConfig
+    from engine.agent.config import AgentConfig, PracticeConfig, changed
     from engine.agent.search import SearchConfig
     from engine.solvers.generalist import Course, train
 
@@ -257,10 +274,21 @@ def _train(options: argparse.Namespace) -> int:
         search=SearchConfig(model=options.model, num_simulations=options.simulations),
         practice=PracticeConfig() if options.games is None else PracticeConfig(options.games),
     )
+    for setting in options.set:
+        config = changed(config, *_named_value(setting))
     trainer = train(course, config, options.folder, options.output, _note)
     body = {"rounds": trainer.rounds, "checkpoint": str(options.output)}
     _show(options, body, [f"{trainer.rounds} rounds, checkpoint in {options.output}"])
     return 0
+
+
+def _named_value(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        told = "write NAME=VALUE, the value as JSON: practice.is_competing=true"
+        raise SolverError(f"train: --set {text}: {told}") from None
 
 
 def _timing(program: Program, plan: Plan) -> dict[str, Any]:
@@ -297,6 +325,22 @@ def _simulate(options: argparse.Namespace) -> int:
         raise PlanError(f"{options.plan}: breaks {violation.rule}: {violation.message}")
     body = _timing(program, plan)
     _show(options, body, _timing_lines(body))
+    return 0
+
+
+def _analyse(options: argparse.Namespace) -> int:
+    from engine.agent.trace_io import load_trace
+    from engine.analysis.play_report import in_words, report
+    from engine.analysis.regret import study_of
+    from engine.analysis.traced_game import traced_game
+
+    program, trace = library.resolve(options.program), load_trace(options.trace)
+    game = traced_game(program, trace)
+    if game is None:
+        told = f"its moves are not a game of {program.name}, but of {trace.program}"
+        raise CheckpointError(f"{options.trace}: {told}; name the program of the trace")
+    body = report(trace, study_of(trace, program, game.rules), seconds=options.seconds)
+    _show(options, body, in_words(body))
     return 0
 
 

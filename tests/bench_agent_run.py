@@ -13,7 +13,7 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from engine.agent.checkpoint import load_checkpoint
-from engine.agent.config import AgentConfig
+from engine.agent.config import AgentConfig, changed
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload
 from engine.plan.check import check
@@ -27,14 +27,6 @@ from engine.solvers.practice import GENERALIST, SCRATCH, Practised, plan_of, pra
 PRIMING_ROUNDS = 20
 """Until everything is compiled that a round may need: searched ones, scouts, and such that go on
 from positions and have comparisons to learn from."""
-
-
-def changed(config: Any, name: str, value: Any) -> Any:
-    """`config` with the field of that dotted name replaced."""
-    first, _, rest = name.partition(".")
-    if rest:
-        value = changed(getattr(config, first), rest, value)
-    return replace(config, **{first: tuple(value) if isinstance(value, list) else value})
 
 
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:

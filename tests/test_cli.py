@@ -101,6 +101,15 @@ def test_the_agent_solves_and_leaves_its_trace(
     solved = run_json(capsys, "solve", TEACHING, *words)
     assert run_json(capsys, "check", TEACHING, str(plan))["valid"]
     assert run_json(capsys, "simulate", TEACHING, str(plan))["latency_s"] == solved["latency_s"]
+    told = run_json(capsys, "analyse", TEACHING, str(trace), "--seconds", "30")
+    assert told["regret"]["completeness"] == 1
+    assert told["calibration"]["search"]["error"]["count"] == told["num_moves"]
+    code, out, _ = run(capsys, "analyse", TEACHING, str(trace))
+    assert code == 0
+    assert f"regrets    {told['regret']['num_known']} of" in out
+    code, _, error = run(capsys, "analyse", NAME, str(trace))
+    assert code == 2
+    assert f"not a game of {NAME}" in error
     found = load_trace(trace)
     assert (found.model, found.settings["algorithm"]) == ("simulator", "muzero")
     assert found.tree_visits.shape[1] == 5 + 1
@@ -122,6 +131,9 @@ def test_the_agent_solves_and_leaves_its_trace(
         ["solve", TEACHING, "--solver", "muzero", "--checkpoint", "no-such-folder"],
         ["train", "--run", "run", "-o", "out", "--seconds", "-3"],
         ["train", "--run", "run", "-o", "out", "--rounds", "0"],
+        ["train", "--run", "run", "-o", "out", "--set", "practice.luck=1"],
+        ["train", "--run", "run", "-o", "out", "--set", "practice.scouts=many"],
+        ["analyse", NAME, "missing.npz"],
         ["compare", NAME, "--solvers", "greedy,nonsense"],
         ["check", NAME, "missing.json"],
         ["capture"],

@@ -25,14 +25,13 @@ from engine.errors import SolverError
 from engine.game.moves import Rules, moves
 from engine.game.notes import noted_actions, noted_rules, notes_of
 from engine.game.reference import ReferenceGame
-from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import load
 from engine.program.model import Program
 from engine.solvers import practice
-from engine.solvers.demonstrations import demonstrate
+from engine.solvers.demonstrations import demonstrate, quick_bound
 from engine.solvers.registry import Budget
 from ui.viewmodel.search_board import curves
 from ui.viewmodel.search_weights import CHECKPOINTS, FRESH, PRACTISED, shipped
@@ -137,7 +136,7 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
 def _workload(program: Program, config: AgentConfig, rules: Rules, seconds: float) -> Workload:
     """The program as the agent sees it, with the yardstick of the same place rule."""
     (shown,) = demonstrate(program, (rules.place,))
-    bound = lower_bound(program, max(1.0, seconds * practice.BOUND_SHARE))
+    bound = quick_bound(program, seconds)
     return make_workload(program, shown.actions, config, rules=rules, bound=bound)
 
 

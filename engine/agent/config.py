@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -29,8 +30,9 @@ class PracticeConfig:
     begun, those that round what the linear program behind the bound would do. `stale_rounds`:
     without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
     practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with random
-    genomes; the others in turns with all champions, if these are `is_reuniting`, and with games
-    that differ from a champion in a share of the moves between those of `shaken`. `kept_games`,
+    genomes; of those between, every second one with all champions, if these are `is_reuniting`, and
+    the others with games that differ from a champion in a share of the moves between those of
+    `shaken`. `kept_games`,
     `kept_best`: size of the memory per program. `best_share`, `demonstration_share`: of a batch;
     the latter is multiplied by `demonstration_decay` after each visit of a program. `td_steps`: see
     `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;
@@ -104,6 +106,22 @@ class AgentConfig:
 def to_json(config: AgentConfig) -> dict[str, Any]:
     """Nested plain values."""
     return asdict(config)
+
+
+def changed(config: AgentConfig, name: str, value: Any) -> AgentConfig:
+    """With another value, as of JSON, for the setting of that dotted name; raises SolverError."""
+    body = json.loads(json.dumps(to_json(config)))
+    *path, last = name.split(".")
+    cells: Any = body
+    for step in path:
+        cells = cells.get(step) if isinstance(cells, dict) else None
+    if not isinstance(cells, dict) or last not in cells:
+        raise SolverError(f"the agent has no setting {name!r}; engine/agent/config.py names all")
+    cells[last] = value
+    try:
+        return from_json(body)
+    except ValueError as error:
+        raise SolverError(f"setting {name}: {error}") from None
 
 
 def from_json(body: Any) -> AgentConfig:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from engine.agent.replay import Game
 from engine.game.genome import Genes, Layout, Rng, random_genomes, relaxed_genomes
-from engine.game.inputs import NUM_OUTLOOK, PARTS
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
 from engine.game.variation import Site, cross, mutate, site_at
@@ -34,8 +33,6 @@ SPACING = 32
 WISHES = np.eye(NUM_WORDS + 1, NUM_WORDS, dtype=np.float32)
 WISHES[COPY, NO_COPY] = WISHES[NO_COPY, DROP] = 0.5
 """What leaning to a word means: where Copy is illegal NoCopy, where that is illegal Drop."""
-GREEDY = slice(PARTS["greedy"].start - NUM_OUTLOOK, PARTS["greedy"].end - NUM_OUTLOOK)
-"""In a view."""
 
 
 def unrelated(
@@ -134,8 +131,8 @@ def leaning(
 
 def meant(genes: NDArray[np.int8], game: Game) -> NDArray[np.int32]:
     """The actions `[..., L]` that words would be in the positions of a game."""
-    greedy, legal = game.view[:, GREEDY].argmax(axis=1), game.legal
-    found = np.where(genes == EARN, greedy, np.clip(genes, 0, DROP))
+    legal = game.legal
+    found = np.where(genes == EARN, game.greedy, np.clip(genes, 0, DROP))
     found = np.where((found == COPY) & ~legal[:, COPY], NO_COPY, found)
     return np.where((found == NO_COPY) & ~legal[:, NO_COPY], DROP, found).astype(np.int32)
 
@@ -146,10 +143,9 @@ def settled(genes: Genes, game: Game) -> Genes:
     Words that came true are kept, and those that were illegal, for they may come true in its
     offspring. What is new counts as `EARN` where it was the greedy choice.
     """
-    greedy = game.view[:, GREEDY]
     moves = np.arange(len(genes))
-    meant = np.where(genes == EARN, greedy.argmax(axis=1), np.clip(genes, 0, DROP))
+    meant = np.where(genes == EARN, game.greedy, np.clip(genes, 0, DROP))
     is_kept = (genes != NONE) & ((meant == game.action) | ~game.legal[moves, meant])
-    is_greedy = greedy[moves, game.action] > 0
-    found: Genes = np.where(is_kept, genes, np.where(is_greedy, EARN, game.action)).astype(np.int8)
+    anew = np.where(game.greedy == game.action, EARN, game.action)
+    found: Genes = np.where(is_kept, genes, anew).astype(np.int8)
     return found

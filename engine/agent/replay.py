@@ -56,7 +56,8 @@ class Parent(Protocol):
 class Game:
     """One game; rewards and values in points above par. `score`: their sum, of the whole game.
 
-    `genes`: the word (`engine.game.scripts`) that led to each move, or would have, were it legal.
+    `greedy`: what the greedy player would have done. `genes`: the word (`engine.game.scripts`) that
+    led to each move, or would have, were it legal.
     `trail`: positions on the way, on the host (`engine.agent.selfplay.Played`).
     """
 
@@ -66,6 +67,7 @@ class Game:
     policy: Floats  # [L, A]
     value: Floats  # [L]
     reward: Floats  # [L]
+    greedy: NDArray[np.int8]  # [L]
     genes: Genes  # [L]
     trail: Position | None = None  # [L / CHUNK, ...]
     outcome: float | None = None
@@ -176,9 +178,9 @@ class Replay:
 
     Good games descend from one another; a family that has not got better for some time makes room
     for a new one and leaves a champion (`champions`: best first). The first `num_fresh` families
-    and every `fresh_every`-th have no ancestors; of the others every second one reunites the
-    champions, if they are `is_reuniting`. `td_steps`: rewards in a value target before the search's
-    value takes over.
+    and every `fresh_every`-th have no ancestors; of the others those with odd numbers reunite
+    the champions, if they are `is_reuniting`. `td_steps`: rewards in a value target before the
+    search's value takes over.
     `is_competing`: games are judged by whether they beat the `average` of the agent's own scores.
     `stale`: rounds since the family's best game was better than its `mark`, the score before, by at
     least `PROGRESS`. `began`: the round since which own games are remembered.

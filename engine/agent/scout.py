@@ -108,7 +108,9 @@ def play_leg(
     played = slice(first * CHUNK, min(last * CHUNK, workload.num_moves))
     actions[:, played] = found.actions[played].T
     earned = np.stack([game.earned for game in begun], axis=1)
-    par = np.asarray(arena.par, np.float64)[first * CHUNK : last * CHUNK + 1 : CHUNK]
+    # Moves are padded to a length that need not be whole chunks.
+    marks = np.minimum(np.arange(first, last + 1) * CHUNK, len(arena.par) - 1)
+    par = np.asarray(arena.par, np.float64)[marks]
     ticks = np.concatenate([found.ticks_before[first:last], found.ticks[None]])
     points = ticks / float(arena.known.point_ticks)
     earned[first : last + 1] = earned[first] + points - (par[0] - par)[:, None]

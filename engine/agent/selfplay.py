@@ -45,6 +45,7 @@ class Moves:
     policy: Array  # [C, B, A]
     value: Array  # [C, B]
     reward: Array  # [C, B]
+    greedy: Array  # [C, B], what the greedy player would do, whether or not the agent may see it
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def play_chunk(
             policy=decision.policy if tree else jnp.zeros_like(decision.policy),
             value=decision.value,
             reward=jnp.where(move < arena.encoded.num_moves, relative, 0.0),
+            greedy=jnp.argmax(greedy, axis=-1).astype(jnp.int8),
         )
         return following, done
 

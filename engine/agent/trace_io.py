@@ -66,18 +66,9 @@ class SearchTrace:
 
     def root_visits(self) -> NDArray[np.int32]:
         """Visits of each action at the root, `[L, A]`."""
-        return self._of_root(self.tree_visits).astype(np.int32)
-
-    def root_values(self) -> NDArray[np.float32]:
-        """What each searched action is worth (reward and value after it), `[L, A]`, else NaN."""
-        visits = self.root_visits()
-        worth = self._of_root(self.tree_reward + self.tree_value)
-        return np.where(visits > 0, worth, np.nan).astype(np.float32)
-
-    def _of_root(self, per_node: NDArray[Any]) -> NDArray[Any]:
-        found = np.zeros((self.num_moves, self.prior.shape[1]), np.float64)
+        found = np.zeros(self.prior.shape, np.int32)
         moves, nodes = np.nonzero((self.tree_parent == 0) & (self.tree_visits > 0))
-        found[moves, self.tree_action[moves, nodes]] = per_node[moves, nodes]
+        found[moves, self.tree_action[moves, nodes]] = self.tree_visits[moves, nodes]
         return found
 
 

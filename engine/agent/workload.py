@@ -19,8 +19,8 @@ from engine.agent.selfplay import CHUNK, Played, first_positions, play_games
 from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
-from engine.game.genome import Layout, layout
-from engine.game.moves import Rules, moves
+from engine.game.genome import Layout, layout, relaxed_shares
+from engine.game.moves import Rules
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import Bound
 from engine.program.model import Program
@@ -89,7 +89,7 @@ def make_workload(
         par=float(par[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
         layout=layout(program),
-        relaxed=relaxed_of(program, bound),
+        relaxed=None if bound is None else relaxed_shares(program, bound.served),
         replay=Replay(
             practice.kept_games,
             practice.kept_best,
@@ -101,14 +101,6 @@ def make_workload(
         ),
         comparisons=Comparisons(),
     )
-
-
-def relaxed_of(program: Program, bound: Bound | None) -> NDArray[np.float64] | None:
-    """What a bound says of each move, if it does. Sinks are left to the greedy word."""
-    if bound is None or not any(bound.served):
-        return None
-    shares = [1.0 if row.is_sink else bound.served[row.touch] for row in moves(program)]
-    return np.asarray(shares)
 
 
 def rung_of(shape: Shape) -> Shape:
@@ -180,6 +172,7 @@ def continued(prefix: Game, game: Game, start: int) -> Game:
         policy=np.concatenate([prefix.policy[:start], game.policy]),
         value=np.concatenate([prefix.value[:start], game.value]),
         reward=np.concatenate([prefix.reward[:start], game.reward]),
+        greedy=np.concatenate([prefix.greedy[:start], game.greedy]),
         genes=np.concatenate([prefix.genes[:start], game.genes]),
         trail=jax.tree.map(
             lambda before, after: np.concatenate([before[: start // CHUNK], after]),
@@ -201,6 +194,7 @@ def split(played: Played) -> list[Game]:
             policy=np.asarray(moves.policy[:, i]),
             value=np.asarray(moves.value[:, i]),
             reward=np.asarray(moves.reward[:, i]),
+            greedy=np.asarray(moves.greedy[:, i]),
             genes=np.asarray(moves.action[:, i], np.int8),
             trail=jax.tree.map(lambda column: column[:, i].copy(), played.trail),  # noqa: B023
         )

@@ -18,6 +18,9 @@ from engine.game.moves import ACTION_NAMES
 INBOX = 20
 """Most entries of the inbox and of the list of regrets."""
 
+SHOWN = 5
+"""Of both in the report in words."""
+
 Progress = Callable[[float, str], bool]
 """Told the share of the moves done and a word; False ends the work."""
 
@@ -50,6 +53,36 @@ def report(
         "drift": [asdict(step) for step in drift(trace)],
         "calibration": _calibration(value_calibration(trace)) if trace.num_moves else None,
     }
+
+
+def in_words(body: dict[str, Any]) -> list[str]:
+    """The report in a few lines."""
+    lines = [
+        f"{body['program']}: {body['num_moves']} moves, {body['above_par_us']:.3f} us above par,"
+        f" model {body['model']}"
+    ]
+    for name, side in (body["calibration"] or {}).items():
+        told = "" if side["correlation"] is None else f", correlation {side['correlation']:.2f}"
+        error = side["error"]["mean_abs_us"]
+        lines.append(f"values, {name:6}  off by {error:.3f} us on the average{told}")
+    for step in body["drift"]:
+        lines.append(
+            f"imagined, {step['step']} ahead  reward off by {step['reward']['mean_abs_us']:.3f} us,"
+            f" value by {step['value']['mean_abs_us']:.3f} us"
+        )
+    for one in body["surprise"]["inbox"][:SHOWN]:
+        told = f"move {one['move']}: {one['action']}, {one['index']:.1f} times the average"
+        lines.append(f"surprise   {told} ({one['why']})")
+    if regret := body["regret"]:
+        lines.append(
+            f"regrets    {regret['num_known']} of {regret['num_choices']} choices looked at"
+        )
+        for row in regret["worst"][:SHOWN]:
+            told = f"{row['played']['action']} cost {row['regret_us']:.3f} us"
+            lines.append(
+                f"regret     move {row['move']}: {told}, {row['other']['action']} is better"
+            )
+    return lines
 
 
 def explore(

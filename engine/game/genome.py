@@ -5,6 +5,7 @@ A word is a wish: one that is illegal now is kept, and comes true when another c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,9 @@ WORD_CHANCES = (0.1, 0.15, 0.35, 0.4)
 """Of Copy, NoCopy, Drop, `EARN` as a new word."""
 RANDOM_SHARE = 0.15
 """Of the first genomes: every move's word drawn by itself; in the others a group has one word."""
+RELAXED_SHARE = 0.4
+"""Of the random genomes among the first. Measured for `evolution` at 60 seconds, six programs, two
+seeds: it closes 3.4 points (standard error 1.4) more than with none, and 3.1 more than with 0.8."""
 FOCUS = 0.7
 """A search under several place rules gives so many of its rounds to the rule whose best game saves
 most, on top of its turns."""
@@ -62,10 +66,19 @@ def _end(group: NDArray[np.intp]) -> int:
     return int(group.max(initial=-1)) + 1
 
 
-def first_genomes(program_layout: Layout, num: int, rng: Rng) -> list[Genes]:
-    """The greedy game, everything slow, NoCopy and Copy throughout, and random ones."""
+def first_genomes(
+    program_layout: Layout, num: int, rng: Rng, relaxed: NDArray[np.float64] | None = None
+) -> list[Genes]:
+    """The greedy game, everything slow, NoCopy and Copy throughout, and random ones.
+
+    `relaxed` `[moves]` as in `relaxed_genomes`: `RELAXED_SHARE` of the random ones round it.
+    """
     plain = [np.full(program_layout.num_moves, w, np.int8) for w in (EARN, DROP, NO_COPY, COPY)]
-    return plain[:num] + random_genomes(program_layout, num - len(plain), rng)
+    others = max(0, num - len(plain))
+    rounded: list[Genes] = []
+    if relaxed is not None:
+        rounded = relaxed_genomes(program_layout, relaxed, int(others * RELAXED_SHARE), rng)
+    return plain[:num] + rounded + random_genomes(program_layout, others - len(rounded), rng)
 
 
 def random_genomes(program_layout: Layout, num: int, rng: Rng) -> list[Genes]:
@@ -89,6 +102,16 @@ def relaxed_genomes(
         is_fast = shares > draw[program_layout.group]
         found.append(np.where(is_fast, EARN, DROP).astype(np.int8))
     return found
+
+
+def relaxed_shares(program: Program, served: Sequence[float]) -> NDArray[np.float64] | None:
+    """To which share a bound's optimum serves each move fast, `[moves]`; None if it does not say.
+
+    `served`: by touch (`engine.plan.bounds.Bound`). Sinks are left to the greedy word.
+    """
+    if not any(served):
+        return None
+    return np.asarray([1.0 if row.is_sink else served[row.touch] for row in moves(program)])
 
 
 def _random_genome(program_layout: Layout, rng: Rng) -> Genes:

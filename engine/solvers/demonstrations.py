@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.game.moves import SIMPLE_RULES, Rules
 from engine.game.reference import ReferenceGame
 from engine.game.replay import replay
+from engine.plan.bounds import Bound, lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.greedy import play_greedily
@@ -16,6 +17,9 @@ from engine.solvers.xla_like import xla_like
 
 ALL_RULES_FROM_S = 200.0
 """Seconds from which a search plays under every place rule; before, it keeps to one."""
+
+BOUND_SHARE = 0.1
+"""Most of a search's time that the linear program behind the bound may take."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ def shown(program: Program, seconds: float) -> tuple[Demonstrations, ...]:
     """The place rule that suits the heuristics best, or all of them if there is time."""
     found = demonstrate(program)
     return found if seconds >= ALL_RULES_FROM_S else found[:1]
+
+
+def quick_bound(program: Program, seconds: float) -> Bound:
+    """The bound that a search of so many seconds can spare the time for."""
+    return lower_bound(program, max(1.0, seconds * BOUND_SHARE))
 
 
 def _under(program: Program, rules: Rules, plan: Plan) -> Demonstrations:

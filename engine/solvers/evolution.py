@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 
-from engine.game.genome import NUM_FIRST, first_genomes, layout
+from engine.game.genome import NUM_FIRST, first_genomes, layout, relaxed_shares
 from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.scripts import play_script
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.demonstrations import shown
+from engine.solvers.demonstrations import quick_bound, shown
 from engine.solvers.registry import Budget, register
 
 COMPILE_S = 10.0
@@ -30,7 +30,9 @@ def evolution(program: Program, budget: Budget) -> Plan:
     from engine.solvers.evolution_islands import settle
 
     keep_compiled()
-    islands = settle(program, budget.seed, [some.rules for some in shown(program, budget.seconds)])
+    bound = quick_bound(program, budget.seconds)
+    rules = [some.rules for some in shown(program, budget.seconds)]
+    islands = settle(program, budget.seed, rules, relaxed_shares(program, bound.served))
     while True:
         spent = time.perf_counter() - begun
         message = f"{islands.games:.0f} games, generation {islands.generations}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.game.genome import FOCUS, GUEST_SHARE
 from engine.game.moves import Rules
@@ -49,7 +50,15 @@ class Islands:
             island.step()
 
 
-def settle(program: Program, seed: int, rules: Sequence[Rules]) -> Islands:
-    """An island under each of the rules. Raises SolverError if JAX cannot play the program."""
-    islands = [start(program, seed, some) for some in rules]
+def settle(
+    program: Program,
+    seed: int,
+    rules: Sequence[Rules],
+    relaxed: NDArray[np.float64] | None = None,
+) -> Islands:
+    """An island under each of the rules. Raises SolverError if JAX cannot play the program.
+
+    `relaxed` as in `engine.game.genome.first_genomes`.
+    """
+    islands = [start(program, seed, some, relaxed) for some in rules]
     return Islands(islands, np.random.default_rng([seed, len(islands)]))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.game.batch import BatchGame, Trail
 from engine.game.genome import (
@@ -162,12 +163,20 @@ def _next_rate(rate: float, rng: np.random.Generator) -> float:
     return min(MOST_RATE, max(LEAST_RATE, rate * math.exp(RATE_SPREAD * rng.normal())))
 
 
-def start(program: Program, seed: int, rules: Rules | None = None) -> Evolution:
-    """A search with its first population. Raises SolverError if JAX cannot play the program."""
+def start(
+    program: Program,
+    seed: int,
+    rules: Rules | None = None,
+    relaxed: NDArray[np.float64] | None = None,
+) -> Evolution:
+    """A search with its first population. Raises SolverError if JAX cannot play the program.
+
+    `relaxed` as in `engine.game.genome.first_genomes`.
+    """
     rng = np.random.default_rng(seed)
     rules = rules or Rules()
     found = Evolution(rules, BatchGame(program, rules), layout(program), rng)
-    found.begin(first_genomes(found.layout, NUM_FIRST, rng))
+    found.begin(first_genomes(found.layout, NUM_FIRST, rng, relaxed))
     return found
 
 

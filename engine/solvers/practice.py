@@ -23,10 +23,9 @@ from engine.agent.workload import Workload, make_workload
 from engine.errors import SolverError
 from engine.game.env import plan_from_actions
 from engine.game.genome import FOCUS
-from engine.plan.bounds import lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.demonstrations import shown
+from engine.solvers.demonstrations import quick_bound, shown
 from engine.solvers.registry import Budget
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
@@ -34,8 +33,6 @@ SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
-BOUND_SHARE = 0.1
-"""Most of the time that the linear program of the prices may take."""
 
 Told = Callable[[Trainer, Round], None]
 
@@ -88,7 +85,7 @@ def practise(
     keep_compiled()
     config, params = _agent(budget.options, config)
     chosen = shown(program, budget.seconds)
-    bound = lower_bound(program, max(1.0, budget.seconds * BOUND_SHARE))
+    bound = quick_bound(program, budget.seconds)
     workloads = [
         make_workload(program, some.actions, config, rules=some.rules, bound=bound)
         for some in chosen

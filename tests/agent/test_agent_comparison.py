@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from engine.agent.comparison import COLUMNS, MOST_GAIN, Columns, Comparisons, pairs_of
 from engine.agent.judge import Judge, Verdicts, chosen, prior_logits
-from engine.agent.leaning import GREEDY
 from engine.agent.learner import learn, optimiser, worth
 from engine.agent.network import Params, init_params, predict, react, represent
 from engine.agent.replay import Game
@@ -29,7 +28,6 @@ LENGTH = 6
 def played(actions: list[int], score: float = 0.0, illegal: dict[int, int] | None = None) -> Game:
     """A game whose greedy choice is always Copy, with its actions as genes."""
     view = np.zeros((LENGTH, NUM_VIEW), np.float16)
-    view[:, GREEDY.start + COPY] = 1
     view[:, 0] = np.arange(LENGTH)
     legal = np.ones((LENGTH, 3), bool)
     for move, action in (illegal or {}).items():
@@ -37,7 +35,9 @@ def played(actions: list[int], score: float = 0.0, illegal: dict[int, int] | Non
     reward = np.zeros(LENGTH, np.float32)
     reward[-1] = score
     action = np.array(actions, np.int32)
-    return Game(view, legal, action, np.eye(3)[action], reward, reward, np.array(actions, np.int8))
+    greedy = np.full(LENGTH, COPY, np.int8)
+    genes = np.array(actions, np.int8)
+    return Game(view, legal, action, np.eye(3)[action], reward, reward, greedy, genes)
 
 
 def compared(parents: list[Game], games: list[Game]) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 
 from engine.agent.checkpoint import ARRAYS, MANIFEST, Checkpoint, load_checkpoint, save_checkpoint
-from engine.agent.config import AgentConfig, from_json, to_json
+from engine.agent.config import AgentConfig, changed, from_json, to_json
 from engine.agent.network import init_params
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, SolverError
 from engine.solvers.practice import GENERALIST
 from tests.agent.small import CONFIG
 
@@ -44,6 +45,27 @@ def test_round_trip(folder: Path) -> None:
 def test_settings_survive_json() -> None:
     config = AgentConfig(hidden=("prices", "ahead"))
     assert from_json(json.loads(json.dumps(to_json(config)))) == config
+
+
+def test_one_setting_is_changed_by_its_name() -> None:
+    found = changed(CONFIG, "practice.is_competing", True)
+    assert found == replace(CONFIG, practice=replace(CONFIG.practice, is_competing=True))
+    assert changed(CONFIG, "hidden", ["prices"]).hidden == ("prices",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("practice.luck", 1, "no setting"),
+        ("luck.practice", 1, "no setting"),
+        ("practice.scouts", "many", "practice.scouts: .*must be of type"),
+        ("practice", 3, "must have exactly the fields"),
+        ("practice.scouts", 0, "at least 1"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(name: str, value: Any, told: str) -> None:
+    with pytest.raises(SolverError, match=told):
+        changed(CONFIG, name, value)
 
 
 @pytest.mark.parametrize(

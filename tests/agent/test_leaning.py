@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import jax
 import numpy as np
 import pytest
 
 from engine.agent.leaning import (
-    GREEDY,
     NONE,
     behind,
     leaning,
+    meant,
     settled,
     shaken,
     unrelated,
     varied,
 )
+from engine.agent.network import init_params
 from engine.agent.replay import Game
+from engine.agent.workload import follow
 from engine.game.genome import Layout, layout
 from engine.game.inputs import NUM_VIEW
 from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.reference import ReferenceGame
+from engine.game.replay import best_action
 from engine.game.scripts import EARN, NUM_WORDS
+from tests.agent.small import CONFIG, small_workload
 from tests.strategies import random_program
 
 
@@ -32,13 +40,21 @@ def played(actions: list[int], greedy: list[int], illegal: dict[int, int]) -> Ga
     """A game; `illegal`: an action by move."""
     length = len(actions)
     view = np.zeros((length, NUM_VIEW), np.float16)
-    view[np.arange(length), GREEDY.start + np.array(greedy)] = 1
     legal = np.ones((length, 3), bool)
     for move, action in illegal.items():
         legal[move, action] = False
     zeros = np.zeros((length, 3), np.float32)
     action = np.array(actions, np.int32)
-    return Game(view, legal, action, zeros, zeros[:, 0], zeros[:, 0], action.astype(np.int8))
+    return Game(
+        view,
+        legal,
+        action,
+        zeros,
+        zeros[:, 0],
+        zeros[:, 0],
+        np.array(greedy, np.int8),
+        action.astype(np.int8),
+    )
 
 
 def test_words_that_came_true_or_were_illegal_are_kept() -> None:
@@ -86,6 +102,22 @@ def test_games_without_parents_are_mostly_random_at_first(moves: Layout) -> None
         assert (genomes[0] == NONE).all()
         counts.append(sum((genes != NONE).all() for genes in genomes))
     assert counts == [48, 6]
+
+
+def test_what_greedy_means_does_not_depend_on_what_the_agent_may_see() -> None:
+    shown = small_workload().demonstrations
+    blind = small_workload(replace(CONFIG, hidden=("greedy",)))
+    params = init_params(jax.random.key(0), CONFIG.network)
+    (game,) = follow(blind, params, shown[:1])
+    (other,) = follow(small_workload(), params, shown[:1])
+    assert np.array_equal(game.greedy, other.greedy)
+    assert not np.array_equal(game.view, other.view)
+    reference = ReferenceGame(blind.program, blind.rules)
+    for action, greedy in zip(game.action.tolist(), game.greedy.tolist(), strict=True):
+        assert greedy == best_action(reference)
+        reference.step(action)
+    earning = np.full(len(game.action), EARN, np.int8)
+    assert np.array_equal(meant(earning, game), game.greedy)
 
 
 def test_the_relaxed_optimum_takes_its_share_of_random_genomes(moves: Layout) -> None:

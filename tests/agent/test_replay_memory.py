@@ -20,6 +20,7 @@ def game(rewards: list[float], value: float = 0.0, action: int = 0) -> Game:
         policy=np.full((length, 3), 1 / 3, np.float32),
         value=np.full(length, value, np.float32),
         reward=np.array(rewards, np.float32),
+        greedy=np.zeros(length, np.int8),
         genes=np.full(length, action, np.int8),
     )
 

@@ -10,15 +10,21 @@ import pytest
 
 from engine.agent.breeding import children_of, drawn, drawn_start
 from engine.agent.judge import Judge
-from engine.agent.leaning import GREEDY
-from engine.agent.scout import Scout, chunks_of, play_leg, scout_of
+from engine.agent.network import init_params
+from engine.agent.scout import Scout, chunks_of, play_leg, scout_of, strangers
 from engine.agent.scouting import Band, send_scouts, shake
 from engine.agent.selfplay import CHUNK, wildness
 from engine.agent.trainer import Trainer
-from engine.agent.workload import follow
+from engine.agent.workload import follow, make_workload
+from engine.game.encode import encode
+from engine.game.moves import Rules
+from engine.game.scripts import EARN
+from engine.solvers.greedy import play_greedily
 from tests.agent.small import CONFIG, small_workload
+from tests.strategies import random_program
 
 BATCH, GENERATIONS = 6, 10
+PARAMS = init_params(jax.random.key(0), CONFIG.network)
 MANY = replace(CONFIG, practice=replace(CONFIG.practice, kept_best=12, generations=4))
 
 
@@ -74,8 +80,25 @@ def test_a_scout_has_seen_what_its_ancestor_saw_up_to_where_they_part(
         same = slice(one.sees_up_to + 1)
         np.testing.assert_allclose(one.seen.view[same], game.view[same], atol=2e-3, rtol=2e-3)
         assert np.array_equal(one.seen.legal[same], game.legal[same])
-        parted += not np.array_equal(one.seen.view[:, GREEDY], game.view[:, GREEDY])
+        parted += not np.array_equal(one.seen.greedy, game.greedy)
     assert parted
+
+
+def test_moves_need_not_be_padded_to_whole_chunks() -> None:
+    """48 rows are a chunk and a half."""
+    program = random_program(0, 14)
+    shown = [tuple(play_greedily(program, Rules()).actions)]
+    plain = encode(program, Rules()).shape
+    shape = replace(plain, num_moves=48)
+    workload = make_workload(program, shown, CONFIG, shape=shape)
+    assert CHUNK < workload.num_moves < 48
+    (adam,) = strangers(workload, [follow(workload, PARAMS, shown)[0]])
+    words = np.full((1, workload.num_moves), EARN, np.int8)
+    leg = play_leg(workload, [adam], words, 0, 1)
+    for first in (0, 1):
+        last = play_leg(workload, [adam if first == 0 else leg.scout(0)], words, first, 2)
+        (game,) = follow(workload, PARAMS, list(last.actions))
+        assert last.earned[-1, 0] == pytest.approx(game.score, abs=1e-3)
 
 
 def test_only_choices_that_were_seen_are_compared(band: Band) -> None:

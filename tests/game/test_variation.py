@@ -132,6 +132,16 @@ def test_crossover_takes_a_stretch_of_time_or_whole_tensors(moves: Layout, site:
     assert kinds == {True, False}
 
 
+def test_some_of_the_random_first_genomes_round_the_relaxed_optimum(moves: Layout) -> None:
+    shares, rng = np.ones(moves.num_moves), np.random.default_rng(0)
+    found = np.stack(first_genomes(moves, 24, rng, shares))
+    assert len(found) == 24
+    # What serves everything fast is the greedy game however it is rounded.
+    assert (found == EARN).all(axis=1).tolist() == [True, False, False, False] + [True] * 8 + [
+        False
+    ] * 12
+
+
 def test_relaxed_genomes_round_by_one_draw_or_one_per_tensor(moves: Layout) -> None:
     rng = np.random.default_rng(1)
     shares = rng.choice([0.0, 0.3, 0.6, 1.0], moves.num_moves)

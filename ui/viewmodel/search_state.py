@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.agent.trace_io import SearchTrace, trace_from_bytes
+from engine.analysis.traced_game import traced_game
 from engine.errors import CheckpointError
-from engine.game.moves import SIMPLE_RULES, Rules
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -19,9 +18,6 @@ from ui.worker import REGRET, TRACE, WEIGHTS
 
 if TYPE_CHECKING:
     from ui.jobs import Job
-
-_CLOSE_POINTS = 0.01
-"""The JAX game counts in 32-bit floats; another place rule makes a larger difference."""
 
 
 @dataclass(frozen=True)
@@ -152,24 +148,9 @@ def brought(program: Program, data: bytes, name: str) -> Thought:
 
 
 def game_of(program: Program, trace: SearchTrace) -> Plan | None:
-    """The game of a trace as a plan, under the place rule that gives its rewards, or None."""
-    for place in SIMPLE_RULES:
-        game = ReferenceGame(program, Rules(place=place))
-        if game.num_moves != trace.num_moves:
-            return None
-        if all(_fits(game, trace, int(action)) for action in trace.action):
-            return game.plan("muzero", notes_of(game))
-    return None
-
-
-def _fits(game: ReferenceGame, trace: SearchTrace, action: int) -> bool:
-    """Plays the action; whether that was legal and earned what the trace says."""
-    move = game.move_index
-    if not game.legal()[action]:
-        return False
-    points = game.step(action) * game.program.all_slow_s / trace.point_s
-    told = trace.reward[move] + trace.par[move] - trace.par[move + 1]
-    return abs(points - float(told)) < _CLOSE_POINTS
+    """The game of a trace as a plan, or None."""
+    game = traced_game(program, trace)
+    return None if game is None else game.plan("muzero", notes_of(game))
 
 
 def search_name(facts: Mapping[str, Any], trace: SearchTrace) -> str:
