@@ -12,14 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.config import PracticeConfig
-from engine.agent.judge import Judge, chosen
-from engine.agent.leaning import behind, everywhere, unrelated, varied
+from engine.agent.judge import CHANCE, LATE, Judge
+from engine.agent.leaning import NONE, behind, everywhere, unrelated, varied
 from engine.agent.replay import Parent
 from engine.agent.selfplay import CHUNK
 from engine.agent.workload import Workload
 from engine.game.genome import Genes, Rng
+from engine.game.variation import cross, mutate
 
 T = TypeVar("T")
+POOL = 256
+"""Mutations that are drawn for all children of a generation."""
 
 
 def drawn(best: Sequence[T], number: int, rng: Rng) -> list[T]:
@@ -75,15 +78,44 @@ def children_of(
 ) -> NDArray[np.int8]:
     """A child of each parent, changed from move `start` on, `[B, L]`.
 
-    The judge chooses each among so many as `practice.variations`. `wild` `[B]` as in
-    `varied_anywhere`. `keeps_first`: the first one is its parent's equal.
+    A share are crossed with another one, and half of these not mutated. The judge chooses each
+    mutation among so many as `practice.variations`. `wild` `[B]`: how far each may stray, 0 to 1.
+    `keeps_first`: the first child is its parent's equal.
     """
-    old, sites = [parent.genes for parent in parents], behind(workload.layout, start)
-    rates = wild * practice.mutations
-    tries = [
-        varied(rng, old, sites, rates, practice.cross_share, keeps_first)
-        for _ in range(practice.variations)
-    ]
-    if len(tries) == 1:
-        return tries[0]
-    return chosen(rng, judge, parents, np.stack(tries, axis=1), start)
+    found = np.stack([parent.genes for parent in parents])
+    sites = behind(workload.layout, start)
+    if not sites:
+        return found
+    (site,) = sites
+    pool = np.full((POOL, found.shape[1]), NONE, np.int8)
+    for change in pool:
+        mutate(change, site, 1, rng)
+    odds = _odds(judge, parents, pool, start, practice.variations)
+    moves = [np.flatnonzero(change != NONE) for change in pool]
+    for index in range(int(keeps_first), len(found)):
+        genes, other = found[index], parents[int(rng.integers(len(parents)))].genes
+        is_crossed = other is not parents[index].genes and rng.random() < practice.cross_share
+        if is_crossed:
+            cross(genes, other, site, rng)
+        if not is_crossed or rng.random() < 0.5:
+            number = 1 + int(rng.poisson(wild[index] * practice.mutations))
+            asked = rng.integers(POOL, size=number * practice.variations)
+            liked = odds[index, asked] + CHANCE * rng.gumbel(size=len(asked))
+            for change in asked[np.argsort(-liked)[:number]]:
+                genes[moves[change]] = pool[change, moves[change]]
+    return found
+
+
+def _odds(
+    judge: Judge, parents: Sequence[Parent], pool: NDArray[np.int8], start: int, variations: int
+) -> NDArray[np.float64]:
+    """What is to be said for the changes `pool` `[P, L]` of each parent, `[B, P]`."""
+    if variations == 1:
+        return np.zeros((len(parents), len(pool)))
+    known: dict[int, NDArray[np.float64]] = {}
+    for parent in parents:
+        if id(parent) not in known:
+            told = judge.verdicts(parent, np.where(pool == NONE, parent.genes, pool), start)
+            odds = told.odds - LATE * (told.fork >= start + CHUNK)
+            known[id(parent)] = np.where(told.fork < 0, -2 * LATE, odds)
+    return np.stack([known[id(parent)] for parent in parents])
