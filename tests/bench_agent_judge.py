@@ -28,8 +28,8 @@ from scipy.stats import rankdata
 from engine.agent.arena import Arena
 from engine.agent.breeding import children_of, drawn, drawn_start
 from engine.agent.comparison import LEAST_GAIN
-from engine.agent.judge import Judge
-from engine.agent.leaning import meant
+from engine.agent.judge import Changes, Judge, Verdicts
+from engine.agent.leaning import NONE, meant
 from engine.agent.learner import worth
 from engine.agent.network import Params, represent
 from engine.agent.scout import Scout, scout_of
@@ -84,16 +84,17 @@ def words_on(
     workload: Workload,
     parents: Sequence[Scout],
     genes: NDArray[np.int8],
-    start: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Which children `[B]` would change something, and the `WORDS` on each, `[B, 3]`."""
-    asked = [judge.verdicts(*pair, start) for pair in zip(parents, genes[:, None], strict=True)]
+    old = np.stack([parent.genes for parent in parents])
+    new = np.where(genes == old, NONE, genes)
+    asked = _asked(judge, parents, new)
     fork = np.array([one.fork[0] for one in asked])
     at = np.maximum(fork, 0)
     rows = np.arange(len(parents))
-    only = np.stack([parent.genes for parent in parents])
-    only[rows, at] = genes[rows, at]
-    first = [judge.verdicts(*pair, start) for pair in zip(parents, only[:, None], strict=True)]
+    only = np.full_like(new, NONE)
+    only[rows, at] = new[rows, at]
+    first = _asked(judge, parents, only)
     told = gains(
         params,
         workload.arena,
@@ -104,6 +105,11 @@ def words_on(
     )
     odds = [[one.odds[0] for one in some] for some in (asked, first)]
     return fork >= 0, np.stack([*odds, np.asarray(told)], axis=1)
+
+
+def _asked(judge: Judge, parents: Sequence[Scout], words: NDArray[np.int8]) -> list[Verdicts]:
+    pairs = zip(parents, words[:, None], strict=True)
+    return [judge.verdicts(parent, Changes.of(some)) for parent, some in pairs]
 
 
 def rows_of(name: str) -> list[Row]:
@@ -121,7 +127,7 @@ def rows_of(name: str) -> list[Row]:
         top = band.best[0].score
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
         genes = children_of(workload, judge, practice, rng, parents, start, wild)
-        changes, words = words_on(judge, params, workload, parents, genes, start)
+        changes, words = words_on(judge, params, workload, parents, genes)
         young = band.send(parents, start, genes, is_race=False)
         scores = np.array(band.scores[-len(parents) :])
         above = scores - [parent.score for parent in parents]

@@ -12,17 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.config import PracticeConfig
-from engine.agent.judge import CHANCE, LATE, Judge
-from engine.agent.leaning import NONE, behind, everywhere, unrelated, varied
+from engine.agent.judge import Changes, Judge
+from engine.agent.leaning import NONE, SPACING, everywhere, unrelated, varied
 from engine.agent.replay import Parent
 from engine.agent.selfplay import CHUNK
 from engine.agent.workload import Workload
 from engine.game.genome import Genes, Rng
-from engine.game.variation import cross, mutate
+from engine.game.variation import cross, mutate, site_at
 
 T = TypeVar("T")
 POOL = 256
 """Mutations that are drawn for all children of a generation."""
+CHANCE = 0.5
+"""Noise in the choice of a mutation; at 1 each is drawn with the odds that the prior gives it."""
+LATE = 1e3
+"""What counts against a mutation that parts late: more than any odds."""
 
 
 def drawn(best: Sequence[T], number: int, rng: Rng) -> list[T]:
@@ -63,7 +67,7 @@ def varied_anywhere(
     """
     rates = wild * practice.mutations
     sites = everywhere(workload.layout)
-    return varied(rng, old, sites, rates, practice.cross_share, keeps_first=True)
+    return varied(rng, old, sites, rates, practice.cross_share)
 
 
 def children_of(
@@ -83,39 +87,44 @@ def children_of(
     `keeps_first`: the first child is its parent's equal.
     """
     found = np.stack([parent.genes for parent in parents])
-    sites = behind(workload.layout, start)
-    if not sites:
+    site = site_at(workload.layout, start, SPACING)
+    if site is None:
         return found
-    (site,) = sites
     pool = np.full((POOL, found.shape[1]), NONE, np.int8)
-    for change in pool:
-        mutate(change, site, 1, rng)
-    odds = _odds(judge, parents, pool, start, practice.variations)
-    moves = [np.flatnonzero(change != NONE) for change in pool]
+    for words in pool:
+        mutate(words, site, 1, rng)
+    liking = _liking(judge, parents, pool, start, practice.variations)
     for index in range(int(keeps_first), len(found)):
-        genes, other = found[index], parents[int(rng.integers(len(parents)))].genes
-        is_crossed = other is not parents[index].genes and rng.random() < practice.cross_share
+        genes, other = found[index], parents[int(rng.integers(len(parents)))]
+        is_crossed = other is not parents[index] and rng.random() < practice.cross_share
         if is_crossed:
-            cross(genes, other, site, rng)
+            cross(genes, other.genes, site, rng)
         if not is_crossed or rng.random() < 0.5:
             number = 1 + int(rng.poisson(wild[index] * practice.mutations))
-            asked = rng.integers(POOL, size=number * practice.variations)
-            liked = odds[index, asked] + CHANCE * rng.gumbel(size=len(asked))
-            for change in asked[np.argsort(-liked)[:number]]:
-                genes[moves[change]] = pool[change, moves[change]]
+            most = practice.variations ** rng.random()
+            asked = rng.integers(POOL, size=number * round(most))
+            noisy = liking[index, asked] + CHANCE * rng.gumbel(size=len(asked))
+            for words in pool[asked[np.argsort(-noisy)[:number]]]:
+                np.copyto(genes, words, where=words != NONE)
     return found
 
 
-def _odds(
+def _liking(
     judge: Judge, parents: Sequence[Parent], pool: NDArray[np.int8], start: int, variations: int
 ) -> NDArray[np.float64]:
-    """What is to be said for the changes `pool` `[P, L]` of each parent, `[B, P]`."""
+    """How much there is to be said for mutations `[P, L]` of each parent, `[B, P]`.
+
+    The odds that the judge gives to them. One that parts more than a chunk of moves after the start
+    is taken only where all do, for what comes before is played for nothing, and one that would do
+    the same as its parent only where all would.
+    """
     if variations == 1:
         return np.zeros((len(parents), len(pool)))
-    known: dict[int, NDArray[np.float64]] = {}
+    changes = Changes.of(pool)
+    found: dict[int, NDArray[np.float64]] = {}
     for parent in parents:
-        if id(parent) not in known:
-            told = judge.verdicts(parent, np.where(pool == NONE, parent.genes, pool), start)
-            odds = told.odds - LATE * (told.fork >= start + CHUNK)
-            known[id(parent)] = np.where(told.fork < 0, -2 * LATE, odds)
-    return np.stack([known[id(parent)] for parent in parents])
+        if id(parent) not in found:
+            told = judge.verdicts(parent, changes)
+            late = np.where(told.fork < 0, 2 * LATE, LATE * (told.fork >= start + CHUNK))
+            found[id(parent)] = told.odds - late
+    return np.stack([found[id(parent)] for parent in parents])

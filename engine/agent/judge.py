@@ -7,7 +7,6 @@ to an action against the one that was played say whether the change is likely to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
@@ -15,18 +14,30 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.agent.leaning import meant
+from engine.agent.leaning import NONE, meant
 from engine.agent.network import Params, predict, represent
 from engine.agent.replay import Game, Parent
-from engine.agent.selfplay import CHUNK
 from engine.game.features import Features
-from engine.game.genome import Rng
 from engine.game.scripts import NUM_WORDS
 
-CHANCE = 0.5
-"""Noise in the choice of a variation; at 1 each is drawn with the odds that the prior gives it."""
-LATE = 1e3
-"""What counts against a variation that parts late: more than any odds."""
+
+@dataclass(frozen=True)
+class Changes:
+    """New words for `number` variations, whatever game they are variations of.
+
+    Each entry: `which` variation has which `word` at which `move`.
+    """
+
+    number: int
+    which: NDArray[np.intp]
+    move: NDArray[np.intp]
+    word: NDArray[np.int8]
+
+    @staticmethod
+    def of(words: NDArray[np.int8]) -> Changes:
+        """Of words `[K, L]`; where there is none nothing changes."""
+        which, move = np.nonzero(words != NONE)
+        return Changes(len(words), which, move, words[which, move])
 
 
 @dataclass(frozen=True)
@@ -63,20 +74,19 @@ class Judge:
         self._params, self._known = params, known
         self._sights: dict[int, _Sight] = {}
 
-    def verdicts(self, parent: Parent, genes: NDArray[np.int8], start: int) -> Verdicts:
-        """Of games that follow the genomes `[K, L]` from move `start` on."""
+    def verdicts(self, parent: Parent, changes: Changes) -> Verdicts:
+        """Of games that follow the parent's genome but for the changes."""
         sight = self._sight_of(parent.seen)
-        which, move = np.nonzero(genes[:, start:] != parent.genes[start:])
-        move += start
-        word = np.maximum(genes[which, move], 0)
-        is_fork = sight.actions[word, move] != parent.action[move]
+        which, move, word = changes.which, changes.move, changes.word
+        is_fork = (sight.actions[word, move] != parent.action[move]) & (word != parent.genes[move])
         which, move, word = which[is_fork], move[is_fork], word[is_fork]
         gain = sight.told[word, move] - sight.logits[move, parent.action[move]]
-        number = np.bincount(which, minlength=len(genes))
-        fork = np.full(len(genes), genes.shape[1])
-        np.minimum.at(fork, which, move)
-        total = np.bincount(which, gain, minlength=len(genes))
-        return Verdicts(np.where(number, fork, -1), total / np.maximum(1, number))
+        number = np.bincount(which, minlength=changes.number)
+        # Entries are in the order of the variations and of their moves.
+        fork = np.full(changes.number, -1)
+        fork[which[::-1]] = move[::-1]
+        total = np.bincount(which, gain, minlength=changes.number)
+        return Verdicts(fork, total / np.maximum(1, number))
 
     def _sight_of(self, game: Game) -> _Sight:
         found = self._sights.get(id(game))
@@ -96,22 +106,3 @@ class Judge:
 def prior_logits(params: Params, known: Features, move: Array, view: Array) -> Array:
     """The prior in positions before the moves `[N]` that look like `view`, `[N, A]`."""
     return predict(params, represent(params, known.outlook[move], view)).policy
-
-
-def chosen(
-    rng: Rng, judge: Judge, parents: Sequence[Parent], variations: NDArray[np.int8], start: int
-) -> NDArray[np.int8]:
-    """One of the variations `[B, K, L]` of each game, `[B, L]`.
-
-    The better the odds that the judge gives to what a variation would change, the likelier it is
-    drawn. One that parts more than a chunk of moves after the start is drawn only where all do, for
-    what comes before is played for nothing, and one that would do the same as its parent only where
-    all would.
-    """
-    found = [judge.verdicts(*pair, start) for pair in zip(parents, variations, strict=True)]
-    fork = np.stack([one.fork for one in found])
-    odds = np.stack([one.odds for one in found])
-    noisy = odds + CHANCE * rng.gumbel(size=odds.shape) - LATE * (fork >= start + CHUNK)
-    drawn = np.where(fork < 0, -np.inf, noisy).argmax(axis=1)
-    best: NDArray[np.int8] = variations[np.arange(len(parents)), drawn]
-    return best

@@ -63,27 +63,20 @@ def everywhere(layout: Layout) -> list[Site]:
     return [replace(site, first=0) for site in places if site]
 
 
-def behind(layout: Layout, start: int) -> list[Site]:
-    """The site of games that go on from move `start`: what they had to play anyway is kept."""
-    site = site_at(layout, start, SPACING)
-    return [site] if site else []
-
-
 def varied(
     rng: Rng,
     genomes: Sequence[Genes],
     sites: Sequence[Site],
     rates: NDArray[np.float32],
     cross_share: float,
-    keeps_first: bool = False,
 ) -> NDArray[np.int8]:
-    """Changed copies of the genomes, `[B, L]`, each mostly in one of the places.
+    """Copies of the genomes, `[B, L]`, all but the first changed, each mostly in one of the places.
 
-    `rates` `[B]`: mutations beyond the first. `keeps_first`: the first genome is left as it is. A
-    share are crossed with another one, and half of these not mutated.
+    `rates` `[B]`: mutations beyond the first. A share are crossed with another one, and half of
+    these not mutated.
     """
     found = np.stack(genomes)
-    for index in range(int(keeps_first), len(found) if sites else 0):
+    for index in range(1, len(found) if sites else 0):
         genes, site = found[index], sites[int(rng.integers(len(sites)))]
         other = genomes[int(rng.integers(len(genomes)))]
         is_crossed = other is not genomes[index] and rng.random() < cross_share

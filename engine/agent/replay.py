@@ -194,6 +194,7 @@ class Replay:
     fresh_every: int = 1
     is_reuniting: bool = False
     average: float | None = None
+    shown: tuple[Game, ...] = ()
     best: tuple[Game, ...] = ()
     champions: tuple[Game, ...] = ()
     stale: int = 0
@@ -218,8 +219,10 @@ class Replay:
 
     def show(self, games: Sequence[Game]) -> None:
         """Take in demonstrations in place of earlier ones; where the agent competes they win."""
-        won = [replace(game, outcome=WIN if self.is_competing else None) for game in games]
-        self._pools["shown"] = _stacked(won, self.td_steps)
+        self.shown = tuple(
+            replace(game, outcome=WIN if self.is_competing else None) for game in games
+        )
+        self._pools["shown"] = _stacked(self.shown, self.td_steps)
 
     def add(self, games: Sequence[Game], drifted: Sequence[Game] = ()) -> None:
         """Take in the own games of a round, in this order.

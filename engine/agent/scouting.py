@@ -12,17 +12,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.breeding import children_of, drawn, drawn_start, varied_anywhere
+from engine.agent.breeding import children_of, drawn, drawn_start, first_genomes, varied_anywhere
 from engine.agent.comparison import Columns, joined, pairs_of
 from engine.agent.config import PracticeConfig
 from engine.agent.judge import Judge
-from engine.agent.leaning import shaken
+from engine.agent.leaning import NONE, shaken
 from engine.agent.network import Params
 from engine.agent.replay import Game, fittest
 from engine.agent.scout import Actions, Leg, Scout, chunks_of, play_leg, scout_of, strangers
 from engine.agent.selfplay import CHUNK, wildness
 from engine.agent.workload import FOLLOWERS, Workload, follow
 from engine.game.genome import Rng
+from engine.game.scripts import EARN
 
 HARDER, HARDEST = 1.25, 0.4
 """Each other champion as good as the best one makes shaking so much harder, up to that share of the
@@ -146,15 +147,36 @@ def send_scouts(
     workload: Workload, params: Params, practice: PracticeConfig, rng: Rng, guests: Sequence[Game]
 ) -> Outcome:
     """A round of scouts; the first generation descends from the guests, if there are any."""
-    band, judge = _band(workload), Judge(params, workload.arena.known)
-    wild = wildness(practice.scouts)
+    band = _band(workload)
     if guests:
-        genes = varied_anywhere(workload, practice, rng, [game.genes for game in guests], wild)
+        genes = varied_anywhere(
+            workload, practice, rng, [game.genes for game in guests], wildness(practice.scouts)
+        )
         band.keep(band.send(strangers(workload, guests), 0, genes, is_race=False))
-    for _ in range(practice.generations - bool(guests)):
+    _descend(band, params, practice, rng, practice.generations - bool(guests))
+    return band.outcome(params)
+
+
+def _descend(
+    band: Band, params: Params, practice: PracticeConfig, rng: Rng, generations: int
+) -> None:
+    workload, wild = band.workload, wildness(practice.scouts)
+    judge = Judge(params, workload.arena.known)
+    for _ in range(generations):
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
         genes = children_of(workload, judge, practice, rng, parents, start, wild)
         band.keep(band.send(parents, start, genes, practice.is_racing))
+
+
+def set_out(workload: Workload, params: Params, practice: PracticeConfig, rng: Rng) -> Outcome:
+    """The first round of a family without ancestors, from genomes without parents."""
+    band = _band(workload)
+    genes = first_genomes(workload, practice, rng, wildness(practice.scouts))
+    # Scouts have nobody to decide where there is no word.
+    genes = np.where(genes == NONE, EARN, genes).astype(np.int8)
+    crowd = strangers(workload, workload.replay.shown[:1]) * practice.scouts
+    band.keep(band.send(crowd, 0, genes, is_race=False))
+    _descend(band, params, practice, rng, practice.generations - 1)
     return band.outcome(params)
 
 

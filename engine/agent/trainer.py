@@ -22,7 +22,7 @@ from engine.agent.leaning import leaning, settled
 from engine.agent.learner import LearnerConfig, Losses, learn, optimiser
 from engine.agent.network import Params, init_params
 from engine.agent.replay import PROGRESS, Game
-from engine.agent.scouting import Outcome, send_scouts, shake
+from engine.agent.scouting import Outcome, send_scouts, set_out, shake
 from engine.agent.selfplay import (
     CHUNK,
     FREE,
@@ -171,8 +171,9 @@ class Trainer:
     ) -> _Played | None:
         """The games of a round; None if it was ended early."""
         practice, memory = self.config.practice, workload.replay
-        if memory.kind == "shaken" and not memory.best:
-            return _Played(shake(workload, self.params, practice, rng), 0, is_free=False)
+        if not memory.best and memory.shown:
+            begin = shake if memory.kind == "shaken" else set_out
+            return _Played(begin(workload, self.params, practice, rng), 0, is_free=False)
         guests = [] if is_searched else self._guests(workload, rng)
         is_free = not guests and (not memory.best or rng.random() >= practice.restart_share)
         if is_searched or is_free:

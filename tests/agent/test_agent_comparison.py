@@ -7,15 +7,19 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from engine.agent.breeding import children_of
 from engine.agent.comparison import COLUMNS, MOST_GAIN, Columns, Comparisons, pairs_of
-from engine.agent.judge import Judge, Verdicts, chosen, prior_logits
+from engine.agent.judge import Changes, Judge, Verdicts, prior_logits
+from engine.agent.leaning import NONE
 from engine.agent.learner import learn, optimiser, worth
 from engine.agent.network import Params, init_params, predict, react, represent
 from engine.agent.replay import Game
 from engine.agent.scout import Scout
+from engine.agent.selfplay import CHUNK
 from engine.agent.support import from_logits
+from engine.agent.trainer import Trainer
+from engine.agent.workload import follow
 from engine.game.features import static_row
 from engine.game.inputs import NUM_VIEW
 from engine.game.moves import COPY, DROP, NO_COPY
@@ -46,7 +50,9 @@ def compared(parents: list[Game], games: list[Game]) -> Columns:
 
 def verdicts(params: Params, parent: Game, genes: list[list[int]], start: int) -> Verdicts:
     judge = Judge(params, small_workload().arena.known)
-    return judge.verdicts(parent, np.array(genes, np.int8), start)
+    words = np.array(genes, np.int8)
+    words[:, :start] = NONE
+    return judge.verdicts(parent, Changes.of(words))
 
 
 def test_a_variation_parts_where_it_would_first_act_otherwise(taught: Params) -> None:
@@ -80,7 +86,7 @@ def test_a_parent_that_nobody_saw_is_judged_by_what_its_ancestor_saw(taught: Par
     young = Scout(ancestor, 0, parent.genes, parent.action, None, np.zeros(2))
     genes = [_with([NO_COPY] * LENGTH, 2, COPY)]
     judge = Judge(taught, small_workload().arena.known)
-    found = judge.verdicts(young, np.array(genes, np.int8), 0)
+    found = judge.verdicts(young, Changes.of(np.array(genes, np.int8)))
     logits = np.asarray(
         prior_logits(
             taught,
@@ -203,15 +209,38 @@ def test_nothing_is_worth_anything_after_the_last_move_but_its_reward(taught: Pa
     np.testing.assert_allclose(whole, from_logits(reward) + value, atol=1e-4)
 
 
-def test_what_the_prior_thinks_better_is_tried(taught: Params) -> None:
-    parent = played([DROP] * LENGTH)
-    same = [DROP] * LENGTH
-    variations = np.array([same, _with(same, 4, COPY), _with(same, 3, NO_COPY), same], np.int8)
-    judge, rng = Judge(taught, small_workload().arena.known), np.random.default_rng(0)
+def test_children_mostly_get_what_the_prior_thinks_better(taught: Params) -> None:
+    workload = small_workload()
+    length = workload.num_moves
+    view, legal = np.zeros((length, NUM_VIEW), np.float16), np.ones((length, 3), bool)
+    action, genes = np.full(length, DROP, np.int32), np.full(length, DROP, np.int8)
+    greedy, zeros = np.full(length, COPY, np.int8), np.zeros(length, np.float32)
+    parent = Game(view, legal, action, np.eye(3)[action], zeros, zeros, greedy, genes)
+    judge, wild = Judge(taught, workload.arena.known), np.zeros(64, np.float32)
 
-    def tried(which: list[int], times: int) -> NDArray[np.int8]:
-        return chosen(rng, judge, [parent] * times, np.stack([variations[which]] * times), start=2)
+    def changed_to(word: int, variations: int, keeps_first: bool = False) -> float:
+        """Of all new words."""
+        practice = replace(CONFIG.practice, variations=variations, cross_share=0.0)
+        rng = np.random.default_rng(0)
+        found = children_of(workload, judge, practice, rng, [parent] * 64, 0, wild, keeps_first)
+        assert (found[0] == DROP).all() == keeps_first
+        new = found[found != DROP]
+        return float(np.mean(new == word))
 
-    assert (tried([0, 1, 2, 3], 40) == variations[2]).all(axis=1).mean() > 0.9
-    assert (tried([0, 1, 3], 8) == variations[1]).all()
-    assert (tried([0, 3], 8) == same).all()
+    assert changed_to(NO_COPY, 1) < 0.6 < 0.9 < changed_to(NO_COPY, 16)
+    assert changed_to(NO_COPY, 16, keeps_first=True) > 0.9
+    assert changed_to(COPY, 16) + changed_to(EARN, 16) < 0.1
+
+
+def test_only_the_future_is_varied_and_nothing_after_the_last_touch(taught: Params) -> None:
+    workload = small_workload(CONFIG, "alexnet-v4-b24")
+    trainer = Trainer([workload], CONFIG, 0)
+    parents = follow(workload, trainer.params, workload.demonstrations[:2])
+    judge, wild = Judge(trainer.params, workload.arena.known), np.ones(2, np.float32)
+    old = np.stack([parent.genes for parent in parents])
+    last = int(workload.layout.touches[-1])
+    for start in (CHUNK, last + 1):
+        rng = np.random.default_rng(0)
+        found = children_of(workload, judge, CONFIG.practice, rng, parents, start, wild)
+        assert (found[:, :start] == old[:, :start]).all()
+        assert (found != old).any() == (start <= last)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.agent.leaning import (
     NONE,
-    behind,
+    everywhere,
     leaning,
     meant,
     settled,
@@ -73,25 +73,13 @@ def test_the_greedy_word_came_true_where_the_greedy_choice_was_made() -> None:
     assert settled(np.array([EARN, EARN], np.int8), game).tolist() == [EARN, DROP]
 
 
-def test_only_the_future_is_varied_and_not_the_first_game_if_told(moves: Layout) -> None:
-    start = 20
+def test_all_but_the_first_genome_are_varied(moves: Layout) -> None:
     genomes = [np.full(moves.num_moves, word, np.int8) for word in (EARN, EARN, DROP, COPY)] * 8
     rates = np.full(len(genomes), 2.0, np.float32)
-    sites, old = behind(moves, start), np.stack(genomes)
-    found = varied(np.random.default_rng(0), genomes, sites, rates, 0.5, keeps_first=True)
-    assert (found[:, :start] == old[:, :start]).all()
+    old = np.stack(genomes)
+    found = varied(np.random.default_rng(0), genomes, everywhere(moves), rates, 0.5)
     assert (found[0] == old[0]).all()
-    firsts = [varied(np.random.default_rng(k), genomes, sites, rates, 0.5)[0] for k in range(8)]
-    assert any((first != old[0]).any() for first in firsts)
     assert (found != old).any(axis=1).sum() > len(genomes) / 2
-
-
-def test_after_the_last_touch_nothing_is_varied(moves: Layout) -> None:
-    genomes = [np.full(moves.num_moves, EARN, np.int8)] * 4
-    start = int(moves.touches[-1]) + 1
-    rates = np.ones(4, np.float32)
-    found = varied(np.random.default_rng(0), genomes, behind(moves, start), rates, cross_share=0.0)
-    assert (found == EARN).all()
 
 
 def test_games_without_parents_are_mostly_random_at_first(moves: Layout) -> None:
