@@ -38,8 +38,11 @@ GREEDY = ("greedy", 0.0, "")
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
 EARLIER = (
-    "**Programs, single games and the curve are of the agent before its judge looked at all that a"
-    " variation would change and its model learned what actions gain** (commit 98fb60b)."
+    "**All of this is of agents before today's.** Programs, single games and the curve: of commit"
+    " 98fb60b, before its judge looked at all that a variation would change and its model learned"
+    " what actions gain; `evolution` beside it was not yet begun with roundings of the relaxed"
+    " optimum. Ablations and variations: of commit 99281b6, before the searched policy of followed"
+    " words was mended and mutations were chosen one by one."
 )
 """Until these are measured anew."""
 Row = dict[str, Any]

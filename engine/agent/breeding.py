@@ -83,8 +83,9 @@ def children_of(
     """A child of each parent, changed from move `start` on, `[B, L]`.
 
     A share are crossed with another one, and half of these not mutated. The judge chooses each
-    mutation among so many as `practice.variations`. `wild` `[B]`: how far each may stray, 0 to 1.
-    `keeps_first`: the first child is its parent's equal.
+    mutation among 1 to `practice.variations`, by a number that is drawn for the child: what it
+    likes best is tried soon, and what it does not like now and then. `wild` `[B]`: how far each may
+    stray, 0 to 1. `keeps_first`: the first child is its parent's equal.
     """
     found = np.stack([parent.genes for parent in parents])
     site = site_at(workload.layout, start, SPACING)
@@ -101,8 +102,8 @@ def children_of(
             cross(genes, other.genes, site, rng)
         if not is_crossed or rng.random() < 0.5:
             number = 1 + int(rng.poisson(wild[index] * practice.mutations))
-            most = practice.variations ** rng.random()
-            asked = rng.integers(POOL, size=number * round(most))
+            choice = round(practice.variations ** rng.random())
+            asked = rng.integers(POOL, size=number * choice)
             noisy = liking[index, asked] + CHANCE * rng.gumbel(size=len(asked))
             for words in pool[asked[np.argsort(-noisy)[:number]]]:
                 np.copyto(genes, words, where=words != NONE)

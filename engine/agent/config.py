@@ -25,15 +25,14 @@ class PracticeConfig:
     whose games begin somewhere in the best games so far and lean to what these did from there on,
     by so many logits as `lean` bounds; `cross_share` of them to two. `mutations`: mean number in
     the wildest game beyond the first, and `sure_lean` the logits by which it leans to them
-    (`engine.agent.leaning`); of so many `variations` one is drawn
-    (`engine.agent.judge`). `relaxed_share`: of the random genomes with which a program is
-    begun, those that round what the linear program behind the bound would do. `stale_rounds`:
-    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
+    (`engine.agent.leaning`); each is chosen among up to so many `variations`
+    (`engine.agent.breeding`). `relaxed_share`: of the random genomes with which a program is begun,
+    those that round what the linear program behind the bound would do. `stale_rounds`: without
+    progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all
     practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with random
     genomes; of those between, every second one with all champions, if these are `is_reuniting`, and
     the others with games that differ from a champion in a share of the moves between those of
-    `shaken`. `kept_games`,
-    `kept_best`: size of the memory per program. `best_share`, `demonstration_share`: of a batch;
+    `shaken`. `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`: of a batch;
     the latter is multiplied by `demonstration_decay` after each visit of a program. `td_steps`: see
     `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;
     0: never. `is_competing`: the agent learns only whether a game beats the average of those that
@@ -53,7 +52,7 @@ class PracticeConfig:
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
     mutations: float = 3.0
-    variations: int = 4
+    variations: int = 16
     relaxed_share: float = 0.75
     sure_lean: float = 30.0
     stale_rounds: int = 12

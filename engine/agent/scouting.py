@@ -6,7 +6,7 @@ remembering in the end is gone through again. Letters as there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -144,31 +144,54 @@ def _band(workload: Workload) -> Band:
 
 
 def send_scouts(
-    workload: Workload, params: Params, practice: PracticeConfig, rng: Rng, guests: Sequence[Game]
+    workload: Workload,
+    params: Params,
+    practice: PracticeConfig,
+    rng: Rng,
+    guests: Sequence[Game],
+    go_on: Callable[[], bool],
 ) -> Outcome:
-    """A round of scouts; the first generation descends from the guests, if there are any."""
+    """A round of scouts; the first generation descends from the guests, if there are any.
+
+    `go_on`, here and below, is asked before each generation but the first.
+    """
     band = _band(workload)
     if guests:
         genes = varied_anywhere(
             workload, practice, rng, [game.genes for game in guests], wildness(practice.scouts)
         )
         band.keep(band.send(strangers(workload, guests), 0, genes, is_race=False))
-    _descend(band, params, practice, rng, practice.generations - bool(guests))
+    else:
+        _descend(band, params, practice, rng, 1, lambda: True)
+    _descend(band, params, practice, rng, practice.generations - 1, go_on)
     return band.outcome(params)
 
 
 def _descend(
-    band: Band, params: Params, practice: PracticeConfig, rng: Rng, generations: int
+    band: Band,
+    params: Params,
+    practice: PracticeConfig,
+    rng: Rng,
+    generations: int,
+    go_on: Callable[[], bool],
 ) -> None:
     workload, wild = band.workload, wildness(practice.scouts)
     judge = Judge(params, workload.arena.known)
     for _ in range(generations):
+        if not go_on():
+            return
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
         genes = children_of(workload, judge, practice, rng, parents, start, wild)
         band.keep(band.send(parents, start, genes, practice.is_racing))
 
 
-def set_out(workload: Workload, params: Params, practice: PracticeConfig, rng: Rng) -> Outcome:
+def set_out(
+    workload: Workload,
+    params: Params,
+    practice: PracticeConfig,
+    rng: Rng,
+    go_on: Callable[[], bool],
+) -> Outcome:
     """The first round of a family without ancestors, from genomes without parents."""
     band = _band(workload)
     genes = first_genomes(workload, practice, rng, wildness(practice.scouts))
@@ -176,11 +199,17 @@ def set_out(workload: Workload, params: Params, practice: PracticeConfig, rng: R
     genes = np.where(genes == NONE, EARN, genes).astype(np.int8)
     crowd = strangers(workload, workload.replay.shown[:1]) * practice.scouts
     band.keep(band.send(crowd, 0, genes, is_race=False))
-    _descend(band, params, practice, rng, practice.generations - 1)
+    _descend(band, params, practice, rng, practice.generations - 1, go_on)
     return band.outcome(params)
 
 
-def shake(workload: Workload, params: Params, practice: PracticeConfig, rng: Rng) -> Outcome:
+def shake(
+    workload: Workload,
+    params: Params,
+    practice: PracticeConfig,
+    rng: Rng,
+    go_on: Callable[[], bool],
+) -> Outcome:
     """The first round of a family with ancestors: scouts far from a champion, but not too far.
 
     As in iterated local search (Lourenço, Martin and Stützle 2003): what is good about the champion
@@ -192,10 +221,13 @@ def shake(workload: Workload, params: Params, practice: PracticeConfig, rng: Rng
     share = min(HARDEST, share * HARDER**workload.replay.num_returned)
     avoided = Avoided(champion, share)
     near: list[Scout] = []
-    for _ in range(practice.generations):
-        number = practice.scouts
-        genes = shaken(rng, workload.layout, champion.genes, number, share, workload.relaxed)
-        crowd = strangers(workload, [champion]) * number
+    for number in range(practice.generations):
+        if number and not go_on():
+            break
+        genes = shaken(
+            rng, workload.layout, champion.genes, practice.scouts, share, workload.relaxed
+        )
+        crowd = strangers(workload, [champion]) * practice.scouts
         found = band.send(crowd, 0, genes, is_race=False)
         band.keep([one for one in found if avoided.is_far(one.action)])
         # Only what may be needed: games know all their states.

@@ -136,7 +136,10 @@ class Trainer:
             self._learn(self.config.practice.warm_up_steps, 1.0, go_on)
 
     def play_round(self, go_on: Go = _always) -> Round | None:
-        """One round; None if it was ended early (then nothing is remembered of its games)."""
+        """One round; None if it was ended early (then nothing is remembered of its games).
+
+        A round of scouts that is ended early is a shorter one.
+        """
         practice, number = self.config.practice, self.rounds
         rng = np.random.default_rng([self.seed, _PLAY, number])
         index = number % len(self.workloads)
@@ -173,12 +176,12 @@ class Trainer:
         practice, memory = self.config.practice, workload.replay
         if not memory.best and memory.shown:
             begin = shake if memory.kind == "shaken" else set_out
-            return _Played(begin(workload, self.params, practice, rng), 0, is_free=False)
+            return _Played(begin(workload, self.params, practice, rng, go_on), 0, is_free=False)
         guests = [] if is_searched else self._guests(workload, rng)
         is_free = not guests and (not memory.best or rng.random() >= practice.restart_share)
         if is_searched or is_free:
             return self._search(workload, rng, is_free, go_on)
-        found = send_scouts(workload, self.params, practice, rng, guests)
+        found = send_scouts(workload, self.params, practice, rng, guests, go_on)
         return _Played(found, 0, is_free=False)
 
     def _search(

@@ -134,7 +134,7 @@ def test_guests_are_no_parents_to_be_compared_with(trainer: Trainer) -> None:
     workload, practice = trainer.workloads[0], replace(MANY.practice, generations=1)
     guests = [workload.replay.best[0]] * practice.scouts
     rng = np.random.default_rng(0)
-    found = send_scouts(workload, trainer.params, practice, rng, guests)
+    found = send_scouts(workload, trainer.params, practice, rng, guests, lambda: True)
     assert len(found.scores) == practice.scouts
     assert len(found.pairs["move"]) == 0
     assert found.scores[0] == pytest.approx(guests[0].score, abs=1e-3)
@@ -147,7 +147,9 @@ def test_the_more_families_come_back_the_harder_they_are_shaken(trainer: Trainer
     for number in (1, 9):
         actions = [np.roll(champion.action, k) for k in range(number)]
         workload.replay.champions = tuple(replace(champion, action=each) for each in actions)
-        found = [shake(workload, trainer.params, MANY.practice, rng) for _ in range(4)]
+        found = [
+            shake(workload, trainer.params, MANY.practice, rng, lambda: True) for _ in range(4)
+        ]
         assert not any(len(some.pairs["move"]) for some in found)
         games = [game for some in found for game in some.games]
         assert games

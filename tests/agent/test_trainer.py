@@ -19,6 +19,7 @@ from engine.errors import CheckpointError
 from engine.game.env import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
+from engine.solvers.greedy import play_greedily
 from tests.agent.small import CONFIG, small_trainer, small_workload
 
 
@@ -116,10 +117,34 @@ def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
 
 
 def test_an_early_end_leaves_no_half_played_games() -> None:
-    trainer = small_trainer()
+    trainer = Trainer([small_workload()], CONFIG, 0)
     assert trainer.play_round(lambda: False) is None
     assert trainer.rounds == 0
     assert trainer.workloads[0].replay.count("own") == 0
+
+
+def test_a_round_of_scouts_that_is_ended_early_is_a_shorter_one() -> None:
+    trainer, asked = small_trainer(), []
+    for number in (1, 2):
+        assert trainer.play_round(lambda: bool(asked.append(0))) is not None
+        assert trainer.rounds == number
+        assert asked
+        assert trainer.games <= number * CONFIG.practice.scouts
+    assert trainer.workloads[0].replay.best
+
+
+def test_a_family_without_ancestors_is_begun_by_scouts() -> None:
+    """Not by searches: there is nothing yet that networks could be asked about."""
+    practice = replace(CONFIG.practice, generations=1)
+    trainer = small_trainer(replace(CONFIG, practice=practice))
+    trainer.play_round()
+    workload = trainer.workloads[0]
+    assert trainer.games == practice.scouts
+    assert not len(workload.comparisons)
+    greedy = play_greedily(workload.program, workload.rules).total_reward
+    best = workload.replay.best[0]
+    assert workload.saved_s(best.score) >= greedy * workload.program.all_slow_s * (1 - 1e-6)
+    assert all(not game.policy.any() for game in trainer.last_games)
 
 
 def test_who_competes_learns_no_gains() -> None:
