@@ -32,8 +32,8 @@ class PracticeConfig:
     practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with random
     genomes; of those between, every second one with all champions, if these are `is_reuniting`, and
     the others with games that differ from a champion in a share of the moves between those of
-    `shaken`. `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`: of a batch;
-    the latter is multiplied by `demonstration_decay` after each visit of a program. `td_steps`: see
+    `shaken`. `kept_games`, `kept_best`: size of the memory per program. `best_share`,
+    `demonstration_share`: of a batch; the latter is multiplied by `demonstration_decay` after each visit of a program. `td_steps`: see
     `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are searched again;
     0: never. `is_competing`: the agent learns only whether a game beats the average of those that
     it remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
