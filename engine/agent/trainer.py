@@ -174,8 +174,9 @@ class Trainer:
     ) -> _Played | None:
         """The games of a round; None if it was ended early."""
         practice, memory = self.config.practice, workload.replay
-        if not memory.best and memory.shown:
-            begin = shake if memory.kind == "shaken" else set_out
+        is_shaken = memory.kind == "shaken"
+        if not memory.best and (is_shaken or memory.shown):
+            begin = shake if is_shaken else set_out
             return _Played(begin(workload, self.params, practice, rng, go_on), 0, is_free=False)
         guests = [] if is_searched else self._guests(workload, rng)
         is_free = not guests and (not memory.best or rng.random() >= practice.restart_share)
