@@ -337,8 +337,10 @@ def _analyse(options: argparse.Namespace) -> int:
     program, trace = library.resolve(options.program), load_trace(options.trace)
     game = traced_game(program, trace)
     if game is None:
-        told = f"its moves are not a game of {program.name}, but of {trace.program}"
-        raise CheckpointError(f"{options.trace}: {told}; name the program of the trace")
+        told = (
+            f"it is not a game of {program.name} as it is here; name {trace.program}, or trace anew"
+        )
+        raise CheckpointError(f"{options.trace}: {told}")
     body = report(trace, study_of(trace, program, game.rules), seconds=options.seconds)
     _show(options, body, in_words(body))
     return 0

@@ -41,7 +41,7 @@ EARLIER = (
     "**All of this is of agents before today's.** Programs, single games and the curve: of commit"
     " 98fb60b, before its judge looked at all that a variation would change and its model learned"
     " what actions gain; `evolution` beside it was not yet begun with roundings of the relaxed"
-    " optimum. Ablations and variations: of commit 99281b6, before the searched policy of followed"
+    " optimum. Variations (4bbfaac) and ablations (99281b6): before the searched policy of followed"
     " words was mended and mutations were chosen one by one."
 )
 """Until these are measured anew."""

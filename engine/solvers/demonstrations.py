@@ -1,4 +1,4 @@
-"""Games of the heuristics, for the agent to begin from. XLA's own plan is never among them."""
+"""What searches begin from: games of the heuristics, and a bound. XLA's own plan is never shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from engine.solvers.xla_like import xla_like
 
 ALL_RULES_FROM_S = 200.0
 """Seconds from which a search plays under every place rule; before, it keeps to one."""
-
 BOUND_SHARE = 0.1
 """Most of a search's time that the linear program behind the bound may take."""
 
