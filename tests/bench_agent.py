@@ -8,6 +8,7 @@ process and a core of its own, and the agent and its rival run side by side. PRO
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -180,13 +181,22 @@ def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
 
 
 def with_gap(row: Row) -> Row:
-    """Add XLA's latency, the bound, and the share of the gap between them that was closed."""
+    """Add the commit that was measured, XLA's latency, the bound, and the share of the gap closed."""
     program = library.load_sample(row["program"])
     xla_s = simulate(program, solve("xla_compiled", program)).latency_s
     bound_s = lower_bound(program).bound_s
     gap_s = xla_s - bound_s
     closed = (xla_s - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
-    return {**row, "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
+    return {**row, "commit": commit(), "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
+
+
+@functools.cache
+def commit() -> str:
+    """Of the tree that is measured; `+` where it was changed since."""
+    command = ["git", "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
+    root = RESULTS.parents[1]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
+    return done.stdout.strip()
 
 
 def run_section(name: str) -> list[Row]:

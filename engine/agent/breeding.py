@@ -82,7 +82,7 @@ def children_of(
 ) -> NDArray[np.int8]:
     """A child of each parent, changed from move `start` on, `[B, L]`.
 
-    A share are crossed with another one, and half of these not mutated. The judge chooses each
+    A share are crossed (`_mates`), and half of these not mutated. The judge chooses each
     mutation among 1 to `practice.variations`, by a number that is drawn for the child: what it
     likes best is tried soon, and what it does not like now and then. `wild` `[B]`: how far each may
     stray, 0 to 1. `keeps_first`: the first child is its parent's equal.
@@ -95,9 +95,10 @@ def children_of(
     for words in pool:
         mutate(words, site, 1, rng)
     liking = _liking(judge, parents, pool, start, practice.variations)
+    mates, share = _mates(workload, practice, parents)
     for index in range(int(keeps_first), len(found)):
-        genes, other = found[index], parents[int(rng.integers(len(parents)))]
-        is_crossed = other is not parents[index] and rng.random() < practice.cross_share
+        genes, other = found[index], mates[int(rng.integers(len(mates)))]
+        is_crossed = rng.random() < share and not np.array_equal(genes, other.genes)
         if is_crossed:
             cross(genes, other.genes, site, rng)
         if not is_crossed or rng.random() < 0.5:
@@ -108,6 +109,19 @@ def children_of(
             for words in pool[asked[np.argsort(-noisy)[:number]]]:
                 np.copyto(genes, words, where=words != NONE)
     return found
+
+
+def _mates(
+    workload: Workload, practice: PracticeConfig, parents: Sequence[Parent]
+) -> tuple[Sequence[Parent], float]:
+    """With whom children may be crossed, and which share of them is.
+
+    In a family of champions with these, for the weaker ones soon make room among its best games.
+    """
+    memory = workload.replay
+    if memory.champions and memory.kind == "reunited":
+        return memory.champions, practice.reunion_share
+    return parents, practice.cross_share
 
 
 def _liking(

@@ -23,20 +23,21 @@ class PracticeConfig:
     learning batch; `learn_steps`: batches per round. `warm_up_steps`: batches from demonstrations
     alone, first of all. `top_temperature`: of the wildest game of a round. `restart_share`: rounds
     whose games begin somewhere in the best games so far and lean to what these did from there on,
-    by so many logits as `lean` bounds; `cross_share` of them to two. `mutations`: mean number in
-    the wildest game beyond the first, and `sure_lean` the logits by which it leans to them
-    (`engine.agent.leaning`); each is chosen among up to so many `variations`
-    (`engine.agent.breeding`). `relaxed_share`: of the random genomes with which a program is begun,
-    those that round what the linear program behind the bound would do. `stale_rounds`: without
-    progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where all practice
-    is on one program. The first `num_fresh` and every `fresh_every`-th begin with random genomes;
-    of those between, every second one with all champions, if these are `is_reuniting`, and the
-    others with games that differ from a champion in a share of the moves between those of `shaken`.
-    `kept_games`, `kept_best`: size of the memory per program. `best_share`, `demonstration_share`:
-    of a batch; the latter is multiplied by `demonstration_decay` after each visit of a program.
-    `td_steps`: see `engine.agent.replay`. `reanalyse_every`: rounds after which the best games are
-    searched again; 0: never. `is_competing`: the agent learns only whether a game beats the average
-    of those that it remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
+    by so many logits as `lean` bounds; `cross_share` of them to two, and `reunion_share` in
+    families of champions. `mutations`: mean number in the wildest game beyond the first, and
+    `sure_lean` the logits by which it leans to them (`engine.agent.leaning`); each is chosen among
+    up to so many `variations` (`engine.agent.breeding`). `relaxed_share`: of the random genomes
+    with which a program is begun, those that round what the linear program behind the bound would
+    do. `stale_rounds`: without progress (`engine.agent.replay.PROGRESS`), after which a new family
+    begins, where all practice is on one program. The first `num_fresh` and every `fresh_every`-th
+    begin with random genomes; of those between, every second one with all champions, if these are
+    `is_reuniting`, and the others with games that differ from a champion in a share of the moves
+    between those of `shaken`. `kept_games`, `kept_best`: size of the memory per program.
+    `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
+    `demonstration_decay` after each visit of a program. `td_steps`: see `engine.agent.replay`.
+    `reanalyse_every`: rounds after which the best games are searched again; 0: never.
+    `is_competing`: the agent learns only whether a game beats the average of those that it
+    remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
     """
 
     games: int = 64
@@ -51,6 +52,7 @@ class PracticeConfig:
     restart_share: float = 0.95
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
+    reunion_share: float = 0.5
     mutations: float = 3.0
     variations: int = 16
     relaxed_share: float = 0.75

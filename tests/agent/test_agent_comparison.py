@@ -45,6 +45,14 @@ def played(actions: list[int], score: float = 0.0, illegal: dict[int, int] | Non
     return Game(view, legal, action, np.eye(3)[action], reward, reward, greedy, genes)
 
 
+def repeated(word: int, length: int) -> Game:
+    """A game whose greedy choice is always Copy, but which does the same at each move."""
+    view, legal = np.zeros((length, NUM_VIEW), np.float16), np.ones((length, 3), bool)
+    action, genes = np.full(length, word, np.int32), np.full(length, word, np.int8)
+    greedy, zeros = np.full(length, COPY, np.int8), np.zeros(length, np.float32)
+    return Game(view, legal, action, np.eye(3)[action], zeros, zeros, greedy, genes)
+
+
 def compared(parents: list[Game], games: list[Game]) -> Columns:
     return pairs_of(parents, [game.action for game in games], [game.score for game in games])
 
@@ -212,11 +220,7 @@ def test_nothing_is_worth_anything_after_the_last_move_but_its_reward(taught: Pa
 
 def test_children_mostly_get_what_the_prior_thinks_better(taught: Params) -> None:
     workload = small_workload()
-    length = workload.num_moves
-    view, legal = np.zeros((length, NUM_VIEW), np.float16), np.ones((length, 3), bool)
-    action, genes = np.full(length, DROP, np.int32), np.full(length, DROP, np.int8)
-    greedy, zeros = np.full(length, COPY, np.int8), np.zeros(length, np.float32)
-    parent = Game(view, legal, action, np.eye(3)[action], zeros, zeros, greedy, genes)
+    parent = repeated(DROP, workload.num_moves)
     judge, wild = Judge(taught, workload.arena.known), np.zeros(64, np.float32)
 
     def odds(variations: int, keeps_first: bool = False) -> NDArray[np.float64]:
@@ -248,3 +252,23 @@ def test_only_the_future_is_varied_and_nothing_after_the_last_touch(taught: Para
         found = children_of(workload, judge, CONFIG.practice, rng, parents, start, wild)
         assert (found[:, :start] == old[:, :start]).all()
         assert (found != old).any() == (start <= last)
+
+
+def test_champions_that_are_reunited_are_crossed_with_one_another(taught: Params) -> None:
+    workload = small_workload()
+    champions = [repeated(word, workload.num_moves) for word in (DROP, COPY)]
+    parents = [champions[0]] * 64
+    judge, wild = Judge(taught, workload.arena.known), np.zeros(64, np.float32)
+
+    def taken(share: float) -> float:
+        practice = replace(CONFIG.practice, reunion_share=share, mutations=0.0)
+        rng = np.random.default_rng(0)
+        found = children_of(workload, judge, practice, rng, parents, 0, wild)
+        return float((found == COPY).mean())
+
+    alone = taken(1.0)
+    workload.replay.num_fresh, workload.replay.is_reuniting = 1, True
+    workload.replay.champions = (*champions, champions[0])
+    assert workload.replay.kind == "reunited"
+    assert taken(0.0) == pytest.approx(alone, abs=0.1)
+    assert taken(1.0) > alone + 0.1
