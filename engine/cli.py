@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import CheckpointError, EngineError, PlanError, SolverError
 from engine.plan.bounds import lower_bound
@@ -24,6 +24,9 @@ from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
 from engine.solvers import SOLVERS, Budget, solve
+
+if TYPE_CHECKING:
+    from engine.agent.config import AgentConfig
 
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2
@@ -259,10 +262,9 @@ def _refuse_nowhere(path: Path | None) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from engine.agent.config import AgentConfig, PracticeConfig, changed
-    from engine.agent.search import SearchConfig
     from engine.solvers.generalist import Course, train
 
+    config = _agent(options)
     course = Course(
         programs=tuple(options.programs.split(",")) if options.programs else (),
         variants=options.variants,
@@ -270,25 +272,23 @@ def _train(options: argparse.Namespace) -> int:
         seconds=options.seconds,
         seed=options.seed,
     )
-    config = AgentConfig(
-        search=SearchConfig(model=options.model, num_simulations=options.simulations),
-        practice=PracticeConfig() if options.games is None else PracticeConfig(options.games),
-    )
-    for setting in options.set:
-        config = changed(config, *_named_value(setting))
     trainer = train(course, config, options.folder, options.output, _note)
     body = {"rounds": trainer.rounds, "checkpoint": str(options.output)}
     _show(options, body, [f"{trainer.rounds} rounds, checkpoint in {options.output}"])
     return 0
 
 
-def _named_value(text: str) -> tuple[str, Any]:
-    name, _, value = text.partition("=")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        told = "write NAME=VALUE, the value as JSON: practice.is_competing=true"
-        raise SolverError(f"train: --set {text}: {told}") from None
+def _agent(options: argparse.Namespace) -> AgentConfig:
+    from engine.agent.config import AgentConfig, PracticeConfig, changed, named_value
+    from engine.agent.search import SearchConfig
+
+    config = AgentConfig(
+        search=SearchConfig(model=options.model, num_simulations=options.simulations),
+        practice=PracticeConfig() if options.games is None else PracticeConfig(options.games),
+    )
+    for setting in options.set:
+        config = changed(config, *named_value(setting))
+    return config
 
 
 def _timing(program: Program, plan: Plan) -> dict[str, Any]:

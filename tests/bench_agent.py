@@ -181,7 +181,7 @@ def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
 
 
 def with_gap(row: Row) -> Row:
-    """Add the commit that was measured, XLA's latency, the bound, and the share of the gap closed."""
+    """Add the commit, XLA's latency, the bound, and the share of the gap between them closed."""
     program = library.load_sample(row["program"])
     xla_s = simulate(program, solve("xla_compiled", program)).latency_s
     bound_s = lower_bound(program).bound_s

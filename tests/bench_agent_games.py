@@ -35,7 +35,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
 from engine.solvers.practice import GENERALIST
-from tests.bench_agent import RESULTS, Row, contested, keep
+from tests.bench_agent import RESULTS, Row, commit, contested, keep
 from tests.bench_agent_run import practise_rounds
 
 PATH = RESULTS / "agent_games.json"
@@ -113,7 +113,7 @@ def fill(path: Path, rows_of: Callable[[str], list[Row]]) -> Iterator[list[Row]]
         cores.put(core)
     with ProcessPoolExecutor(len(usable), context, pin, (cores,)) as pool:
         for done in as_completed([pool.submit(rows_of, name) for name in missing]):
-            rows += done.result()
+            rows += [{**row, "commit": commit()} for row in done.result()]
             keep(path, rows)
             yield done.result()
 

@@ -279,6 +279,13 @@ BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
 """What is told of the sections that have a bench of their own, and their tables."""
 
 
+def _measured(command: str, rows: Sequence[Row]) -> str:
+    """How rows came about, and of which commits they are as far as they tell."""
+    commits = sorted({row["commit"] for row in rows if "commit" in row})
+    told = f", commit {', '.join(commits)}" if commits else ""
+    return f"Measured with `{command}`{told}."
+
+
 def main() -> None:
     """Write what there are rows for."""
     solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
@@ -294,18 +301,18 @@ def main() -> None:
         some = [row for row in solvers if row["key"][3] == seed]
         names = ",".join(dict.fromkeys(row["program"] for row in some))
         command = f"SEED={seed} PROGRAMS={names} python -m tests.bench_agent solvers"
-        parts.append(f"### Seed {seed}\n\nMeasured with `{command}`.")
+        parts.append(f"### Seed {seed}\n\n{_measured(command, some)}")
         parts.append(programs_table(some))
     if ablations:
         arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
         command = f"ARMS='{arms}' python -m tests.bench_agent ablations"
-        parts.append(f"## Ablations\n\n{OF_ABLATIONS} Measured with `{command}`.")
+        parts.append(f"## Ablations\n\n{OF_ABLATIONS} {_measured(command, ablations)}")
         parts.append(ablations_table(ablations))
     for section, (text, table) in BY_PROGRAM.items():
         if rows := rows_of(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
             command = f"PROGRAMS={names} python -m tests.bench_agent_{section}"
-            parts.append(f"{text} Measured with `{command}`.")
+            parts.append(f"{text} {_measured(command, rows)}")
             parts.append(table(rows))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:

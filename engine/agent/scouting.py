@@ -25,6 +25,8 @@ from engine.agent.workload import FOLLOWERS, Workload, follow
 from engine.game.genome import Rng
 from engine.game.scripts import EARN
 
+RACE = ((16, 4), (4, 2))
+"""After a sixteenth of the way a quarter of the field goes on, after a quarter half of these."""
 HARDER, HARDEST = 1.25, 0.4
 """Each other champion as good as the best one makes shaking so much harder, up to that share of the
 moves (as the neighbourhoods of variable neighbourhood search, Mladenović and Hansen 1997)."""
@@ -76,18 +78,18 @@ class Band:
     ) -> list[Scout]:
         """Those that may be among the best of games with the genomes `[B, L]`.
 
-        They begin like their parents, before move `start`. In a race half of them are given up,
-        twice on the way: those that have earned least, compared with their parents up to there
-        (successive halving, Jamieson and Talwalkar 2016).
+        They begin like their parents, before move `start`. In a race most are given up on the way
+        (`RACE`): those that have earned least, compared with their parents up to there (successive
+        halving, Jamieson and Talwalkar 2016).
         """
         first, chunks = start // CHUNK, chunks_of(self.workload)
         runners, origins = list(parents), list(parents)
-        for last in _legs(first, chunks) if is_race else [chunks]:
+        for last, divisor in (_legs(first, chunks) if is_race else {chunks: 1}).items():
             leg = play_leg(self.workload, runners, genes, first, last)
             gains = leg.earned[last] - [origin.earned[last] for origin in origins]
             order = np.argsort(-gains, kind="stable")
             if last < chunks:
-                order, behind = np.split(order, [max(1, len(order) // 2)])
+                order, behind = np.split(order, [max(1, len(order) // divisor)])
                 self._compare(origins, leg, gains, behind)
                 runners, genes = [leg.scout(k) for k in order], genes[order]
                 origins, first = [origins[k] for k in order], last
@@ -133,10 +135,13 @@ class Band:
         return Outcome(self.actions, self.scores, games, drifted, joined(self.pairs))
 
 
-def _legs(first: int, chunks: int) -> list[int]:
-    """Where a race from chunk `first` on is counted: after a quarter, half and all of the way."""
-    way = chunks - first
-    return sorted({first + -(-way // 4), first + -(-way // 2), chunks})
+def _legs(first: int, chunks: int) -> dict[int, int]:
+    """Before which chunks a race from chunk `first` on is counted, and what divides it there."""
+    found: dict[int, int] = {}
+    for part, divisor in RACE:
+        last = first + -(-(chunks - first) // part)
+        found[last] = found.get(last, 1) * divisor
+    return found | {chunks: 1}
 
 
 def _band(workload: Workload) -> Band:
@@ -175,12 +180,13 @@ def _descend(
     generations: int,
     go_on: Callable[[], bool],
 ) -> None:
-    workload, wild = band.workload, wildness(practice.scouts)
+    workload, number = band.workload, practice.runners if practice.is_racing else practice.scouts
+    wild = wildness(number)
     judge = Judge(params, workload.arena.known)
     for _ in range(generations):
         if not go_on():
             return
-        parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
+        parents, start = drawn(band.best, number, rng), drawn_start(workload, rng)
         genes = children_of(workload, judge, practice, rng, parents, start, wild)
         band.keep(band.send(parents, start, genes, practice.is_racing))
 

@@ -91,6 +91,7 @@ NUM_OUTLOOK = PARTS["prices_ahead"].end
 NUM_VIEW = SIZE - NUM_OUTLOOK
 """The rest: how the memory stands."""
 SWITCHES = {
+    "move": ("move",),
     "prices": ("prices", "prices_ahead"),
     "ahead": ("ahead", "prices_ahead", "residents"),
     "pressure": ("pressure",),

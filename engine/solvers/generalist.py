@@ -6,6 +6,8 @@ them shows what carries over to programs it has not seen.
 
 from __future__ import annotations
 
+import json
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ import numpy as np
 
 from engine.agent.checkpoint import Checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import AgentConfig
+from engine.agent.config import AgentConfig, changes
 from engine.agent.run import CURVE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
@@ -144,21 +146,19 @@ def vary(program: Program, rng: np.random.Generator) -> Program:
 
 def _command(course: Course, trainer: Trainer) -> str:
     """What trains the same again on the same kind of machine."""
-    config = trainer.config
     parts = {
         "run": ".training/again",
         "output": "checkpoints/again",
         "programs": ",".join(course.programs),
         "variants": course.variants,
         "seed": course.seed,
-        "model": config.search.model,
-        "simulations": config.search.num_simulations,
-        "games": config.practice.games,
         "rounds": trainer.rounds,
         "seconds": "1e9",
     }
-    told = " ".join(f"--{name} {value}" for name, value in parts.items() if value != "")
-    return f"python -m engine train {told}"
+    words = [f"--{name}={value}" for name, value in parts.items() if value != ""]
+    settings = changes(trainer.config).items()
+    words += [f"--set={name}={json.dumps(value)}" for name, value in settings]
+    return shlex.join(["python", "-m", "engine", "train", *words])
 
 
 def _ship(trainer: Trainer, course: Course, folder: Path, output: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.agent.checkpoint import load_checkpoint
-from engine.cli import _parser
+from engine.agent.config import changes
+from engine.cli import _agent, _parser, main
 from engine.errors import SolverError
 from engine.solvers.generalist import HELD_OUT, Course, train, training_names
 from tests.agent.small import CONFIG
@@ -39,10 +40,16 @@ def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
     given = _parser().parse_args(words[3:])
     assert given.programs.split(",") == list(COURSE.programs)
     assert (given.rounds, given.seed, given.variants) == (3, COURSE.seed, COURSE.variants)
-    assert (given.games, given.simulations) == (
-        CONFIG.practice.games,
-        CONFIG.search.num_simulations,
-    )
+    assert _agent(given) == CONFIG
+
+
+def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = [f"--set={name}={json.dumps(value)}" for name, value in changes(CONFIG).items()]
+    words = ["--programs", "teach-keep-or-drop", "--variants", "0", "--rounds", "1", *sets]
+    folders = ["--run", str(tmp_path / "run"), "-o", str(tmp_path / "out")]
+    assert main(["train", *words, *folders, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds"] == 1
+    assert load_checkpoint(tmp_path / "out").config == CONFIG
 
 
 def test_a_training_that_trains_nothing_is_refused() -> None:

@@ -12,7 +12,7 @@ from engine.agent.breeding import children_of, drawn, drawn_start
 from engine.agent.judge import Judge
 from engine.agent.network import init_params
 from engine.agent.scout import Scout, chunks_of, play_leg, scout_of, strangers
-from engine.agent.scouting import Band, send_scouts, shake
+from engine.agent.scouting import Band, _legs, send_scouts, shake
 from engine.agent.selfplay import CHUNK, wildness
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow, make_workload
@@ -112,21 +112,29 @@ def test_only_choices_that_were_seen_are_compared(band: Band) -> None:
     assert {view.tobytes() for view in pairs} <= known
 
 
-def test_half_of_a_race_are_given_up_and_they_are_the_worse_ones(trainer: Trainer) -> None:
+def test_a_race_is_counted_early_and_once_more(trainer: Trainer) -> None:
+    assert _legs(0, 160) == {10: 4, 40: 2, 160: 1}
+    assert _legs(120, 160) == {123: 4, 130: 2, 160: 1}
+    # Where the way is short all are given up at once, and on the shortest nobody.
+    assert _legs(0, 4) == {1: 8, 4: 1}
+    assert _legs(3, 4) == {4: 1}
+
+
+def test_most_of_a_race_are_given_up_and_they_are_the_worse_ones(trainer: Trainer) -> None:
     workload, rng = trainer.workloads[0], np.random.default_rng(2)
-    parents = [scout_of(workload.replay.best[0])] * 8
+    parents = [scout_of(workload.replay.best[0])] * 24
     judge = Judge(trainer.params, workload.arena.known)
     genes = children_of(workload, judge, MANY.practice, rng, parents, 0, wildness(len(parents)))
     band = Band(workload, [])
     band.send(parents, 0, genes, is_race=True)
     # Two chunks: there is one place to count.
     assert chunks_of(workload) == 2
-    assert len(band.scores) == 4
+    assert len(band.scores) == 3
     half = play_leg(workload, parents, genes, 0, 1)
     ranked = sorted(half.earned[1], reverse=True)
     whole = play_leg(workload, parents, genes, 0, 2)
-    kept = [k for k in range(8) if any(np.array_equal(whole.actions[k], a) for a in band.actions)]
-    assert all(half.earned[1, k] >= ranked[3] - 1e-6 for k in kept)
+    kept = [k for k in range(24) if any(np.array_equal(whole.actions[k], a) for a in band.actions)]
+    assert all(half.earned[1, k] >= ranked[2] - 1e-6 for k in kept)
     assert max(band.scores) == pytest.approx(max(whole.earned[2, k] for k in kept), abs=1e-3)
 
 
