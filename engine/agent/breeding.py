@@ -95,6 +95,7 @@ def children_of(
     for words in pool:
         mutate(words, site, 1, rng)
     liking = _liking(judge, parents, pool, start, practice.variations)
+    chosen = _chosen(rng, liking, wild * practice.mutations, practice.variations)
     mates, share = _mates(workload, practice, parents)
     for index in range(int(keeps_first), len(found)):
         genes, other = found[index], mates[int(rng.integers(len(mates)))]
@@ -102,13 +103,25 @@ def children_of(
         if is_crossed:
             cross(genes, other.genes, site, rng)
         if not is_crossed or rng.random() < 0.5:
-            number = 1 + int(rng.poisson(wild[index] * practice.mutations))
-            choice = round(practice.variations ** rng.random())
-            asked = rng.integers(POOL, size=number * choice)
-            noisy = liking[index, asked] + CHANCE * rng.gumbel(size=len(asked))
-            for words in pool[asked[np.argsort(-noisy)[:number]]]:
+            for words in pool[chosen[index]]:
                 np.copyto(genes, words, where=words != NONE)
     return found
+
+
+def _chosen(
+    rng: Rng, liking: NDArray[np.float64], rates: NDArray[np.float32], variations: int
+) -> list[NDArray[np.intp]]:
+    """Of each child which of the pool's mutations it gets: 1, and a mean of `rates` `[B]` more.
+
+    `liking` `[B, P]`. Those that are liked best among 1 to `variations` times as many.
+    """
+    numbers = 1 + rng.poisson(rates)
+    asked = numbers * np.rint(variations ** rng.random(len(rates))).astype(int)
+    drawn = rng.integers(liking.shape[1], size=(len(rates), int(asked.max())))
+    noisy = np.take_along_axis(liking, drawn, axis=1) + CHANCE * rng.gumbel(size=drawn.shape)
+    noisy[np.arange(drawn.shape[1]) >= asked[:, None]] = -np.inf
+    ranked = np.take_along_axis(drawn, np.argsort(-noisy, axis=1), axis=1)
+    return [row[:number] for row, number in zip(ranked, numbers, strict=True)]
 
 
 def _mates(

@@ -31,7 +31,7 @@ class PracticeConfig:
     program is begun, those that round what the linear program behind the bound would do.
     `stale_rounds`: without progress (`engine.agent.replay.PROGRESS`), after which a new family
     begins, where all practice is on one program. The first `num_fresh` and every `fresh_every`-th
-    begin with random genomes; of those between, every second one with all champions, if these are
+    begin with random genomes; of those between, every third one with all champions, if these are
     `is_reuniting`, and the others with games that differ from a champion in a share of the moves
     between those of `shaken`. `kept_games`, `kept_best`: size of the memory per program.
     `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
@@ -46,12 +46,12 @@ class PracticeConfig:
     runners: int = 128
     generations: int = 8
     is_racing: bool = True
-    search_every: int = 8
+    search_every: int = 16
     positions: int = 256
     learn_steps: int = 6
     warm_up_steps: int = 200
     top_temperature: float = 0.5
-    restart_share: float = 0.95
+    restart_share: float = 0.98
     lean: tuple[float, ...] = (2.0, 8.0)
     cross_share: float = 0.2
     reunion_share: float = 0.5
@@ -59,7 +59,7 @@ class PracticeConfig:
     variations: int = 16
     relaxed_share: float = 0.75
     sure_lean: float = 30.0
-    stale_rounds: int = 12
+    stale_rounds: int = 9
     num_fresh: int = 3
     fresh_every: int = 4
     is_reuniting: bool = True

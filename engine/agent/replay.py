@@ -25,6 +25,8 @@ NICHE = 0.01
 """Points; of the best games one is kept for each multiple of it."""
 PROGRESS = 0.1
 """Points by which a family has to get better, or it is stale."""
+REUNITED_EVERY = 3
+"""Families; two new champions then have something to add to the others."""
 Kind = Literal["fresh", "shaken", "reunited"]
 """How a family begins: from nothing, near a champion, or with all of these."""
 SAME = 1e-3
@@ -178,7 +180,7 @@ class Replay:
 
     Good games descend from one another; a family that has not got better for some time makes room
     for a new one and leaves a champion (`champions`: best first). The first `num_fresh` families
-    and every `fresh_every`-th have no ancestors; of the others those with odd numbers reunite
+    and every `fresh_every`-th have no ancestors; of the others every `REUNITED_EVERY`-th reunites
     the champions, if they are `is_reuniting`. `td_steps`: rewards in a value target before the
     search's value takes over.
     `is_competing`: games are judged by whether they beat the `average` of the agent's own scores.
@@ -251,7 +253,8 @@ class Replay:
         number = len(self.champions)
         if number < self.num_fresh or number % self.fresh_every == 0:
             return "fresh"
-        return "reunited" if number % 2 and self.is_reuniting else "shaken"
+        is_turn = number % REUNITED_EVERY == 0
+        return "reunited" if is_turn and self.is_reuniting else "shaken"
 
     def begin_family(self, number: int) -> None:
         """A new family in round `number`, without games as yet, or of the champions reunited.

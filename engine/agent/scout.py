@@ -1,7 +1,8 @@
 """Scouts: games that follow their genomes to the word, without asking the networks.
 
 A scout costs a fraction of a game in which the agent decides, for nobody looks at its positions.
-Letters: `B` scouts, `L` moves, `C` chunks of moves.
+Letters: `B` scouts, `L` moves, `C` chunks of moves, `S` numbers of a state
+(`engine.game.state.packed`).
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.replay import Game
 from engine.agent.selfplay import CHUNK
 from engine.agent.workload import Workload
-from engine.game.batch import play_words
+from engine.game.batch import first_row, play_words
 from engine.game.genome import Genes
 from engine.game.scripts import EARN
-from engine.game.state import State, initial_state
+from engine.game.state import packed
 
 Actions = NDArray[np.int32]  # [L]
+_packed = jax.jit(packed)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Scout:
     sees_up_to: int
     genes: Genes  # [L]
     action: Actions
-    trail: State  # [C, ...]
+    trail: NDArray[np.int32]  # [C, S]
     earned: NDArray[np.float64]  # [C + 1]
 
     @property
@@ -60,24 +61,21 @@ class Leg:
     last: int
     actions: NDArray[np.int32]  # [B, L]
     earned: NDArray[np.float64]  # [C + 1, B]
-    states: State  # [..., B, ...]
+    states: NDArray[np.int32]  # [..., B, S]
 
     def scout(self, index: int) -> Scout:
         """One of the games."""
         old, action = self.begun[index], self.actions[index]
         differs = action != old.action
         parted = int(differs.argmax()) if differs.any() else len(action)
-
-        def joined(before: NDArray[np.generic], pages: NDArray[np.generic]) -> NDArray[np.generic]:
-            end = self.first + len(pages)
-            return np.concatenate([before[: self.first], pages[:, index], before[end:]])
-
+        trail = old.trail.copy()
+        trail[self.first : self.first + len(self.states)] = self.states[:, index]
         return Scout(
             seen=old.seen,
             sees_up_to=min(old.sees_up_to, parted),
             genes=self.genes[index],
             action=action,
-            trail=jax.tree.map(joined, old.trail, self.states),
+            trail=trail,
             earned=self.earned[:, index],
         )
 
@@ -89,18 +87,14 @@ def play_leg(
     arena, chunks = workload.arena, chunks_of(workload)
     words = np.full((arena.encoded.moves.shape[0], len(genes)), EARN, np.int8)
     words[: workload.num_moves] = genes.T
-    states = jax.tree.map(
-        lambda *some: jnp.asarray(np.stack([pages[first] for pages in some])),
-        *(game.trail for game in begun),
-    )
     found = jax.device_get(
         play_words(
             arena.encoded,
-            states,
-            jnp.zeros(len(genes), jnp.int32),
-            jnp.asarray(words),
-            jnp.int32(first),
-            jnp.int32(last),
+            np.stack([game.trail[first] for game in begun]),
+            np.zeros(len(genes), np.int32),
+            words,
+            np.int32(first),
+            np.int32(last),
             CHUNK,
         )
     )
@@ -122,7 +116,7 @@ def play_leg(
         last=last,
         actions=actions,
         earned=earned,
-        states=jax.tree.map(lambda leaf: leaf[pages], found.states),
+        states=found.states[pages],
     )
 
 
@@ -137,13 +131,14 @@ def scout_of(game: Game) -> Scout:
     length = len(game.action)
     before = np.concatenate([[0.0], np.cumsum(game.reward, dtype=np.float64)])
     earned = np.append(before[:-1:CHUNK], game.score)
-    return Scout(game, length, game.genes, game.action, game.trail.state, earned)
+    trail = np.asarray(_packed(game.trail.state))
+    return Scout(game, length, game.genes, game.action, trail, earned)
 
 
 def strangers(workload: Workload, games: Sequence[Game]) -> list[Scout]:
     """Games of which nothing shall be kept but the genomes; children begin at the first move."""
-    start, chunks = initial_state(workload.arena.encoded), chunks_of(workload)
-    trail = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (chunks, *leaf.shape)), start)
+    chunks = chunks_of(workload)
+    trail = np.repeat(first_row(workload.arena.encoded), chunks, axis=0)
     # No score, and nothing seen: nobody is compared with them.
     earned = np.append(np.zeros(chunks), np.nan)
     return [Scout(game, -1, game.genes, game.action, trail, earned) for game in games]

@@ -137,10 +137,10 @@ def play_games(
     if lean is not None:
         drawn[:length] = lean
     parts, trail = [], []
-    for start in range(0, len(padded), CHUNK):
+    starts = range(0, len(padded), CHUNK)
+    for start, now in zip(starts, jax.random.split(key, len(starts)), strict=True):
         if not go_on():
             return None
-        key, now = jax.random.split(key)
         # Copies: the arrays themselves are given away.
         trail.append(jax.tree.map(np.array, positions))
         positions, moves = play_chunk(
@@ -148,9 +148,9 @@ def play_games(
             arena,
             positions,
             now,
-            jnp.asarray(temperature),
-            jnp.asarray(padded[start : start + CHUNK]),
-            jnp.asarray(drawn[start : start + CHUNK]),
+            temperature,
+            padded[start : start + CHUNK],
+            drawn[start : start + CHUNK],
             config,
         )
         parts.append(jax.device_get(moves))

@@ -2,7 +2,7 @@
 
 A search that changes a game from some move on need not replay what comes before: a `Trail` keeps
 the states at the checkpoints of one game, as NumPy arrays. Letters: `B` games, `M` moves (padded),
-`C` checkpoints.
+`C` checkpoints, `S` numbers of a state (`engine.game.state.packed`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.game.moves import TICKS, Rules
 from engine.game.options import earning
 from engine.game.rules import StepOutcome, analyse, apply
 from engine.game.scripts import EARN
-from engine.game.state import State, initial_state
+from engine.game.state import State, initial_state, packed, unpacked
 from engine.program.model import Program
 
 NUM_CHECKPOINTS = 16
@@ -36,15 +36,12 @@ MOST_THREADS = 2
 class Trail:
     """One game's states before its checkpoints, and its return in ticks up to each."""
 
-    states: tuple[NDArray[np.generic], ...]  # [C, ...] each
+    states: NDArray[np.int32]  # [C, S]
     ticks: NDArray[np.int32]  # [C]
 
     def spliced(self, parent: Trail, first: int) -> Trail:
         """This trail from checkpoint `first` on, and the parent's up to it."""
-        states = tuple(
-            np.concatenate([old[: first + 1], new[first + 1 :]])
-            for old, new in zip(parent.states, self.states, strict=True)
-        )
+        states = np.concatenate([parent.states[: first + 1], self.states[first + 1 :]])
         return Trail(states, np.concatenate([parent.ticks[: first + 1], self.ticks[first + 1 :]]))
 
 
@@ -53,13 +50,12 @@ class Played:
     """Returns of a batch in ticks, never counted below `-2^30`, and what is needed to resume."""
 
     ticks: NDArray[np.int32]  # [B]
-    states: tuple[NDArray[np.generic], ...]  # [C, B, ...] each
+    states: NDArray[np.int32]  # [C, B, S]
     ticks_before: NDArray[np.int32]  # [C, B]
 
     def trail(self, game: int) -> Trail:
         """The checkpoints of one game of the batch, copied."""
-        states = tuple(leaf[:, game].copy() for leaf in self.states)
-        return Trail(states, self.ticks_before[:, game].copy())
+        return Trail(self.states[:, game].copy(), self.ticks_before[:, game].copy())
 
 
 @jax.tree_util.register_dataclass
@@ -72,11 +68,11 @@ class Words:
 
     actions: Array  # [M, B]
     ticks: Array  # [B]
-    states: State  # [C, B, ...]
+    states: Array  # [C, B, S]
     ticks_before: Array  # [C, B]
 
 
-_Book = tuple[State, Array]
+_Book = tuple[Array, Array]
 _Carry = tuple[tuple[State, Array, Array], _Book]
 
 
@@ -89,11 +85,8 @@ class BatchGame:
         self._num_rows = self._encoded.moves.shape[0]
         self.num_moves = int(self._encoded.num_moves)
         self.spacing = self._num_rows // NUM_CHECKPOINTS
-        beginning = initial_state(self._encoded)
-        self._form = jax.tree.structure(beginning)
-        states = [np.asarray(leaf) for leaf in jax.tree.leaves(beginning)]
         self.beginning = Trail(
-            tuple(np.broadcast_to(leaf, (NUM_CHECKPOINTS, *leaf.shape)) for leaf in states),
+            np.repeat(first_row(self._encoded), NUM_CHECKPOINTS, axis=0),
             np.zeros(NUM_CHECKPOINTS, np.int32),
         )
         self._threads = min(MOST_THREADS, _num_cores())
@@ -118,37 +111,25 @@ class BatchGame:
         self._has_played = True
         order = np.argsort(np.concatenate([np.arange(len(scripts))[p] for p in parts]))
 
-        def join(arrays: Sequence[NDArray[np.generic]], axis: int) -> NDArray[np.generic]:
-            return np.take(np.concatenate(arrays, axis), order, axis)
-
-        states = zip(*(part.states for part in found), strict=True)
         return Played(
             ticks=np.concatenate([part.ticks for part in found])[order],
-            states=tuple(join(leaves, 1) for leaves in states),
+            states=np.concatenate([part.states for part in found], 1)[:, order],
             ticks_before=np.concatenate([part.ticks_before for part in found], 1)[:, order],
         )
 
     def _play(self, first: int, scripts: NDArray[np.int8], trails: Sequence[Trail]) -> Played:
-        leaves = zip(*(trail.states for trail in trails), strict=True)
-        stacked = [jnp.asarray(np.stack([leaf[first] for leaf in column])) for column in leaves]
-        state = jax.tree.unflatten(self._form, stacked)
-        before = jnp.asarray(np.stack([trail.ticks[first] for trail in trails]))
         rows = np.full((self._num_rows, len(scripts)), EARN, np.int8)
         rows[: scripts.shape[1]] = scripts.T
         found = play_words(
             self._encoded,
-            state,
-            before,
-            jnp.asarray(rows),
-            jnp.int32(first),
-            jnp.int32(NUM_CHECKPOINTS),
+            np.stack([trail.states[first] for trail in trails]),
+            np.stack([trail.ticks[first] for trail in trails]),
+            rows,
+            np.int32(first),
+            np.int32(NUM_CHECKPOINTS),
             self.spacing,
         )
-        return Played(
-            ticks=np.asarray(found.ticks),
-            states=tuple(np.asarray(leaf) for leaf in jax.tree.leaves(found.states)),
-            ticks_before=np.asarray(found.ticks_before),
-        )
+        return Played(*(np.asarray(x) for x in (found.ticks, found.states, found.ticks_before)))
 
 
 def _num_cores() -> int:
@@ -158,10 +139,16 @@ def _num_cores() -> int:
     return os.cpu_count() or 1
 
 
+def first_row(encoded: EncodedProgram) -> NDArray[np.int32]:
+    """The state before the first move, `[1, S]`."""
+    start = jax.tree.map(lambda leaf: leaf[None], initial_state(encoded))
+    return np.asarray(packed(start))
+
+
 @partial(jax.jit, static_argnames="spacing")
 def play_words(
     encoded: EncodedProgram,
-    state: State,
+    states: Array,
     ticks: Array,
     words: Array,
     first: Array,
@@ -170,8 +157,8 @@ def play_words(
 ) -> Words:
     """Play the words `[M, B]` from checkpoint `first` to `last` (which may be past the end).
 
-    There is one every `spacing` moves. Games are in the states `[B, ...]` and have earned `ticks`
-    `[B]` before.
+    There is one every `spacing` moves. Games are in the states `[B, S]` and have earned `ticks`
+    `[B]` before. Arrays of NumPy are handed over faster than ones made into JAX's before.
     """
     play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
 
@@ -183,23 +170,20 @@ def play_words(
 
     def play_segment(number: Array, carry: _Carry) -> _Carry:
         game, book = carry
-        book = noted(book, number, game[:2])
+        book = noted(book, number, game[0], game[1])
         end = jnp.minimum((number + 1) * spacing, encoded.num_moves)
         return jax.lax.fori_loop(number * spacing, end, play_move, game), book
 
-    def noted(book: _Book, number: Array, now: _Book) -> _Book:
+    def noted(book: _Book, number: Array, state: State, ticks: Array) -> _Book:
         # Past the end there is no page: then nothing is set.
-        kept: _Book = jax.tree.map(lambda pages, leaf: pages.at[number].set(leaf), book, now)
-        return kept
+        return book[0].at[number].set(packed(state)), book[1].at[number].set(ticks)
 
-    num_rows = encoded.moves.shape[0]
-    book = jax.tree.map(
-        lambda leaf: jnp.zeros((-(-num_rows // spacing), *leaf.shape), leaf.dtype), (state, ticks)
-    )
-    begun = (state, ticks, jnp.full_like(words, -1)), book
+    pages = -(-encoded.moves.shape[0] // spacing)
+    book = jnp.zeros((pages, *states.shape), jnp.int32), jnp.zeros((pages, *ticks.shape), jnp.int32)
+    begun = (unpacked(encoded, states), ticks, jnp.full_like(words, -1)), book
     end = jnp.minimum(last, (encoded.num_moves + spacing - 1) // spacing)
     (state, ticks, actions), book = jax.lax.fori_loop(first, end, play_segment, begun)
-    return Words(actions, ticks, *noted(book, end, (state, ticks)))
+    return Words(actions, ticks, *noted(book, end, state, ticks))
 
 
 def _play_word(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from engine.game.encoded import LEVEL_BITS, EncodedProgram
@@ -128,6 +129,26 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
             rank=column(ENDED),
         ),
     )
+
+
+def packed(states: State) -> Array:
+    """Some games' states `[B, ...]` as a row of int32 each, `[B, S]`: handed over in one piece."""
+    leaves = jax.tree.leaves(states)
+    return jnp.concatenate([leaf.reshape(len(leaf), -1).astype(jnp.int32) for leaf in leaves], 1)
+
+
+def unpacked(encoded: EncodedProgram, rows: Array) -> State:
+    """The states `[B, ...]` in rows `[B, S]`."""
+    leaves, form = jax.tree.flatten(jax.eval_shape(initial_state, encoded))
+    ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
+    states: State = jax.tree.unflatten(
+        form,
+        [
+            part.reshape(-1, *leaf.shape).astype(leaf.dtype)
+            for part, leaf in zip(jnp.split(rows, ends, axis=1), leaves, strict=True)
+        ],
+    )
+    return states
 
 
 def is_over(encoded: EncodedProgram, state: State) -> Array:

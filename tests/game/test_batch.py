@@ -13,7 +13,7 @@ from engine.game.moves import COPY, DROP, NO_COPY, TICKS
 from engine.game.reference import ReferenceGame
 from engine.game.rules import step
 from engine.game.scripts import EARN, NUM_WORDS, play_script
-from engine.game.state import initial_state
+from engine.game.state import initial_state, packed, unpacked
 from engine.program.model import Program
 from tests.strategies import random_program
 
@@ -59,9 +59,8 @@ def test_resumed_games_equal_whole_ones(seed: int) -> None:
             spliced, expected = resumed.trail(k).spliced(parent, first), again.trail(k)
             upto = game.num_checkpoints
             assert spliced.ticks[:upto].tolist() == expected.ticks[:upto].tolist()
-            for mine, its in zip(spliced.states, expected.states, strict=True):
-                assert len(mine) == NUM_CHECKPOINTS
-                np.testing.assert_array_equal(mine[:upto], its[:upto])
+            assert len(spliced.states) == NUM_CHECKPOINTS
+            np.testing.assert_array_equal(spliced.states[:upto], expected.states[:upto])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -80,7 +79,7 @@ def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -
     spacing = middle // 2
     nothing, first = jnp.zeros(NUM_GAMES, jnp.int32), jnp.int32(middle // spacing)
     last = jnp.int32(num_rows)
-    found = play_words(encoded, states, nothing, jnp.asarray(new.T), first, last, spacing)
+    found = play_words(encoded, packed(states), nothing, new.T, first, last, spacing)
     actions, ticks = found.actions, found.ticks
     for k, script in enumerate(new):
         whole = play_script(program, script[:num_moves])
@@ -106,3 +105,13 @@ def test_earn_is_copy_unless_its_stall_eats_the_saving() -> None:
             seen.add((legal[COPY], pays))
             game.step(action)
     assert seen == {(True, True), (True, False), (False, False)}
+
+
+def test_a_packed_state_is_the_same_when_unpacked() -> None:
+    encoded = encode(random_program(SEEDS[0], 60))
+    states = jax.tree.map(lambda leaf: leaf[None], initial_state(encoded))
+    states, _ = jax.vmap(step, in_axes=(None, 0, 0))(encoded, states, jnp.array([COPY]))
+    again = unpacked(encoded, packed(states))
+    for mine, its in zip(jax.tree.leaves(again), jax.tree.leaves(states), strict=True):
+        assert mine.dtype == its.dtype
+        np.testing.assert_array_equal(mine, its)
