@@ -38,11 +38,8 @@ GREEDY = ("greedy", 0.0, "")
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
 EARLIER = (
-    "**All of this is of agents before today's.** Programs, single games and the curve: of commit"
-    " 98fb60b, before its judge looked at all that a variation would change and its model learned"
-    " what actions gain; `evolution` beside it was not yet begun with roundings of the relaxed"
-    " optimum. Variations (4bbfaac) and ablations (99281b6): before the searched policy of followed"
-    " words was mended and mutations were chosen one by one."
+    "**The ablations are of an agent before today's** (commit 99281b6, before the searched policy of"
+    " followed words was mended, mutations were chosen one by one and searches became rarer)."
 )
 """Until these are measured anew."""
 Row = dict[str, Any]
