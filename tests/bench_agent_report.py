@@ -38,8 +38,8 @@ GREEDY = ("greedy", 0.0, "")
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
 EARLIER = (
-    "**The ablations are of an agent before today's** (commit 99281b6, before the searched policy of"
-    " followed words was mended, mutations were chosen one by one and searches became rarer)."
+    "**The ablations are of an agent before today's** (commit 99281b6, before the searched policy"
+    " of followed words was mended, mutations were chosen one by one and searches became rarer)."
 )
 """Until these are measured anew."""
 Row = dict[str, Any]
