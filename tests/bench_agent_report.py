@@ -37,11 +37,6 @@ GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
-EARLIER = (
-    "**The ablations are of an agent before today's** (commit 99281b6, before the searched policy"
-    " of followed words was mended, mutations were chosen one by one and searches became rarer)."
-)
-"""Until these are measured anew."""
 Row = dict[str, Any]
 
 
@@ -288,7 +283,7 @@ def main() -> None:
     solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
     ablations.sort(key=lambda row: bool(row["key"][4] != DEFAULT))
     written = "Written by `python -m tests.bench_agent_report`."
-    parts = [f"# What the agent reaches\n\n{written}\n\n{EARLIER}"]
+    parts = [f"# What the agent reaches\n\n{written}"]
     if solvers:
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
