@@ -241,11 +241,11 @@ def draw(figure: go.Figure, path: Path) -> None:
 
 
 OF_ABLATIONS = (
-    "From scratch, one core, 120 seconds without compiling, two seeds each. *Games*: played in that"
+    "From scratch, one core, without compiling. *Games*: played in the"
     " time, by those of the default (median). *At the end*: share of the gap that is closed;"
     " *meanwhile*: by the best game so far, averaged from its first round on; both beside the"
     " default on the same programs and seeds, in points, with the standard error over the runs."
-    " Under the programs' names the two seeds."
+    " Under the programs' names a figure for each seed."
 )
 OF_GAMES = (
     "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
@@ -296,10 +296,13 @@ def main() -> None:
         parts.append(f"### Seed {seed}\n\n{_measured(command, some)}")
         parts.append(programs_table(some))
     if ablations:
-        arms = ",".join(dict.fromkeys(row["key"][4] for row in ablations))
-        command = f"ARMS='{arms}' python -m tests.bench_agent ablations"
-        parts.append(f"## Ablations\n\n{OF_ABLATIONS} {_measured(command, ablations)}")
-        parts.append(ablations_table(ablations))
+        parts.append(f"## Ablations\n\n{OF_ABLATIONS}")
+    for seconds in sorted({row["key"][2] for row in ablations}):
+        some = [row for row in ablations if row["key"][2] == seconds]
+        arms = ",".join(dict.fromkeys(row["key"][4] for row in some))
+        command = f"SECONDS={seconds:.0f} ARMS='{arms}' python -m tests.bench_agent ablations"
+        parts.append(f"### {seconds:.0f} seconds\n\n{_measured(command, some)}")
+        parts.append(ablations_table(some))
     for section, (text, table) in BY_PROGRAM.items():
         if rows := rows_of(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
