@@ -128,11 +128,11 @@ def ablations_section() -> Iterator[Run]:
             },
         ),
         "variations by chance": ({}, {"practice.variations": 1}),
-        "no comparisons": ({}, {"learner.pair_weight": 0.0}),
+        "no comparisons": ({}, {"learner.pair_weight": 0.0, "learner.gain_weight": 0.0}),
+        "no gains": ({}, {"learner.gain_weight": 0.0}),
         "no families": ({}, {"practice.stale_rounds": 1_000_000}),
         "families from nothing": ({}, {"practice.fresh_every": 1}),
         "no reunions": ({}, {"practice.is_reuniting": False}),
-        "no races": ({}, {"practice.is_racing": False}),
         "no best games": ({}, {"practice.best_share": 0.0}),
     }
     wanted = os.environ.get("ARMS")

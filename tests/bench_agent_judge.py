@@ -128,7 +128,7 @@ def rows_of(name: str) -> list[Row]:
         parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
         genes = children_of(workload, judge, practice, rng, parents, start, wild)
         changes, words = words_on(judge, params, workload, parents, genes)
-        young = band.send(parents, start, genes, is_race=False)
+        young = band.send(parents, start, genes)
         scores = np.array(band.scores[-len(parents) :])
         above = scores - [parent.score for parent in parents]
         family = [families.setdefault(p.action.tobytes(), len(families)) for p in parents]

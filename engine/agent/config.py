@@ -19,21 +19,20 @@ class PracticeConfig:
 
     `games`: played in step in every `search_every`-th round of a program, in which the agent
     decides and searches; in the others so many `scouts` follow their genomes, for so many
-    `generations`; if `is_racing`, so many `runners` instead where they have parents, most of which
-    are given up on the way (`engine.agent.scouting.RACE`). `positions`: of one learning batch;
-    `learn_steps`: batches per round. `warm_up_steps`: batches from demonstrations alone, first of
-    all. `top_temperature`: of the wildest game of a round. `restart_share`: rounds whose games
-    begin somewhere in the best games so far and lean to what these did from there on, by so many
-    logits as `lean` bounds; `cross_share` of them to two, and `reunion_share` in families of
-    champions. `mutations`: mean number in the wildest game beyond the first, and `sure_lean` the
-    logits by which it leans to them (`engine.agent.leaning`); each is chosen among up to so many
-    `variations` (`engine.agent.breeding`). `relaxed_share`: of the random genomes with which a
-    program is begun, those that round what the linear program behind the bound would do.
-    `stale_rounds`: without progress (`engine.agent.replay.PROGRESS`), after which a new family
-    begins, where all practice is on one program. The first `num_fresh` and every `fresh_every`-th
-    begin with random genomes; of those between, every third one with all champions, if these are
-    `is_reuniting`, and the others with games that differ from a champion in a share of the moves
-    between those of `shaken`. `kept_games`, `kept_best`: size of the memory per program.
+    `generations`. `positions`: of one learning batch; `learn_steps`: batches per round.
+    `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of the
+    wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best
+    games so far and lean to what these did from there on, by so many logits as `lean` bounds;
+    `cross_share` of them to two, and `reunion_share` in families of champions. `mutations`:
+    mean number in the wildest game beyond the first, and `sure_lean` the logits by which it
+    leans to them (`engine.agent.leaning`); each is chosen among up to so many `variations`
+    (`engine.agent.breeding`). `relaxed_share`: of the random genomes with which a program is
+    begun, those that round what the linear program behind the bound would do. `stale_rounds`:
+    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where
+    all practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with
+    random genomes; of those between, every third one with all champions, if these are
+    `is_reuniting`, and the others with games that differ from a champion in a share of the
+    moves between those of `shaken`. `kept_games`, `kept_best`: size of the memory per program.
     `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
     `demonstration_decay` after each visit of a program. `td_steps`: see `engine.agent.replay`.
     `reanalyse_every`: rounds after which the best games are searched again; 0: never.
@@ -43,9 +42,7 @@ class PracticeConfig:
 
     games: int = 64
     scouts: int = 64
-    runners: int = 128
     generations: int = 8
-    is_racing: bool = True
     search_every: int = 16
     positions: int = 256
     learn_steps: int = 6
@@ -75,9 +72,8 @@ class PracticeConfig:
 
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing; raises SolverError."""
-        if min(self.games, self.scouts, self.runners, self.generations) < 1:
-            told = f"{self.games} games, {self.scouts} scouts, {self.runners} runners and"
-            told += f" {self.generations} generations"
+        if min(self.games, self.scouts, self.generations) < 1:
+            told = f"{self.games} games, {self.scouts} scouts and {self.generations} generations"
             raise SolverError(f"{told} in a round: the agent needs at least 1")
         if self.search_every < 1:
             raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")

@@ -49,27 +49,26 @@ class Scout:
 
 
 @dataclass(frozen=True)
-class Leg:
-    """Games in step from chunk `first` to `last`; before and after that they are as `begun` says.
+class Legs:
+    """Games in step from chunk `first` to the end, which began like the `parents`.
 
-    `states`: before each chunk from `first` to `last`, as far as there are chunks.
+    `states`: before each chunk from `first` on.
     """
 
-    begun: Sequence[Scout]
+    parents: Sequence[Scout]
     genes: NDArray[np.int8]  # [B, L]
     first: int
-    last: int
     actions: NDArray[np.int32]  # [B, L]
     earned: NDArray[np.float64]  # [C + 1, B]
     states: NDArray[np.int32]  # [..., B, S]
 
     def scout(self, index: int) -> Scout:
         """One of the games."""
-        old, action = self.begun[index], self.actions[index]
+        old, action = self.parents[index], self.actions[index]
         differs = action != old.action
         parted = int(differs.argmax()) if differs.any() else len(action)
         trail = old.trail.copy()
-        trail[self.first : self.first + len(self.states)] = self.states[:, index]
+        trail[self.first :] = self.states[:, index]
         return Scout(
             seen=old.seen,
             sees_up_to=min(old.sees_up_to, parted),
@@ -80,44 +79,34 @@ class Leg:
         )
 
 
-def play_leg(
-    workload: Workload, begun: Sequence[Scout], genes: NDArray[np.int8], first: int, last: int
-) -> Leg:
-    """Let the games that were begun go on as the genomes `[B, L]` say."""
+def play_legs(
+    workload: Workload, parents: Sequence[Scout], genes: NDArray[np.int8], first: int
+) -> Legs:
+    """Let games go on from before chunk `first` of their parents, as the genomes `[B, L]` say."""
     arena, chunks = workload.arena, chunks_of(workload)
     words = np.full((arena.encoded.moves.shape[0], len(genes)), EARN, np.int8)
     words[: workload.num_moves] = genes.T
     found = jax.device_get(
         play_words(
             arena.encoded,
-            np.stack([game.trail[first] for game in begun]),
+            np.stack([parent.trail[first] for parent in parents]),
             np.zeros(len(genes), np.int32),
             words,
             np.int32(first),
-            np.int32(last),
             CHUNK,
         )
     )
-    actions = np.stack([game.action for game in begun])
-    played = slice(first * CHUNK, min(last * CHUNK, workload.num_moves))
+    actions = np.stack([parent.action for parent in parents])
+    played = slice(first * CHUNK, workload.num_moves)
     actions[:, played] = found.actions[played].T
-    earned = np.stack([game.earned for game in begun], axis=1)
+    earned = np.stack([parent.earned for parent in parents], axis=1)
     # Moves are padded to a length that need not be whole chunks.
-    marks = np.minimum(np.arange(first, last + 1) * CHUNK, len(arena.par) - 1)
+    marks = np.minimum(np.arange(first, chunks + 1) * CHUNK, len(arena.par) - 1)
     par = np.asarray(arena.par, np.float64)[marks]
-    ticks = np.concatenate([found.ticks_before[first:last], found.ticks[None]])
+    ticks = np.concatenate([found.ticks_before[first:chunks], found.ticks[None]])
     points = ticks / float(arena.known.point_ticks)
-    earned[first : last + 1] = earned[first] + points - (par[0] - par)[:, None]
-    pages = slice(first, min(last + 1, chunks))
-    return Leg(
-        begun=begun,
-        genes=genes,
-        first=first,
-        last=last,
-        actions=actions,
-        earned=earned,
-        states=found.states[pages],
-    )
+    earned[first:] = earned[first] + points - (par[0] - par)[:, None]
+    return Legs(parents, genes, first, actions, earned, found.states[first:chunks])
 
 
 def chunks_of(workload: Workload) -> int:

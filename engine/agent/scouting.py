@@ -19,14 +19,12 @@ from engine.agent.judge import Judge
 from engine.agent.leaning import NONE, shaken
 from engine.agent.network import Params
 from engine.agent.replay import Game, fittest
-from engine.agent.scout import Actions, Leg, Scout, chunks_of, play_leg, scout_of, strangers
+from engine.agent.scout import Actions, Scout, play_legs, scout_of, strangers
 from engine.agent.selfplay import CHUNK, wildness
 from engine.agent.workload import FOLLOWERS, Workload, follow
 from engine.game.genome import Rng
 from engine.game.scripts import EARN
 
-RACE = ((16, 4), (4, 2))
-"""After a sixteenth of the way a quarter of the field goes on, after a quarter half of these."""
 HARDER, HARDEST = 1.25, 0.4
 """Each other champion as good as the best one makes shaking so much harder, up to that share of the
 moves (as the neighbourhoods of variable neighbourhood search, Mladenović and Hansen 1997)."""
@@ -62,10 +60,7 @@ class Avoided:
 
 @dataclass
 class Band:
-    """The scouts of a round. `best`: of them and of the games so far, the best of them first.
-
-    `actions`, `scores`: of the games that were played to the end.
-    """
+    """The scouts of a round. `best`: of them and of the games so far, the best of them first."""
 
     workload: Workload
     best: list[Scout]
@@ -73,44 +68,19 @@ class Band:
     scores: list[float] = field(default_factory=list)
     pairs: list[Columns] = field(default_factory=list)
 
-    def send(
-        self, parents: Sequence[Scout], start: int, genes: NDArray[np.int8], is_race: bool
-    ) -> list[Scout]:
+    def send(self, parents: Sequence[Scout], start: int, genes: NDArray[np.int8]) -> list[Scout]:
         """Those that may be among the best of games with the genomes `[B, L]`.
 
-        They begin like their parents, before move `start`. In a race most are given up on the way
-        (`RACE`): those that have earned least, compared with their parents up to there (successive
-        halving, Jamieson and Talwalkar 2016).
+        They begin like their parents, before move `start`.
         """
-        first, chunks = start // CHUNK, chunks_of(self.workload)
-        runners, origins = list(parents), list(parents)
-        for last, divisor in (_legs(first, chunks) if is_race else {chunks: 1}).items():
-            leg = play_leg(self.workload, runners, genes, first, last)
-            gains = leg.earned[last] - [origin.earned[last] for origin in origins]
-            order = np.argsort(-gains, kind="stable")
-            if last < chunks:
-                order, behind = np.split(order, [max(1, len(order) // divisor)])
-                self._compare(origins, leg, gains, behind)
-                runners, genes = [leg.scout(k) for k in order], genes[order]
-                origins, first = [origins[k] for k in order], last
-        self._compare(origins, leg, gains, order)
-        self.actions += list(leg.actions)
-        self.scores += leg.earned[-1].tolist()
+        legs = play_legs(self.workload, parents, genes, start // CHUNK)
+        actions, scores = list(legs.actions), legs.earned[-1].tolist()
+        self.actions += actions
+        self.scores += scores
+        self.pairs.append(pairs_of(parents, actions, scores))
         size = self.workload.replay.num_best
         least = self.best[-1].score if len(self.best) >= size else -np.inf
-        return [leg.scout(k) for k in order if leg.earned[-1, k] >= least]
-
-    def _compare(
-        self,
-        origins: Sequence[Scout],
-        leg: Leg,
-        gains: NDArray[np.float64],
-        some: NDArray[np.intp],
-    ) -> None:
-        """What some games say as far as they went."""
-        parents = [origins[k] for k in some]
-        scores = [origins[k].score + gains[k] for k in some]
-        self.pairs.append(pairs_of(parents, list(leg.actions[some]), scores))
+        return [legs.scout(k) for k, score in enumerate(scores) if score >= least]
 
     def keep(self, young: Sequence[Scout]) -> None:
         """The fittest of old and young stay."""
@@ -135,15 +105,6 @@ class Band:
         return Outcome(self.actions, self.scores, games, drifted, joined(self.pairs))
 
 
-def _legs(first: int, chunks: int) -> dict[int, int]:
-    """Before which chunks a race from chunk `first` on is counted, and what divides it there."""
-    found: dict[int, int] = {}
-    for part, divisor in RACE:
-        last = first + -(-(chunks - first) // part)
-        found[last] = found.get(last, 1) * divisor
-    return found | {chunks: 1}
-
-
 def _band(workload: Workload) -> Band:
     return Band(workload, [scout_of(game) for game in workload.replay.best])
 
@@ -165,7 +126,7 @@ def send_scouts(
         genes = varied_anywhere(
             workload, practice, rng, [game.genes for game in guests], wildness(practice.scouts)
         )
-        band.keep(band.send(strangers(workload, guests), 0, genes, is_race=False))
+        band.keep(band.send(strangers(workload, guests), 0, genes))
     else:
         _descend(band, params, practice, rng, 1, lambda: True)
     _descend(band, params, practice, rng, practice.generations - 1, go_on)
@@ -180,15 +141,14 @@ def _descend(
     generations: int,
     go_on: Callable[[], bool],
 ) -> None:
-    workload, number = band.workload, practice.runners if practice.is_racing else practice.scouts
-    wild = wildness(number)
+    workload, wild = band.workload, wildness(practice.scouts)
     judge = Judge(params, workload.arena.known)
     for _ in range(generations):
         if not go_on():
             return
-        parents, start = drawn(band.best, number, rng), drawn_start(workload, rng)
+        parents, start = drawn(band.best, practice.scouts, rng), drawn_start(workload, rng)
         genes = children_of(workload, judge, practice, rng, parents, start, wild)
-        band.keep(band.send(parents, start, genes, practice.is_racing))
+        band.keep(band.send(parents, start, genes))
 
 
 def set_out(
@@ -204,7 +164,7 @@ def set_out(
     # Scouts have nobody to decide where there is no word.
     genes = np.where(genes == NONE, EARN, genes).astype(np.int8)
     crowd = strangers(workload, workload.replay.shown[:1]) * practice.scouts
-    band.keep(band.send(crowd, 0, genes, is_race=False))
+    band.keep(band.send(crowd, 0, genes))
     _descend(band, params, practice, rng, practice.generations - 1, go_on)
     return band.outcome(params)
 
@@ -234,7 +194,7 @@ def shake(
             rng, workload.layout, champion.genes, practice.scouts, share, workload.relaxed
         )
         crowd = strangers(workload, [champion]) * practice.scouts
-        found = band.send(crowd, 0, genes, is_race=False)
+        found = band.send(crowd, 0, genes)
         band.keep([one for one in found if avoided.is_far(one.action)])
         # Only what may be needed: games know all their states.
         near = fittest([*near, *found], workload.replay.num_best)

@@ -63,7 +63,7 @@ class Played:
 class Words:
     """What came of playing words: actions, -1 where none was played, and ticks, earlier ones too.
 
-    `states`, `ticks_before`: before each checkpoint up to the last; of the others zeros.
+    `states`, `ticks_before`: before each checkpoint with moves behind it; of the others zeros.
     """
 
     actions: Array  # [M, B]
@@ -126,7 +126,6 @@ class BatchGame:
             np.stack([trail.ticks[first] for trail in trails]),
             rows,
             np.int32(first),
-            np.int32(NUM_CHECKPOINTS),
             self.spacing,
         )
         return Played(*(np.asarray(x) for x in (found.ticks, found.states, found.ticks_before)))
@@ -152,13 +151,12 @@ def play_words(
     ticks: Array,
     words: Array,
     first: Array,
-    last: Array,
     spacing: int,
 ) -> Words:
-    """Play the words `[M, B]` from checkpoint `first` to `last` (which may be past the end).
+    """Play the words `[M, B]` from checkpoint `first` on; there is one every `spacing` moves.
 
-    There is one every `spacing` moves. Games are in the states `[B, S]` and have earned `ticks`
-    `[B]` before. Arrays of NumPy are handed over faster than ones made into JAX's before.
+    Games are in the states `[B, S]` and have earned `ticks` `[B]` before. Arrays of NumPy are
+    handed over faster than ones made into JAX's before.
     """
     play = jax.vmap(partial(_play_word, encoded), in_axes=(None, 0, 0))
 
@@ -170,20 +168,17 @@ def play_words(
 
     def play_segment(number: Array, carry: _Carry) -> _Carry:
         game, book = carry
-        book = noted(book, number, game[0], game[1])
+        state, ticks, _ = game
+        book = book[0].at[number].set(packed(state)), book[1].at[number].set(ticks)
         end = jnp.minimum((number + 1) * spacing, encoded.num_moves)
         return jax.lax.fori_loop(number * spacing, end, play_move, game), book
-
-    def noted(book: _Book, number: Array, state: State, ticks: Array) -> _Book:
-        # Past the end there is no page: then nothing is set.
-        return book[0].at[number].set(packed(state)), book[1].at[number].set(ticks)
 
     pages = -(-encoded.moves.shape[0] // spacing)
     book = jnp.zeros((pages, *states.shape), jnp.int32), jnp.zeros((pages, *ticks.shape), jnp.int32)
     begun = (unpacked(encoded, states), ticks, jnp.full_like(words, -1)), book
-    end = jnp.minimum(last, (encoded.num_moves + spacing - 1) // spacing)
-    (state, ticks, actions), book = jax.lax.fori_loop(first, end, play_segment, begun)
-    return Words(actions, ticks, *noted(book, end, state, ticks))
+    end = (encoded.num_moves + spacing - 1) // spacing
+    (_, ticks, actions), book = jax.lax.fori_loop(first, end, play_segment, begun)
+    return Words(actions, ticks, *book)
 
 
 def _play_word(

@@ -25,7 +25,6 @@ CONFIG = AgentConfig(
     practice=PracticeConfig(
         games=8,
         scouts=6,
-        runners=16,
         generations=2,
         search_every=2,
         positions=16,

@@ -11,8 +11,8 @@ import pytest
 from engine.agent.breeding import children_of, drawn, drawn_start
 from engine.agent.judge import Judge
 from engine.agent.network import init_params
-from engine.agent.scout import Scout, chunks_of, play_leg, scout_of, strangers
-from engine.agent.scouting import Band, _legs, send_scouts, shake
+from engine.agent.scout import Scout, play_legs, scout_of, strangers
+from engine.agent.scouting import Band, send_scouts, shake
 from engine.agent.selfplay import CHUNK, wildness
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow, make_workload
@@ -38,8 +38,8 @@ def trainer() -> Trainer:
     return trainer
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["race", "no race"])
-def band(trainer: Trainer, request: pytest.FixtureRequest) -> Band:
+@pytest.fixture(scope="module")
+def band(trainer: Trainer) -> Band:
     """After some generations."""
     workload, rng = trainer.workloads[0], np.random.default_rng(1)
     band = Band(workload, [scout_of(game) for game in workload.replay.best])
@@ -47,7 +47,7 @@ def band(trainer: Trainer, request: pytest.FixtureRequest) -> Band:
         parents, start = drawn(band.best, BATCH, rng), drawn_start(workload, rng)
         judge = Judge(trainer.params, workload.arena.known)
         genes = children_of(workload, judge, MANY.practice, rng, parents, start, wildness(BATCH))
-        band.keep(band.send(parents, start, genes, request.param))
+        band.keep(band.send(parents, start, genes))
     return band
 
 
@@ -92,11 +92,12 @@ def test_moves_need_not_be_padded_to_whole_chunks() -> None:
     assert CHUNK < workload.num_moves < 48
     (adam,) = strangers(workload, [follow(workload, PARAMS, shown)[0]])
     words = np.full((1, workload.num_moves), EARN, np.int8)
-    leg = play_leg(workload, [adam], words, 0, 1)
+    parent = adam
     for first in (0, 1):
-        last = play_leg(workload, [adam if first == 0 else leg.scout(0)], words, first, 2)
-        (game,) = follow(workload, PARAMS, list(last.actions))
-        assert last.earned[-1, 0] == pytest.approx(game.score, abs=1e-3)
+        legs = play_legs(workload, [parent], words, first)
+        (game,) = follow(workload, PARAMS, list(legs.actions))
+        assert legs.earned[-1, 0] == pytest.approx(game.score, abs=1e-3)
+        parent = legs.scout(0)
 
 
 def test_only_choices_that_were_seen_are_compared(band: Band) -> None:
@@ -108,32 +109,6 @@ def test_only_choices_that_were_seen_are_compared(band: Band) -> None:
     pairs = [view for part in band.pairs for view in part["view"]]
     assert len(pairs) > 10
     assert {view.tobytes() for view in pairs} <= known
-
-
-def test_a_race_is_counted_early_and_once_more(trainer: Trainer) -> None:
-    assert _legs(0, 160) == {10: 4, 40: 2, 160: 1}
-    assert _legs(120, 160) == {123: 4, 130: 2, 160: 1}
-    # Where the way is short all are given up at once, and on the shortest nobody.
-    assert _legs(0, 4) == {1: 8, 4: 1}
-    assert _legs(3, 4) == {4: 1}
-
-
-def test_most_of_a_race_are_given_up_and_they_are_the_worse_ones(trainer: Trainer) -> None:
-    workload, rng = trainer.workloads[0], np.random.default_rng(2)
-    parents = [scout_of(workload.replay.best[0])] * 24
-    judge = Judge(trainer.params, workload.arena.known)
-    genes = children_of(workload, judge, MANY.practice, rng, parents, 0, wildness(len(parents)))
-    band = Band(workload, [])
-    band.send(parents, 0, genes, is_race=True)
-    # Two chunks: there is one place to count.
-    assert chunks_of(workload) == 2
-    assert len(band.scores) == 3
-    half = play_leg(workload, parents, genes, 0, 1)
-    ranked = sorted(half.earned[1], reverse=True)
-    whole = play_leg(workload, parents, genes, 0, 2)
-    kept = [k for k in range(24) if any(np.array_equal(whole.actions[k], a) for a in band.actions)]
-    assert all(half.earned[1, k] >= ranked[2] - 1e-6 for k in kept)
-    assert max(band.scores) == pytest.approx(max(whole.earned[2, k] for k in kept), abs=1e-3)
 
 
 def test_guests_are_no_parents_to_be_compared_with(trainer: Trainer) -> None:

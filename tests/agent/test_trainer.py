@@ -111,9 +111,7 @@ def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
             kept += 1
         assert report.best >= report.top - 1e-3
     assert kept > 3
-    finished = practice.runners // 4 // 2
-    assert trainer.games <= practice.games + 8 * practice.generations * practice.runners
-    assert trainer.games >= practice.games + 8 * practice.generations * finished
+    assert trainer.games == practice.games + 8 * practice.generations * practice.scouts
 
 
 def test_an_early_end_leaves_no_half_played_games() -> None:
@@ -129,7 +127,7 @@ def test_a_round_of_scouts_that_is_ended_early_is_a_shorter_one() -> None:
         assert trainer.play_round(lambda: bool(asked.append(0))) is not None
         assert trainer.rounds == number
         assert asked
-        assert trainer.games <= number * CONFIG.practice.runners
+        assert trainer.games == number * CONFIG.practice.scouts
     assert trainer.workloads[0].replay.best
 
 

@@ -78,8 +78,7 @@ def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -
         states, _ = advance(encoded, states, jnp.asarray(played[:, move]))
     spacing = middle // 2
     nothing, first = jnp.zeros(NUM_GAMES, jnp.int32), jnp.int32(middle // spacing)
-    last = jnp.int32(num_rows)
-    found = play_words(encoded, packed(states), nothing, new.T, first, last, spacing)
+    found = play_words(encoded, packed(states), nothing, new.T, first, spacing)
     actions, ticks = found.actions, found.ticks
     for k, script in enumerate(new):
         whole = play_script(program, script[:num_moves])
