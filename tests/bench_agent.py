@@ -135,13 +135,15 @@ def ablations_section() -> Iterator[Run]:
         "no reunions": ({}, {"practice.is_reuniting": False}),
         "no best games": ({}, {"practice.best_share": 0.0}),
     }
-    wanted = os.environ.get("ARMS")
+    wanted = os.environ.get("ARMS", ",".join(arms)).split(",")
+    if unknown := set(wanted) - set(arms):
+        sys.exit(f"ARMS: there is no arm {min(unknown)!r}; there are {', '.join(arms)}")
     names = os.environ.get("PROGRAMS", ",".join(ABLATED)).split(",")
     # The arms in the inner loop: they are compared with one another, so a machine that gets slower
     # on the way shall meet all of them alike.
     for seed, name in itertools.product((0, 1), names):
         for label, (options, settings) in arms.items():
-            if wanted and label not in wanted.split(","):
+            if label not in wanted:
                 continue
             yield Run(
                 name,

@@ -60,7 +60,7 @@ class Legs:
     first: int
     actions: NDArray[np.int32]  # [B, L]
     earned: NDArray[np.float64]  # [C + 1, B]
-    states: NDArray[np.int32]  # [..., B, S]
+    states: NDArray[np.int32]  # [C - first, B, S]
 
     def scout(self, index: int) -> Scout:
         """One of the games."""
