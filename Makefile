@@ -55,6 +55,7 @@ bench-agent: $(VENV)/.dev browser
 	$(BIN)/python -m tests.bench_agent
 	$(BIN)/python -m tests.bench_agent_games
 	$(BIN)/python -m tests.bench_agent_judge
+	$(BIN)/python -m tests.bench_agent_weights
 	$(BIN)/python -m tests.bench_agent_report
 
 screenshots: $(VENV)/.dev browser

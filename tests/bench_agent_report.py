@@ -190,6 +190,24 @@ def judge_table(rows: Sequence[Row]) -> str:
     return _table(head, body)
 
 
+def weights_table(rows: Sequence[Row]) -> str:
+    """Per program the mean games of the weights, in points above par; at the end those by kind."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        name, label = row["key"]
+        found.setdefault((row["kind"], name), {})[label] = row["mean"]
+    labels = list(dict.fromkeys(row["key"][1] for row in rows))
+    body = [
+        [name, kind, *(f"{some[label]:+.1f}" for label in labels)]
+        for (kind, name), some in found.items()
+    ]
+    for kind in dict.fromkeys(kind for kind, _ in found):
+        alike = [some for (other, _), some in found.items() if other == kind]
+        means = (statistics.mean(some[label] for some in alike) for label in labels)
+        body.append(["**mean**", kind, *(f"{mean:+.1f}" for mean in means)])
+    return _table(["program", "never seen", *labels], body)
+
+
 def _apart(values: Sequence[float]) -> str:
     """Mean in points, with its standard error; empty without a default to compare with."""
     if not values:
@@ -264,6 +282,13 @@ OF_JUDGE = (
     " first of these alone; *model*: by what the learned model says that this first choice gains."
     " Empty where few are better."
 )
+OF_WEIGHTS = (
+    "## What the shipped weights know\n\nThe mean of 32 games by the prior alone, which lean to"
+    " nothing, on what the weights were not trained on: programs of the training with other memory"
+    " sizes and bandwidths, and families that are held out. In points above par: 100 are the most"
+    " that a plan can save, par is what plain heuristics save. *Fresh*: weights that learned"
+    " nothing."
+)
 BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "games": (OF_GAMES, games_table),
     "judge": (OF_JUDGE, judge_table),
@@ -309,6 +334,9 @@ def main() -> None:
             command = f"PROGRAMS={names} python -m tests.bench_agent_{section}"
             parts.append(f"{text} {_measured(command, rows)}")
             parts.append(table(rows))
+    if rows := rows_of("weights"):
+        parts.append(f"{OF_WEIGHTS} {_measured('python -m tests.bench_agent_weights', rows)}")
+        parts.append(weights_table(rows))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
         draw(curve_figure(curve), PICTURE)

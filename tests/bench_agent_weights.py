@@ -1,0 +1,118 @@
+"""`python -m tests.bench_agent_weights`: what weights know of what they were not trained on.
+
+The prior alone plays single games, leaning to nothing, on every program of the training with a
+memory size and bandwidth that it was not trained with (*other hardware*), and on every captured
+program of the families that are held out. Scores are points above par: 100 points are the most that
+a plan can save, par is what plain heuristics save (docs/agent.md). Rows go to
+`docs/results/agent_weights.json`.
+
+Without arguments the shipped weights play, else those of the checkpoints NAME=FOLDER; fresh ones
+beside them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+
+from engine.agent.checkpoint import load_checkpoint
+from engine.agent.compile_cache import keep_compiled
+from engine.agent.config import AgentConfig
+from engine.agent.network import Params, init_params
+from engine.agent.search import POLICY_ONLY, SearchConfig
+from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
+from engine.agent.workload import Workload, make_workload
+from engine.game.encode import common_shape, encode
+from engine.game.moves import Rules
+from engine.plan.bounds import lower_bound
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers.demonstrations import demonstrate
+from engine.solvers.generalist import is_held_out, training_names, vary
+from engine.solvers.practice import GENERALIST
+from tests.bench_agent import RESULTS, Row, commit, keep
+
+PATH = RESULTS / "agent_weights.json"
+OTHER_HARDWARE, HELD_OUT = "other hardware", "held out"
+SHIPPED, FRESH = "shipped", "fresh"
+GAMES, TOP_TEMPERATURE = 32, 0.5
+SEED = 77
+"""Of the variants; those of the training have that of its course."""
+
+
+def programs() -> Iterator[tuple[str, Program]]:
+    """What none of the shipped weights was trained on, each with its kind."""
+    for index, name in enumerate(training_names()):
+        rng = np.random.default_rng([SEED, index])
+        yield OTHER_HARDWARE, vary(library.load_sample(name), rng)
+    for entry in library.index():
+        if entry.xla_latency_s is not None and is_held_out(entry.name):
+            yield HELD_OUT, library.load_sample(entry.name)
+
+
+def scores(workload: Workload, params: Params) -> list[float]:
+    """Of `GAMES` games, points above par; the one without noise first."""
+    played = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, GAMES),
+        jax.random.key(0),
+        temperatures(wildness(GAMES), TOP_TEMPERATURE),
+        np.full((workload.num_moves, GAMES), FREE, np.int32),
+        SearchConfig(POLICY_ONLY),
+    )
+    assert played is not None
+    return [float(score) for score in np.asarray(played.moves.reward).sum(axis=0)]
+
+
+def rows(weights: dict[str, Params]) -> Iterator[Row]:
+    """One per program and weights; all programs share the compiled game of the longest."""
+    some = list(programs())
+    shape = common_shape([encode(program) for _, program in some])
+    config = AgentConfig()
+    for kind, program in some:
+        (shown,) = demonstrate(program, places=(Rules().place,))
+        bound = lower_bound(program)
+        workload = make_workload(
+            program, shown.actions, config, rules=shown.rules, bound=bound, shape=shape
+        )
+        for label, params in weights.items():
+            found = scores(workload, params)
+            yield {
+                "key": [program.name, label],
+                "program": program.name,
+                "kind": kind,
+                "commit": commit(),
+                "par": workload.par,
+                "first": found[0],
+                "mean": float(np.mean(found)),
+                "best": max(found),
+            }
+
+
+def main(words: list[str]) -> None:
+    """Let the named weights play, and fresh ones beside them."""
+    folders = dict(word.split("=", 1) for word in words) or {SHIPPED: str(GENERALIST)}
+    keep_compiled()
+    weights = {label: load_checkpoint(Path(folder)).params for label, folder in folders.items()}
+    weights[FRESH] = init_params(jax.random.key(0), AgentConfig().network)
+    found: list[Row] = []
+    for row in rows(weights):
+        found.append(row)
+        print(
+            f"{row['program']:58} {row['key'][1]:10} without noise {row['first']:+7.2f},"
+            f" mean {row['mean']:+7.2f}, best {row['best']:+7.2f} points above par",
+            flush=True,
+        )
+    keep(PATH, found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
