@@ -20,6 +20,7 @@ from engine.solvers.generalist import is_held_out
 from tests.bench_agent import SCRATCH
 from tests.bench_agent_games import PRIOR
 from tests.bench_agent_judge import ROUNDS, WORDS
+from tests.bench_agent_weights import FRESH
 from ui.screenshots import chromium
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -286,7 +287,8 @@ OF_WEIGHTS = (
     "## What the shipped weights know\n\nThe mean of 32 games by the prior alone, which lean to"
     " nothing, on what the weights were not trained on: programs of the training with other memory"
     " sizes and bandwidths, and families that are held out. In points above par: 100 are the most"
-    " that a plan can save, par is what plain heuristics save. *Fresh*: weights that learned"
+    " that a plan can save, par is what plain heuristics save. Beside the shipped weights those of"
+    " [other trainings](../agent.md#training-and-checkpoints), and *fresh* ones, which learned"
     " nothing."
 )
 BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
@@ -335,7 +337,10 @@ def main() -> None:
             parts.append(f"{text} {_measured(command, rows)}")
             parts.append(table(rows))
     if rows := rows_of("weights"):
-        parts.append(f"{OF_WEIGHTS} {_measured('python -m tests.bench_agent_weights', rows)}")
+        labels = [name for name in dict.fromkeys(row["key"][1] for row in rows) if name != FRESH]
+        words = " ".join(f"'{label}=FOLDER'" for label in labels)
+        measured = _measured(f"python -m tests.bench_agent_weights {words}", rows)
+        parts.append(f"{OF_WEIGHTS} {measured}")
         parts.append(weights_table(rows))
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
