@@ -26,8 +26,6 @@ from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
-from engine.agent.search import POLICY_ONLY, SearchConfig
-from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
 from engine.agent.workload import Workload, make_workload
 from engine.game.encode import common_shape, encode
 from engine.game.moves import Rules
@@ -38,11 +36,11 @@ from engine.solvers.demonstrations import demonstrate
 from engine.solvers.generalist import is_held_out, training_names, vary
 from engine.solvers.practice import GENERALIST
 from tests.bench_agent import RESULTS, Row, commit, keep
+from tests.bench_agent_games import PLAYERS, PRIOR, latencies
 
 PATH = RESULTS / "agent_weights.json"
 OTHER_HARDWARE, HELD_OUT = "other hardware", "held out"
 SHIPPED, FRESH = "shipped", "fresh"
-GAMES, TOP_TEMPERATURE = 32, 0.5
 SEED = 77
 """Of the variants; those of the training have that of its course."""
 
@@ -58,18 +56,12 @@ def programs() -> Iterator[tuple[str, Program]]:
 
 
 def scores(workload: Workload, params: Params) -> list[float]:
-    """Of `GAMES` games, points above par; the one without noise first."""
-    played = play_games(
-        params,
-        workload.arena,
-        first_positions(workload.arena, GAMES),
-        jax.random.key(0),
-        temperatures(wildness(GAMES), TOP_TEMPERATURE),
-        np.full((workload.num_moves, GAMES), FREE, np.int32),
-        SearchConfig(POLICY_ONLY),
-    )
-    assert played is not None
-    return [float(score) for score in np.asarray(played.moves.reward).sum(axis=0)]
+    """Of single games, points above par; the one without noise first."""
+    slow_s = workload.program.all_slow_s
+    return [
+        (slow_s - latency_s) / workload.point_s - workload.par
+        for latency_s in latencies(workload, params, PLAYERS[PRIOR])
+    ]
 
 
 def rows(weights: dict[str, Params]) -> Iterator[Row]:
