@@ -4,7 +4,7 @@ The prior alone plays single games, leaning to nothing, on every program of the 
 memory size and bandwidth that it was not trained with (*other hardware*), and on every captured
 program of the families that are held out. Scores are points above par: 100 points are the most that
 a plan can save, par is what plain heuristics save (docs/agent.md). Rows go to
-`docs/results/agent_weights.json`.
+`docs/results/agent_weights.json`, in place of those under the same names.
 
 Without arguments the shipped weights play, else those of the checkpoints NAME=FOLDER; fresh ones
 beside them.
@@ -12,6 +12,7 @@ beside them.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -26,14 +27,11 @@ from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
-from engine.agent.workload import Workload, make_workload
+from engine.agent.workload import Workload
 from engine.game.encode import common_shape, encode
-from engine.game.moves import Rules
-from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers.demonstrations import demonstrate
-from engine.solvers.generalist import is_held_out, training_names, vary
+from engine.solvers.generalist import is_held_out, training_names, training_workload, vary
 from engine.solvers.practice import GENERALIST
 from tests.bench_agent import RESULTS, Row, commit, keep
 from tests.bench_agent_games import PLAYERS, PRIOR, latencies
@@ -68,13 +66,8 @@ def rows(weights: dict[str, Params]) -> Iterator[Row]:
     """One per program and weights; all programs share the compiled game of the longest."""
     some = list(programs())
     shape = common_shape([encode(program) for _, program in some])
-    config = AgentConfig()
     for kind, program in some:
-        (shown,) = demonstrate(program, places=(Rules().place,))
-        bound = lower_bound(program)
-        workload = make_workload(
-            program, shown.actions, config, rules=shown.rules, bound=bound, shape=shape
-        )
+        workload = training_workload(program, AgentConfig(), shape)
         for label, params in weights.items():
             found = scores(workload, params)
             yield {
@@ -103,7 +96,8 @@ def main(words: list[str]) -> None:
             f" mean {row['mean']:+7.2f}, best {row['best']:+7.2f} points above par",
             flush=True,
         )
-    keep(PATH, found)
+    old: list[Row] = json.loads(PATH.read_text()) if PATH.exists() else []
+    keep(PATH, [*found, *(row for row in old if row["key"][1] not in weights)])
 
 
 if __name__ == "__main__":

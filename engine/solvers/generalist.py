@@ -119,11 +119,12 @@ def _workloads(
     workloads = []
     for number, program in enumerate(programs):
         tell(f"prepares {program.name} ({number + 1} of {len(programs)})")
-        workloads.append(_workload(program, config, shape))
+        workloads.append(training_workload(program, config, shape))
     return workloads
 
 
-def _workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
+def training_workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
+    """A program as it is trained on, padded to `shape`: under the default place rule."""
     # The default place rule for all: it is compiled into the game, and one game shall do.
     (shown,) = demonstrate(program, places=(Rules().place,))
     bound = lower_bound(program)
