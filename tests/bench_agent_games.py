@@ -101,6 +101,18 @@ def latencies(workload: Workload, params: Params, config: SearchConfig) -> Itera
         yield simulate(workload.program, plan).latency_s
 
 
+def _alone(rows_of: Callable[[str], list[Row]], name: str) -> list[Row]:
+    """The rows of a program, as if none had been played before it.
+
+    A process can map only so many pieces of memory, and each compiled function takes some: without
+    this the fifth program of one process failed.
+    """
+    try:
+        return rows_of(name)
+    finally:
+        jax.clear_caches()
+
+
 def fill(path: Path, rows_of: Callable[[str], list[Row]]) -> Iterator[list[Row]]:
     """Add the rows of the contested programs that have none, a program per core at a time."""
     rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
@@ -112,7 +124,7 @@ def fill(path: Path, rows_of: Callable[[str], list[Row]]) -> Iterator[list[Row]]
     for core in usable:
         cores.put(core)
     with ProcessPoolExecutor(len(usable), context, pin, (cores,)) as pool:
-        for done in as_completed([pool.submit(rows_of, name) for name in missing]):
+        for done in as_completed([pool.submit(_alone, rows_of, name) for name in missing]):
             rows += [{**row, "commit": commit()} for row in done.result()]
             keep(path, rows)
             yield done.result()
