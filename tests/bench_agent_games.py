@@ -44,6 +44,8 @@ LONGEST_S = 199.0
 """Of the practice: just not so long that other place rules are tried."""
 PRIOR = "prior"
 """The player that does not search."""
+SHIPPED = "shipped"
+"""The weights of the repository."""
 PLAYERS = {
     PRIOR: SearchConfig(POLICY_ONLY),
     **{f"learned model, {n}": SearchConfig(LEARNED, num_simulations=n) for n in (4, 8, 16, 32)},
@@ -62,7 +64,7 @@ def rows_of(name: str) -> list[Row]:
     program = library.load_sample(name)
     found = practise_rounds(program, Budget(LONGEST_S), ROUNDS)
     weights = {
-        "shipped": load_checkpoint(GENERALIST).params,
+        SHIPPED: load_checkpoint(GENERALIST).params,
         "practised": found.trainer.params,
     }
     xla_s = simulate(program, solve("xla_compiled", program)).latency_s

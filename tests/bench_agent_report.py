@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from engine.program.io import write_bytes
 from engine.solvers.generalist import is_held_out
 from tests.bench_agent import SCRATCH
-from tests.bench_agent_games import PRIOR
+from tests.bench_agent_games import PRIOR, SHIPPED
 from tests.bench_agent_judge import ROUNDS, WORDS
 from tests.bench_agent_weights import FRESH
 from ui.screenshots import chromium
@@ -34,8 +34,15 @@ COLUMNS = {
     ("muzero", 60.0, SCRATCH): "muzero 60 s, from scratch",
 }
 """Of the table of programs: solver, seconds and label; what a seed was not run on is left out."""
+BESIDE = {
+    ("evolution", 600.0, ""): AGENT,
+    ("muzero", 60.0, SCRATCH): ("muzero", 60.0, ""),
+}
+"""Of the columns that ran side by side with another one, that one."""
 GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
+NEARLY = 0.99
+"""Of what a curve saves in the end."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
 Row = dict[str, Any]
@@ -94,6 +101,12 @@ def programs_table(rows: Sequence[Row]) -> str:
     for label, names in groups.items():
         means = [_mean(found[column], names) for column in columns]
         body.append([f"**{label}**", "", *map(_share, means)])
+    apart = []
+    for column in columns:
+        other = found[BESIDE[column]] if BESIDE.get(column) in found else {}
+        both = [name for name in excess if name in found[column] and name in other]
+        apart.append(_apart([100 * (found[column][name] - other[name]) for name in both]))
+    body.append(["**from the column before it**", "", *apart])
     wins = [_wins(found[column][n] for n in excess if n in found[column]) for column in columns]
     body.append(["**beats XLA**", "", *wins])
     return _table(head, body)
@@ -142,7 +155,7 @@ def ablations_table(rows: Sequence[Row]) -> str:
         rates = [runs[run][2] / usual[run][2] for run in both]
         cells = [label, f"{statistics.median(rates):.2f}" if rates else ""]
         for i in range(2):
-            apart = [runs[run][i] - usual[run][i] for run in both]
+            apart = [100 * (runs[run][i] - usual[run][i]) for run in both]
             cells.append(_share(statistics.mean(run[i] for run in runs.values())))
             cells.append(_apart(apart))
         for program in programs:
@@ -154,7 +167,10 @@ def ablations_table(rows: Sequence[Row]) -> str:
 
 
 def games_table(rows: Sequence[Row]) -> str:
-    """Per weights and player what games close of the gap, beside the prior on the same programs."""
+    """Per weights and player what games close of the gap, beside the prior on the same programs.
+
+    The prior itself is beside that of the shipped weights.
+    """
     players: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
         name, weights, player = row["key"]
@@ -162,10 +178,11 @@ def games_table(rows: Sequence[Row]) -> str:
     body = []
     for (weights, player), some in players.items():
         cells = [weights, player]
+        other = players[SHIPPED if player == PRIOR else weights, PRIOR]
         for field in ("first", "mean", "best"):
-            apart = [row[field] - players[weights, PRIOR][n][field] for n, row in some.items()]
+            apart = [100 * (row[field] - other[n][field]) for n, row in some.items()]
             cells.append(_share(statistics.mean(row[field] for row in some.values())))
-            cells.append(_apart(apart) if player != PRIOR else "")
+            cells.append(_apart(apart) if some is not other else "")
         body.append(cells)
     kinds = ("game without noise", "mean game", "best game")
     head = ["networks", "player", *(cell for kind in kinds for cell in (kind, "from the prior"))]
@@ -206,15 +223,42 @@ def weights_table(rows: Sequence[Row]) -> str:
         alike = [some for (other, _), some in found.items() if other == kind]
         means = (statistics.mean(some[label] for some in alike) for label in labels)
         body.append(["**mean**", kind, *(f"{mean:+.1f}" for mean in means)])
+        apart = ([some[label] - some[SHIPPED] for some in alike] for label in labels)
+        cells = (
+            "" if label == SHIPPED else _apart(a) for label, a in zip(labels, apart, strict=True)
+        )
+        body.append(["**from the shipped ones**", kind, *cells])
     return _table(["program", "never seen", *labels], body)
 
 
 def _apart(values: Sequence[float]) -> str:
-    """Mean in points, with its standard error; empty without a default to compare with."""
+    """Mean of points, with its standard error; empty without anything to compare with."""
     if not values:
         return ""
     error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{100 * statistics.mean(values):+.1f} ± {100 * error:.1f}"
+    return f"{statistics.mean(values):+.1f} ± {error:.1f}"
+
+
+def curve_text(rows: Sequence[Row]) -> str:
+    """When the agent's best game was better than XLA's plan, and when it was nearly the last."""
+    agent = next(row for row in rows if row["key"][1] == "muzero")
+    random = next(row for row in rows if row["key"][1] == "random")
+    xla_s = agent["xla_s"]
+    nearly_s = xla_s - NEARLY * (xla_s - agent["latency_s"])
+
+    def reached(latency_s: float) -> str:
+        """The round after which the best game took less."""
+        for number, entry in enumerate(agent["rounds"], 1):
+            if entry["best_s"] < latency_s:
+                return f"after round {number:,}, at {entry['seconds']:.0f} s with compiling"
+        return "at no time"
+
+    return (
+        f"From scratch on {agent['program']}, one core: the best game beats XLA's plan"
+        f" {reached(xla_s)}, and has {NEARLY:.0%} of what all {agent['key'][2]:.0f} s save"
+        f" beyond it {reached(nearly_s)}; in the end {agent['gap_closed']:.1%} of the gap are"
+        f" closed. The best of {random['games']:,} random games closes {random['gap_closed']:.1%}."
+    )
 
 
 def curve_figure(rows: Sequence[Row]) -> go.Figure:
@@ -270,7 +314,7 @@ OF_GAMES = (
     "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
     " networks, which lean to nothing; the number after a player: simulations per move."
     " *Practised*: after 100 rounds on the program, from the shipped weights. Differences in"
-    " points, with the standard error over the programs."
+    " points, with the standard error over the programs; the practised prior beside the shipped."
 )
 OF_JUDGE = (
     "## What the networks know of variations\n\nChildren of the best games, drawn by chance after"
@@ -287,7 +331,8 @@ OF_WEIGHTS = (
     "## What the shipped weights know\n\nThe mean of 32 games by the prior alone, which lean to"
     " nothing, on what the weights were not trained on: programs of the training with other memory"
     " sizes and bandwidths, and families that are held out. In points above par: 100 are the most"
-    " that a plan can save, par is what plain heuristics save. Beside the shipped weights those of"
+    " that a plan can save, par is what plain heuristics save; ± is the standard error over the"
+    " programs. Beside the shipped weights those of"
     " [other trainings](../agent.md#training-and-checkpoints), and *fresh* ones, which learned"
     " nothing."
 )
@@ -314,7 +359,8 @@ def main() -> None:
     if solvers:
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
-            " one core each, side by side. Families with * never entered the training."
+            " one core each, side by side. Families with * never entered the training. Differences"
+            " in points, with the standard error over the programs."
         )
     for seed in sorted({row["key"][3] for row in solvers}, reverse=True):
         some = [row for row in solvers if row["key"][3] == seed]
@@ -342,6 +388,10 @@ def main() -> None:
         measured = _measured(f"python -m tests.bench_agent_weights {words}", rows)
         parts.append(f"{OF_WEIGHTS} {measured}")
         parts.append(weights_table(rows))
+    if curve:
+        measured = _measured("python -m tests.bench_agent curve", curve)
+        picture = f"![The agent from scratch](../{PICTURE.parent.name}/{PICTURE.name})"
+        parts.append(f"## Learning curve\n\n{curve_text(curve)} {measured}\n\n{picture}")
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
         draw(curve_figure(curve), PICTURE)

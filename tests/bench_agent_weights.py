@@ -34,11 +34,11 @@ from engine.program.model import Program
 from engine.solvers.generalist import is_held_out, training_names, training_workload, vary
 from engine.solvers.practice import GENERALIST
 from tests.bench_agent import RESULTS, Row, commit, keep
-from tests.bench_agent_games import PLAYERS, PRIOR, latencies
+from tests.bench_agent_games import PLAYERS, PRIOR, SHIPPED, latencies
 
 PATH = RESULTS / "agent_weights.json"
 OTHER_HARDWARE, HELD_OUT = "other hardware", "held out"
-SHIPPED, FRESH = "shipped", "fresh"
+FRESH = "fresh"
 SEED = 77
 """Of the variants; those of the training have that of its course."""
 
