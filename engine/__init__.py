@@ -1,0 +1,1 @@
+"""The engine: programs, plans, the mallocGame, solvers, the agent, and the command line."""

@@ -1,0 +1,1 @@
+"""What plans, games and searches tell: differences, attribution, regret, comparisons."""

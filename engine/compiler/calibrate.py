@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from engine.compiler.observe import Observation
-from engine.program.hlo import Imported
-from engine.program.hlo_shape import layout_text
+from engine.program.hlo.build import Imported
+from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
 
 PRIOR_WEIGHT = 1e-3

@@ -28,9 +28,9 @@ from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES
 from engine.plan.io import plan_to_json
-from engine.program.hlo import Imported, build_program
-from engine.program.hlo_flow import Flow
-from engine.program.hlo_parse import parse_hlo
+from engine.program.hlo.build import Imported, build_program
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash, save
 from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program

@@ -15,9 +15,9 @@ from engine.errors import ProgramFormatError
 from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
 from engine.plan.io import plan_to_json
-from engine.program.hlo import Costs, Imported, Roofline, build_program
-from engine.program.hlo_flow import Flow
-from engine.program.hlo_parse import parse_hlo_file
+from engine.program.hlo.build import Costs, Imported, Roofline, build_program
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo_file
 from engine.program.io import content_hash, read_bytes
 from engine.program.model import Program
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.program.hlo import Imported
-from engine.program.hlo_config import cycles
-from engine.program.hlo_flow import Flow
-from engine.program.hlo_record import COMPUTE, Event
-from engine.program.hlo_shape import memory_space, shape_text
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.module import cycles
+from engine.program.hlo.record import COMPUTE, Event
+from engine.program.hlo.shape import memory_space, shape_text
 from engine.program.model import Program
 
 FAST_SPACES = {"VMEM": 1, "CMEM": 3}

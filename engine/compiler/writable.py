@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.program.hlo import Imported
-from engine.program.hlo_config import backend_config
-from engine.program.hlo_record import Event
+from engine.program.hlo.build import Imported
+from engine.program.hlo.module import backend_config
+from engine.program.hlo.record import Event
 
 LOOP_FUSIONS_ONLY = frozenset({"tpu-v5p"})
 """Hardware on which only loop fusions write to fast memory."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from engine.compiler.observe import fast_accesses, fast_space, match_events
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
-from engine.program.hlo import Imported
-from engine.program.hlo_flow import Flow
-from engine.program.hlo_record import COPY_DONE, COPY_START, JOIN, SLICE_START, FlowRegion
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, SLICE_START, FlowRegion
 from engine.program.io import content_hash
 
 _VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")

@@ -1,0 +1,1 @@
+"""Plans, and their judges: the checker, the simulator and the lower bound."""

@@ -1,0 +1,1 @@
+"""Programs: the schedule, its values and accesses, their files, and where they come from."""

@@ -13,7 +13,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.greedy import play_greedily
 from engine.solvers.registry import Budget
-from engine.solvers.xla_like import xla_like
+from engine.solvers.xla_msa.solver import xla_like
 
 ALL_RULES_FROM_S = 200.0
 """Seconds from which a search plays under every place rule; before, it keeps to one."""

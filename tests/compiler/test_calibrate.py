@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from engine.compiler.calibrate import MAX_SAVED_SHARE, calibrate
 from engine.compiler.observe import Observation, observe
-from engine.program.hlo import Imported, build_program
-from tests.hlo.modules import HARDWARE, decoded, module
+from engine.program.hlo.build import Imported, build_program
+from tests.program.hlo.modules import HARDWARE, decoded, module
 
 FIRST, SECOND, LARGE = "f32[64,128]", "f32[32,128]", "f32[128,128]"
 

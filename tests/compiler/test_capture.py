@@ -6,8 +6,8 @@ import pytest
 
 from engine.compiler.capture import _calibrated
 from engine.compiler.raw import DEFAULT, MAX_PLACEMENTS, SLOW, placements
-from engine.program.hlo_flow import Flow
-from tests.hlo.modules import A, flow, imported, module
+from engine.program.hlo.flow import Flow
+from tests.program.hlo.modules import A, flow, imported, module
 
 FAST = "f32[64,128]{1,0:S(1)}"
 NO_EARLY = "xla_msa_max_cross_program_prefetches"

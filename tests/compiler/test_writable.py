@@ -6,8 +6,8 @@ import pytest
 
 from engine.compiler.writable import without_unwritable
 from engine.hardware.presets import PRESETS
-from engine.program.hlo import Imported
-from tests.hlo.modules import imported, module
+from engine.program.hlo.build import Imported
+from tests.program.hlo.modules import imported, module
 
 WINDOW = '"window_config":{"estimated_cycles":"900"}'
 FUSED = "%f\n  p = A parameter(0)\n  ROOT n = A negate(p)"

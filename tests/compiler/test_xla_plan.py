@@ -18,10 +18,10 @@ from engine.hardware.presets import PRESETS
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
-from engine.program.hlo import Imported, build_program
-from engine.program.hlo_flow import Flow
+from engine.program.hlo.build import Imported, build_program
+from engine.program.hlo.flow import Flow
 from engine.program.io import content_hash
-from tests.hlo.modules import FIXTURES, decoded, flow
+from tests.program.hlo.modules import FIXTURES, decoded, flow
 
 HARDWARE = PRESETS["tpu-v5e"]
 HEAP = HEAP_BASES["tpu-v5e"]

@@ -12,7 +12,7 @@ from engine.errors import EngineError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.program.io import content_hash, to_json
-from tests.hlo.modules import FIXTURES
+from tests.program.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
 from ui import uploads
 

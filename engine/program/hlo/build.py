@@ -1,0 +1,248 @@
+"""A Program from XLA's scheduled HLO.
+
+Feed it a dump compiled with memory-space assignment disabled where there is one: then every
+operand is in slow memory, and the schedule is the one the compiler would have used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.errors import ProgramFormatError
+from engine.program.hlo.costs import Work, prior_savings
+from engine.program.hlo.flow import IMPOSSIBLE, Flow
+from engine.program.hlo.module import cycles, scratch_bytes
+from engine.program.hlo.record import COMPUTE, Event
+from engine.program.hlo.shape import (
+    PLACEABLE_SPACES,
+    is_scalar,
+    memory_space,
+    shape_text,
+    size_bytes,
+)
+from engine.program.io import validate
+from engine.program.model import (
+    INPUT_TIME,
+    TOP_LEVEL,
+    Access,
+    Hardware,
+    Instruction,
+    Program,
+    Region,
+    Value,
+)
+
+MAX_VALUE_BYTES = 2**45
+
+Costs = tuple[float, Sequence[float]]
+"""All-fast seconds of one execution, and the saving of each access."""
+
+Roofline = Callable[[float, Sequence[int]], Costs]
+"""Costs of an instruction from its operations and the bytes of its accesses, where the dump
+states no cycles."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A program and how it maps to the HLO that it came from.
+
+    `events`: slot -> event number. `value_of`: flow value -> program value. `has_cycles`: whether
+    the costs are the compiler's.
+    """
+
+    program: Program
+    flow: Flow
+    events: tuple[int, ...]
+    value_of: dict[int, int]
+    has_cycles: bool
+
+
+def build_program(
+    module: Any,
+    name: str,
+    hardware: Hardware,
+    where: str,
+    *,
+    reserved_bytes: int | None = None,
+    roofline: Roofline | None = None,
+) -> Imported:
+    """The program of a decoded HLO module.
+
+    `reserved_bytes`: the compiler's fixed scoped region, if it has one; else each instruction
+    reserves what it says it uses. `roofline` gives costs where the dump states no cycles.
+    Raises ProgramFormatError.
+    """
+    flow = Flow(module, where, keeps_copies=False)
+    try:
+        imported = _Builder(flow, hardware, reserved_bytes, roofline).build(name)
+    except IMPOSSIBLE as error:
+        raise ProgramFormatError(f"{where}: inconsistent module ({error!r:.160})") from error
+    validate(imported.program, where)
+    return imported
+
+
+class _Builder:
+    def __init__(
+        self,
+        flow: Flow,
+        hardware: Hardware,
+        reserved_bytes: int | None,
+        roofline: Roofline | None,
+    ) -> None:
+        self.flow = flow
+        self.hardware = hardware
+        self.reserved_bytes = reserved_bytes
+        self.work = Work(flow.scope)
+        self.slots: dict[int, int] = {}
+        self.value_of: dict[int, int] = {}
+        self.values: list[Value] = []
+        self.instructions: list[Instruction] = []
+        self.accesses: list[Access] = []
+        self.cycles = [cycles(e.instruction) for e in flow.events]
+        self.roofline = None if any(c is not None for c in self.cycles) else roofline
+
+    def build(self, name: str) -> Imported:
+        kept = [n for n in range(len(self.flow.events)) if self._is_kept(n)]
+        if not kept:
+            raise ProgramFormatError(f"{self.flow.where}: the module has no instructions to place")
+        if self.roofline is None and all(c is None for c in self.cycles):
+            raise ProgramFormatError(
+                f"{self.flow.where}: the dump states no cycles; name a hardware preset"
+            )
+        self.slots = {event: slot for slot, event in enumerate(kept)}
+        regions, region_of = self._regions(kept)
+        for number in kept:
+            self._add(number, region_of)
+        program = Program(
+            name=name,
+            hardware=self.hardware,
+            instructions=tuple(self.instructions),
+            values=tuple(self._with_groups()),
+            accesses=tuple(sorted(self.accesses, key=lambda a: (a.time, a.is_write, a.operand))),
+            regions=tuple(regions),
+        )
+        return Imported(program, self.flow, tuple(kept), self.value_of, self.roofline is None)
+
+    def _is_kept(self, number: int) -> bool:
+        """Scalar bookkeeping without a cost makes no slot."""
+        event = self.flow.events[number]
+        if event.kind != COMPUTE:
+            return False
+        touched = [v for _, v, _ in event.reads] + event.writes
+        if any(not is_scalar(self.flow.values[v].shape) for v in touched):
+            return True
+        return bool(self.cycles[number])
+
+    def _regions(self, kept: list[int]) -> tuple[list[Region], dict[int, int]]:
+        """Regions in slots; those left empty vanish and hand their slots to their parent."""
+        regions: list[Region] = []
+        region_of = {TOP_LEVEL: TOP_LEVEL}
+        for number, region in enumerate(self.flow.regions):
+            inside = [self.slots[e] for e in kept if region.start <= e < region.end]
+            parent = region_of[region.parent]
+            region_of[number] = len(regions) if inside else parent
+            if inside:
+                regions.append(
+                    Region(
+                        name=region.name,
+                        start=inside[0],
+                        end=inside[-1] + 1,
+                        multiplicity=region.multiplicity,
+                        parent=parent,
+                        kind=region.kind,
+                        is_trip_count_known=region.is_trip_count_known,
+                    )
+                )
+        return regions, region_of
+
+    def _add(self, number: int, region_of: dict[int, int]) -> None:
+        event, ins = self.flow.events[number], self.flow.events[number].instruction
+        slot = len(self.instructions)
+        times = self.flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
+        accesses = self._accesses(event, slot)
+        fast_s, savings = self._costs(number, [a.slow_bytes for a in accesses])
+        self.accesses += [
+            replace(a, saving_s=s * times, slow_bytes=int(a.slow_bytes * times))
+            for a, s in zip(accesses, savings, strict=True)
+        ]
+        used = scratch_bytes(ins, 1)
+        reserved = used if self.reserved_bytes is None else self.reserved_bytes
+        self.instructions.append(
+            Instruction(
+                name=event.name,
+                opcode=ins.opcode,
+                fast_s=fast_s * times,
+                level=region_of[event.region],
+                reserved_bytes=min(reserved, self.hardware.fast_bytes),
+                scratch_bytes=used,
+                op_name=ins.metadata.op_name[:160],
+                flops=self.work.flops(event.computation, ins) * times,
+            )
+        )
+
+    def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
+        """Costs of one execution; without cycles at least one cycle's time."""
+        event = self.flow.events[number]
+        if self.roofline is not None:
+            flops = self.work.flops(event.computation, event.instruction)
+            fast_s, savings = self.roofline(flops, slow_bytes)
+            return max(fast_s, 1 / self.hardware.clock_hz), savings
+        time_s = (self.cycles[number] or 0.0) / self.hardware.clock_hz
+        savings = prior_savings(time_s, slow_bytes, self.hardware.bandwidth)
+        return max(0.0, time_s - sum(savings)), savings
+
+    def _accesses(self, event: Event, slot: int) -> list[Access]:
+        """Reads of distinct values, then writes; sizes per execution, savings still zero."""
+        flow, home, ins = self.flow, event.computation, event.instruction
+        copied_whole = {flow.refused[v] for v in event.writes if v in flow.refused}
+        drawn: dict[int, tuple[int, int]] = {}
+        for operand, value, _ in event.reads:
+            number = self._value(flow.origin(value))
+            size = self.values[number].size_bytes
+            if value not in copied_whole:
+                size = self.work.read_bytes(home, ins, operand, size)
+            first, so_far = drawn.get(number, (operand, 0))
+            drawn[number] = (first, max(so_far, size))
+        accesses = [Access(slot, v, False, 0.0, size, op) for v, (op, size) in drawn.items()]
+        for result, value in enumerate(event.writes):
+            number = self._value(value, slot)
+            full = self.values[number].size_bytes
+            size = self.work.written_bytes(ins, full, flow.updates.get(value))
+            accesses.append(Access(slot, number, True, 0.0, size, result))
+        return accesses
+
+    def _value(self, flow_value: int, slot: int = INPUT_TIME) -> int:
+        """The program value of a flow value, made on first sight."""
+        if flow_value in self.value_of:
+            return self.value_of[flow_value]
+        known = self.flow.values[flow_value]
+        size = size_bytes(known.shape)
+        if size > MAX_VALUE_BYTES:
+            raise ProgramFormatError(f"{self.flow.where}: {known.label} is absurdly large")
+        is_placeable = memory_space(known.shape) in PLACEABLE_SPACES
+        self.value_of[flow_value] = len(self.values)
+        self.values.append(
+            Value(
+                name=known.label.removesuffix("{}"),
+                shape=shape_text(known.shape),
+                size_bytes=size,
+                defined=slot,
+                group=-1,
+                is_live_out=flow_value in self.flow.outputs,
+                may_be_fast=is_placeable
+                and not is_scalar(known.shape)
+                and size <= self.hardware.fast_bytes,
+            )
+        )
+        return self.value_of[flow_value]
+
+    def _with_groups(self) -> list[Value]:
+        """Values of one place form one group."""
+        numbers: dict[int, int] = {}
+        places = [self.flow.place_of[v] for v in self.value_of]
+        return [
+            replace(value, group=numbers.setdefault(place, len(numbers)))
+            for value, place in zip(self.values, places, strict=True)
+        ]

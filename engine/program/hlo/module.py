@@ -1,0 +1,91 @@
+"""A decoded HLO module: its instructions, and what the TPU backend wrote into their config."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+MAX_CYCLES = 1e15
+"""More is no estimate: days on the fastest chip."""
+
+
+class Scope:
+    """The instructions of the module by computation and id.
+
+    `in_place`: what is known of each fused computation (`engine.program.hlo.in_place`).
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.computations = {c.id: c for c in module.computations}
+        self.by_id = {c.id: {i.id: i for i in c.instructions} for c in module.computations}
+        self.in_place: dict[int, Any] = {}
+        self.users = cache(self._users)
+        self.parameters = cache(self._parameters)
+
+    def root(self, computation: int) -> Any:
+        """Root instruction of a computation."""
+        return self.by_id[computation][self.computations[computation].root_id]
+
+    def operand(self, computation: int, instruction: Any, number: int) -> Any:
+        """One operand of an instruction."""
+        return self.by_id[computation][instruction.operand_ids[number]]
+
+    def _parameters(self, computation: int) -> dict[int, Any]:
+        """The parameter instructions by their number."""
+        return {
+            i.parameter_number: i
+            for i in self.by_id[computation].values()
+            if i.opcode == "parameter"
+        }
+
+    def _users(self, computation: int) -> dict[int, list[tuple[Any, int]]]:
+        """Per instruction id, the instructions that read it and at which operand."""
+        users: dict[int, list[tuple[Any, int]]] = {}
+        for instruction in self.by_id[computation].values():
+            for number, operand in enumerate(instruction.operand_ids):
+                users.setdefault(operand, []).append((instruction, number))
+        return users
+
+
+def backend_config(instruction: Any) -> dict[str, Any]:
+    """The backend config where it is a JSON object, else nothing."""
+    if not instruction.backend_config:
+        return {}
+    try:
+        config = json.loads(instruction.backend_config)
+    except (ValueError, RecursionError):
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def cycles(instruction: Any) -> float | None:
+    """The compiler's own estimate for one execution, if it states one."""
+    if b"estimated_cycles" not in instruction.backend_config:
+        return None
+    window = backend_config(instruction).get("window_config")
+    stated = window.get("estimated_cycles") if isinstance(window, dict) else None
+    try:
+        count = float(stated)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return count if 0 <= count <= MAX_CYCLES else None
+
+
+def scratch_bytes(instruction: Any, space: int) -> int:
+    """Bytes of scoped scratch that the instruction uses in memory space `space`."""
+    if b"used_scoped_memory_configs" not in instruction.backend_config:
+        return 0
+    used = backend_config(instruction).get("used_scoped_memory_configs")
+    ends = [_end(u, space) for u in used] if isinstance(used, list) else []
+    return max(ends, default=0)
+
+
+def _end(used: Any, space: int) -> int:
+    """Where one piece of scratch ends; nothing if it lies in another memory or is no number."""
+    if not isinstance(used, dict) or str(used.get("memory_space")) != str(space):
+        return 0
+    try:
+        return max(0, int(used.get("offset", 0)) + int(used.get("size", 0)))
+    except (TypeError, ValueError, OverflowError):
+        return 0
