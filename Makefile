@@ -48,15 +48,11 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev browser
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m benchmarks
 
 # Hours: the agent and its rival on every contested program, and the ablations; resumable.
 bench-agent: $(VENV)/.dev browser
-	$(BIN)/python -m tests.bench_agent
-	$(BIN)/python -m tests.bench_agent_games
-	$(BIN)/python -m tests.bench_agent_judge
-	$(BIN)/python -m tests.bench_agent_weights
-	$(BIN)/python -m tests.bench_agent_report
+	$(BIN)/python -m benchmarks solvers ablations curve search-speed games judge weights report
 
 screenshots: $(VENV)/.dev browser
 	$(BIN)/python -m ui.screenshots

@@ -7,6 +7,14 @@ class EngineError(Exception):
     """Base of all errors that a user can cause; the command line turns it into exit 2."""
 
 
+class UsageError(EngineError):
+    """A command or function was asked for something that its arguments do not allow."""
+
+
+class ConfigError(EngineError):
+    """A setting of a solver, of the agent or of its training has a value that makes no sense."""
+
+
 class ProgramFormatError(EngineError):
     """A program, plan or HLO file is malformed, truncated, too large, or of another version."""
 
@@ -16,7 +24,7 @@ class UnknownNameError(EngineError):
 
 
 class PlanError(EngineError):
-    """A plan cannot be read, or belongs to another program."""
+    """A plan cannot be read, belongs to another program, or breaks a rule."""
 
 
 class MissingDependencyError(EngineError):

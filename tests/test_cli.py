@@ -188,6 +188,6 @@ def test_an_interrupted_command_says_so_in_one_line(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("engine.cli.lower_bound", interrupted)
+    monkeypatch.setattr("engine.cli.plans.lower_bound", interrupted)
     code, out, err = run(capsys, "bound", NAME)
     assert (code, out, err) == (130, "", "interrupted\n")

@@ -21,7 +21,7 @@ from engine.agent import config as settings
 from engine.agent.arrays import pack, unpack
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
-from engine.errors import CheckpointError, SolverError
+from engine.errors import CheckpointError, ConfigError
 from engine.game import inputs
 from engine.program.io import write_bytes
 
@@ -62,7 +62,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     manifest = _manifest(folder)
     try:
         config = settings.from_json(manifest["config"])
-    except (KeyError, ValueError, SolverError) as error:
+    except (KeyError, ValueError, ConfigError) as error:
         raise CheckpointError(
             f"{folder / MANIFEST}: settings of another version ({error}); train it again"
         ) from error

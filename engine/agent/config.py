@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from engine.agent.learner import LearnerConfig
 from engine.agent.network import NetworkConfig
 from engine.agent.search import SearchConfig
-from engine.errors import SolverError
+from engine.errors import ConfigError
 from engine.game.inputs import SWITCHES
 
 
@@ -71,19 +71,19 @@ class PracticeConfig:
     is_competing: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing; raises SolverError."""
+        """Refuse settings that mean nothing; raises ConfigError."""
         if min(self.games, self.scouts, self.generations) < 1:
             told = f"{self.games} games, {self.scouts} scouts and {self.generations} generations"
-            raise SolverError(f"{told} in a round: the agent needs at least 1")
+            raise ConfigError(f"{told} in a round: the agent needs at least 1")
         if self.search_every < 1:
-            raise SolverError(f"search_every is {self.search_every}; 1 searches in every round")
+            raise ConfigError(f"search_every is {self.search_every}; 1 searches in every round")
         if min(self.num_fresh, self.fresh_every) < 1:
             told = f"num_fresh is {self.num_fresh} and fresh_every {self.fresh_every}"
-            raise SolverError(f"{told}; the least is 1")
+            raise ConfigError(f"{told}; the least is 1")
         if len(self.shaken) != 2 or not 0 < self.shaken[0] <= self.shaken[1] <= 1:
-            raise SolverError(f"shaken is {self.shaken}; it needs two shares, the least first")
+            raise ConfigError(f"shaken is {self.shaken}; it needs two shares, the least first")
         if self.variations < 1:
-            raise SolverError(f"{self.variations} variations: the agent needs at least 1")
+            raise ConfigError(f"{self.variations} variations: the agent needs at least 1")
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class AgentConfig:
     hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse inputs that there are not; raises SolverError."""
+        """Refuse inputs that there are not; raises ConfigError."""
         if unknown := set(self.hidden) - set(SWITCHES):
             known = ", ".join(SWITCHES)
-            raise SolverError(f"no group of inputs is called {min(unknown)!r}; there are {known}")
+            raise ConfigError(f"no group of inputs is called {min(unknown)!r}; there are {known}")
 
 
 def to_json(config: AgentConfig) -> dict[str, Any]:
@@ -125,29 +125,29 @@ def _differences(body: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_value(text: str) -> tuple[str, Any]:
-    """Of NAME=VALUE, the value as JSON; raises SolverError."""
+    """Of NAME=VALUE, the value as JSON; raises ConfigError."""
     name, _, value = text.partition("=")
     try:
         return name, json.loads(value)
     except ValueError:
         told = "write NAME=VALUE, the value as JSON: practice.is_competing=true"
-        raise SolverError(f"setting {text}: {told}") from None
+        raise ConfigError(f"setting {text}: {told}") from None
 
 
 def changed(config: AgentConfig, name: str, value: Any) -> AgentConfig:
-    """With another value, as of JSON, for the setting of that dotted name; raises SolverError."""
+    """With another value, as of JSON, for the setting of that dotted name; raises ConfigError."""
     body = json.loads(json.dumps(to_json(config)))
     *path, last = name.split(".")
     cells: Any = body
     for step in path:
         cells = cells.get(step) if isinstance(cells, dict) else None
     if not isinstance(cells, dict) or last not in cells:
-        raise SolverError(f"the agent has no setting {name!r}; engine/agent/config.py names all")
+        raise ConfigError(f"the agent has no setting {name!r}; engine/agent/config.py names all")
     cells[last] = value
     try:
         return from_json(body)
     except ValueError as error:
-        raise SolverError(f"setting {name}: {error}") from None
+        raise ConfigError(f"setting {name}: {error}") from None
 
 
 def from_json(body: Any) -> AgentConfig:

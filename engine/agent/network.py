@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.agent import support
-from engine.errors import SolverError
+from engine.errors import ConfigError
 from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS
 
@@ -32,9 +32,9 @@ class NetworkConfig:
     num_blocks: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse layers without units; raises SolverError."""
+        """Refuse layers without units; raises ConfigError."""
         if min(self.width, self.latent) < 1 or self.num_blocks < 0:
-            raise SolverError(f"{self}: layers need at least 1 unit, and 0 blocks are the least")
+            raise ConfigError(f"{self}: layers need at least 1 unit, and 0 blocks are the least")
 
 
 @jax.tree_util.register_dataclass

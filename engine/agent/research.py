@@ -19,7 +19,7 @@ from engine.agent.network import Params, init_params
 from engine.agent.search import POLICY_ONLY, SearchConfig, search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
-from engine.errors import SolverError
+from engine.errors import ConfigError, UsageError
 from engine.game import env
 from engine.game.encode import EncodedProgram
 from engine.game.env import Position
@@ -32,13 +32,13 @@ def trace_move(
     """Search the position before `move` of the game with these actions, without noise.
 
     The trace has that one row, `par` of the moves `move` and `move + 1`, and no imagined steps
-    (`U` is 0). Raises SolverError for a move that the game does not have, and for settings that do
-    not search.
+    (`U` is 0). Raises UsageError for a move that the game does not have, and ConfigError for
+    settings that do not search.
     """
     if not 0 <= move < workload.num_moves:
-        raise SolverError(f"move {move}: the game has the moves 0 to {workload.num_moves - 1}")
+        raise UsageError(f"move {move}: the game has the moves 0 to {workload.num_moves - 1}")
     if config.model == POLICY_ONLY:
-        raise SolverError("policy-only play does not search; choose another model")
+        raise ConfigError("policy-only play does not search; choose another model")
     arena = workload.arena
     script = np.zeros(arena.encoded.moves.shape[0], np.int32)
     script[: len(actions)] = actions

@@ -19,7 +19,7 @@ from jax import Array
 from engine.agent.arena import Arena
 from engine.agent.network import Params, predict, react, represent
 from engine.agent.support import from_logits
-from engine.errors import SolverError
+from engine.errors import ConfigError
 from engine.game import env
 from engine.game.env import Position
 from engine.game.features import static_row
@@ -55,13 +55,13 @@ class SearchConfig:
     maxvisit_init: float = 50.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be searched with; raises SolverError."""
+        """Refuse what cannot be searched with; raises ConfigError."""
         for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
             if getattr(self, name) not in known:
                 told = f"{name} {getattr(self, name)!r}"
-                raise SolverError(f"{told} is none of {', '.join(known)}; name one of them")
+                raise ConfigError(f"{told} is none of {', '.join(known)}; name one of them")
         if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
-            raise SolverError(
+            raise ConfigError(
                 f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
             )
 

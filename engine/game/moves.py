@@ -35,7 +35,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from engine.errors import SolverError
+from engine.errors import ConfigError
 from engine.program.model import TOP_LEVEL, Program, Touch
 
 TICKS = 2**30
@@ -182,10 +182,10 @@ class Quantised:
 def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
     """Whether a simple place rule puts a newcomer at the high end of the highest gap.
 
-    Raises SolverError for a rule that looks ahead: who asks does not know those.
+    Raises ConfigError for a rule that looks ahead: who asks does not know those.
     """
     if rules.place in LOOK_AHEAD_RULES:
-        raise SolverError(
+        raise ConfigError(
             f"place rule {rules.place!r} belongs to the plain-Python game; the JAX game takes"
             f" {', '.join(SIMPLE_RULES)}"
         )

@@ -21,7 +21,7 @@ from engine.agent.config import AgentConfig, changes
 from engine.agent.run import CURVE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
-from engine.errors import SolverError
+from engine.errors import ConfigError, UsageError
 from engine.game.encode import Shape, common_shape, encode
 from engine.game.moves import Rules
 from engine.hardware.what_if import WhatIf, derive, name_of
@@ -55,12 +55,12 @@ class Course:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that train nothing, and bad times and seeds; raises SolverError."""
+        """Refuse numbers that train nothing, and bad times and seeds; raises ConfigError."""
         refuse_bad_budget(self.seconds, self.seed)
         if self.rounds < 1:
-            raise SolverError(f"train: {self.rounds} rounds; 1 is the least")
+            raise ConfigError(f"train: {self.rounds} rounds; 1 is the least")
         if self.variants < 0:
-            raise SolverError(f"train: {self.variants} variants per program; 0 is the least")
+            raise ConfigError(f"train: {self.variants} variants per program; 0 is the least")
 
 
 def training_names() -> tuple[str, ...]:
@@ -78,13 +78,13 @@ def is_held_out(name: str) -> bool:
 def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell: Tell) -> Trainer:
     """Train, or go on training, in `folder`; write the checkpoint to `output` at the end.
 
-    Raises SolverError if no program is named, CheckpointError if `folder` is of another run.
+    Raises UsageError if no program is named, CheckpointError if `folder` is of another run.
     """
     keep_compiled()
     deadline = time.perf_counter() + course.seconds
     names = course.programs or training_names()
     if not names:
-        raise SolverError("train: no program to train on; name some with --programs")
+        raise UsageError("train: no program to train on; name some with --programs")
     workloads = _workloads(names, course, config, tell)
     trainer = Trainer(workloads, config, course.seed)
     trainer.show_demonstrations()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.errors import SolverError
+from engine.errors import UsageError
 from engine.game.moves import moves
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
@@ -23,7 +23,7 @@ def muzero(program: Program, budget: Budget) -> Plan:
         return ReferenceGame(program).plan("muzero")
     trace = budget.options.get("trace")
     if trace is not None and not Path(trace).absolute().parent.is_dir():
-        raise SolverError(f"{trace}: its folder does not exist; make it, or name another file")
+        raise UsageError(f"{trace}: its folder does not exist; make it, or name another file")
     found = practise(program, budget)
     if trace is not None:
         save_trace(found.trace(), Path(trace))

@@ -20,7 +20,7 @@ from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
-from engine.errors import SolverError
+from engine.errors import ConfigError
 from engine.game.env import plan_from_actions
 from engine.game.genome import FOCUS
 from engine.plan.model import Plan
@@ -78,8 +78,8 @@ def practise(
     """Play and learn until the time is over; at least one round of games is finished.
 
     `config` replaces the checkpoint's settings (for ablations); `told` hears of every round.
-    Raises SolverError for an unknown option or a program that the JAX game cannot hold,
-    CheckpointError for a bad checkpoint.
+    Raises ConfigError for an unknown option, SolverError for a program that the JAX game cannot
+    hold, CheckpointError for a bad checkpoint.
     """
     deadline = time.perf_counter() + budget.seconds
     keep_compiled()
@@ -140,7 +140,7 @@ def _agent(
 ) -> tuple[AgentConfig, Params | None]:
     unknown = set(options) - set(OPTIONS)
     if unknown:
-        raise SolverError(f"muzero has no option {min(unknown)!r}; it knows {', '.join(OPTIONS)}")
+        raise ConfigError(f"muzero has no option {min(unknown)!r}; it knows {', '.join(OPTIONS)}")
     folder = options.get("checkpoint", GENERALIST)
     params = None
     if folder != SCRATCH:

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
-from engine.errors import SolverError, UnknownNameError
+from engine.errors import ConfigError, SolverError, UnknownNameError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -29,18 +29,18 @@ def _ignore(share: float, message: str) -> bool:
 
 
 def refuse_bad_budget(seconds: float, seed: int) -> None:
-    """Raises SolverError unless the time is finite and neither is negative."""
+    """Raises ConfigError unless the time is finite and neither is negative."""
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise SolverError(f"{seconds} seconds: name a number from 0 on")
+        raise ConfigError(f"{seconds} seconds: name a number from 0 on")
     if seed < 0:
-        raise SolverError(f"seed {seed}: name a whole number from 0 on")
+        raise ConfigError(f"seed {seed}: name a whole number from 0 on")
 
 
 @dataclass(frozen=True)
 class Budget:
     """What a solver may spend: wall-clock seconds, and the seed of all its randomness.
 
-    `options`: settings of one solver, by name; each solver says which it knows. Raises SolverError
+    `options`: settings of one solver, by name; each solver says which it knows. Raises ConfigError
     for a negative seed and for a time that is negative or not finite.
     """
 

@@ -15,7 +15,7 @@ import pytest
 from engine.agent.checkpoint import ARRAYS, MANIFEST, Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.config import AgentConfig, changed, from_json, to_json
 from engine.agent.network import init_params
-from engine.errors import CheckpointError, SolverError
+from engine.errors import CheckpointError, ConfigError
 from engine.solvers.practice import GENERALIST
 from tests.agent.small import CONFIG
 
@@ -64,7 +64,7 @@ def test_one_setting_is_changed_by_its_name() -> None:
     ],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: Any, told: str) -> None:
-    with pytest.raises(SolverError, match=told):
+    with pytest.raises(ConfigError, match=told):
         changed(CONFIG, name, value)
 
 

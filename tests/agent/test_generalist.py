@@ -11,8 +11,9 @@ import pytest
 
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import changes
-from engine.cli import _agent, _parser, main
-from engine.errors import SolverError
+from engine.cli import main, parser
+from engine.cli.train import agent_config
+from engine.errors import ConfigError, UsageError
 from engine.solvers.generalist import HELD_OUT, Course, train, training_names
 from tests.agent.small import CONFIG
 
@@ -37,10 +38,10 @@ def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
     train(COURSE, CONFIG, tmp_path / "run", tmp_path / "out", lambda line: None)
     words = shlex.split(load_checkpoint(tmp_path / "out").training["command"])
     assert words[:3] == ["python", "-m", "engine"]
-    given = _parser().parse_args(words[3:])
+    given = parser().parse_args(words[3:])
     assert given.programs.split(",") == list(COURSE.programs)
     assert (given.rounds, given.seed, given.variants) == (3, COURSE.seed, COURSE.variants)
-    assert _agent(given) == CONFIG
+    assert agent_config(given) == CONFIG
 
 
 def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +54,7 @@ def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_training_that_trains_nothing_is_refused() -> None:
-    with pytest.raises(SolverError, match="0 rounds; 1 is the least"):
+    with pytest.raises(ConfigError, match="0 rounds; 1 is the least"):
         Course(rounds=0)
 
 
@@ -67,7 +68,7 @@ def test_a_family_that_was_trained_on_is_not_called_held_out(
 
 def test_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.solvers.generalist.training_names", tuple)
-    with pytest.raises(SolverError, match="no program to train on"):
+    with pytest.raises(UsageError, match="no program to train on"):
         train(Course(), CONFIG, tmp_path / "run", tmp_path / "out", lambda line: None)
 
 

@@ -21,7 +21,7 @@ from engine.agent.search import (
 )
 from engine.agent.trace import trace_game
 from engine.agent.workload import Workload
-from engine.errors import SolverError
+from engine.errors import ConfigError, EngineError
 from tests.agent.small import CONFIG, small_workload
 from tests.ui.search_traces import grow
 
@@ -76,7 +76,7 @@ def test_settings_travel_with_the_trace(workload: Workload) -> None:
 
 @pytest.mark.parametrize("number", [0, MOST_SIMULATIONS + 1])
 def test_a_search_has_neither_too_few_nor_too_many_simulations(number: int) -> None:
-    with pytest.raises(SolverError, match="choose 1 to"):
+    with pytest.raises(ConfigError, match="choose 1 to"):
         replace(SETTINGS, num_simulations=number)
 
 
@@ -91,5 +91,5 @@ def test_a_search_has_neither_too_few_nor_too_many_simulations(number: int) -> N
 def test_what_cannot_be_searched_is_told(
     workload: Workload, move: int, config: SearchConfig, told: str
 ) -> None:
-    with pytest.raises(SolverError, match=told):
+    with pytest.raises(EngineError, match=told):
         trace_move(PARAMS, workload, workload.demonstrations[0], move, config)

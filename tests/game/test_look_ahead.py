@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import SolverError
+from engine.errors import ConfigError
 from engine.game.board import OPEN, Block, Reason, free_gaps
 from engine.game.encode import encode
 from engine.game.look_ahead import Newcomer, roomiest_offset, supported_offset
@@ -131,5 +131,5 @@ def test_a_ghost_that_cannot_be_saved_turns_a_look_ahead_elsewhere(place: str) -
 @pytest.mark.parametrize("place", LOOK_AHEAD_RULES)
 def test_the_jax_game_refuses_what_it_cannot_play(place: str) -> None:
     program = program_of([1, 1], [Buffer(1, reads={0: 1}, is_input=True)])
-    with pytest.raises(SolverError, match=f"place rule '{place}' belongs to the plain-Python"):
+    with pytest.raises(ConfigError, match=f"place rule '{place}' belongs to the plain-Python"):
         encode(program, Rules(place=place))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.agent.trainer import Round, Trainer
-from engine.errors import CheckpointError, SolverError
+from engine.errors import CheckpointError, ConfigError
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -55,5 +55,5 @@ def test_a_lost_checkpoint_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_an_unknown_option_is_refused() -> None:
     program = library.load_sample(SMALL)
-    with pytest.raises(SolverError, match="has no option 'depth'"):
+    with pytest.raises(ConfigError, match="has no option 'depth'"):
         practise(program, Budget(1.0, options={"depth": 3}))

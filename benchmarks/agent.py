@@ -1,14 +1,12 @@
-"""`make bench-agent`: what the agent reaches, beside XLA's plan and the evolutionary search.
+"""What the agent reaches, beside XLA's plan and the evolutionary search.
 
-`python -m tests.bench_agent SECTION …`; each row is kept in `docs/results/agent_SECTION.json` as
-soon as it is measured, and rows that are there already are not measured again. Every run has a
-process and a core of its own, and the agent and its rival run side by side. PROGRAMS
-(comma-separated) and SECONDS shorten a section; SEED is that of the section `solvers`.
+Each row is kept in `docs/results/agent_SECTION.json` as soon as it is measured, and rows that are
+there already are not measured again. Every run has a process and a core of its own, and the agent
+and its rival run side by side.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
@@ -16,22 +14,19 @@ import queue
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program import library
-from engine.program.io import write_bytes
 from engine.solvers import solve
 from engine.solvers.generalist import is_held_out
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
-CONTESTED = 0.03
-"""XLA's plan is at least so much above the bound."""
 ABLATED = (
     "alphatensor-v5e-b16",
     "alphatensor-v5e-b4-train",
@@ -40,7 +35,6 @@ ABLATED = (
 )
 CURVE_PROGRAM = "bert-v5e-b32"
 SCRATCH = "from scratch"
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -67,38 +61,21 @@ class Run:
         return [self.program, self.solver, self.seconds, self.seed, self.label]
 
 
-def contested() -> list[str]:
-    """Captured programs whose XLA plan leaves something to win, by the samples' index."""
-    wanted = os.environ.get("PROGRAMS")
-    names = [
-        entry.name
-        for entry in library.index()
-        if entry.xla_latency_s
-        and entry.bound_s
-        and entry.xla_latency_s / entry.bound_s - 1 >= CONTESTED
-    ]
-    return wanted.split(",") if wanted else names
-
-
-def _seconds(usual: float) -> float:
-    return float(os.environ.get("SECONDS", usual))
-
-
-def solvers_section() -> Iterator[Run]:
+def solvers_section(settings: Settings) -> Iterator[Run]:
     """The agent and its rival side by side at 600 seconds, then the agent at 60.
 
     At 60 from the shipped checkpoint, and beside it from scratch.
     """
-    seed = int(os.environ.get("SEED", "0"))
-    for name in contested():
-        yield Run(name, "muzero", _seconds(600.0), seed)
-        yield Run(name, "evolution", _seconds(600.0), seed)
-    for name in contested():
+    seed, seconds = settings.seed, settings.seconds or 600.0
+    for name in settings.contested():
+        yield Run(name, "muzero", seconds, seed)
+        yield Run(name, "evolution", seconds, seed)
+    for name in settings.contested():
         yield Run(name, "muzero", 60.0, seed)
         yield Run(name, "muzero", 60.0, seed, SCRATCH, {"checkpoint": "scratch"})
 
 
-def ablations_section() -> Iterator[Run]:
+def ablations_section(settings: Settings) -> Iterator[Run]:
     """Each part of the agent taken away in turn, two seeds, equal time without compiling."""
     arms: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "default": ({}, {}),
@@ -135,36 +112,37 @@ def ablations_section() -> Iterator[Run]:
         "no reunions": ({}, {"practice.is_reuniting": False}),
         "no best games": ({}, {"practice.best_share": 0.0}),
     }
-    wanted = os.environ.get("ARMS", ",".join(arms)).split(",")
+    wanted = settings.arms or tuple(arms)
     if unknown := set(wanted) - set(arms):
-        sys.exit(f"ARMS: there is no arm {min(unknown)!r}; there are {', '.join(arms)}")
-    names = os.environ.get("PROGRAMS", ",".join(ABLATED)).split(",")
+        sys.exit(f"--arms: there is no arm {min(unknown)!r}; there are {', '.join(arms)}")
+    names = settings.programs or ABLATED
     # The arms in the inner loop: they are compared with one another, so a machine that gets slower
     # on the way shall meet all of them alike.
     for seed, name in itertools.product((0, 1), names):
-        for label, (options, settings) in arms.items():
+        for label, (options, changes) in arms.items():
             if label not in wanted:
                 continue
             yield Run(
                 name,
                 "muzero",
-                _seconds(120.0),
+                settings.seconds or 120.0,
                 seed,
                 label,
                 {"checkpoint": "scratch", **options},
-                settings,
+                changes,
                 is_primed=True,
             )
 
 
-def curve_section() -> Iterator[Run]:
+def curve_section(settings: Settings) -> Iterator[Run]:
     """The agent from scratch on one program, every round; and random play."""
     options = {"checkpoint": "scratch"}
-    yield Run(CURVE_PROGRAM, "random", _seconds(600.0))
-    yield Run(CURVE_PROGRAM, "muzero", _seconds(600.0), 0, SCRATCH, options, tells_all=True)
+    seconds = settings.seconds or 600.0
+    yield Run(CURVE_PROGRAM, "random", seconds)
+    yield Run(CURVE_PROGRAM, "muzero", seconds, 0, SCRATCH, options, tells_all=True)
 
 
-SECTIONS: dict[str, Callable[[], Iterator[Run]]] = {
+SECTIONS: dict[str, Callable[[Settings], Iterator[Run]]] = {
     "solvers": solvers_section,
     "ablations": ablations_section,
     "curve": curve_section,
@@ -174,7 +152,7 @@ SECTIONS: dict[str, Callable[[], Iterator[Run]]] = {
 def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
     """One run in a process of its own, on a core of its own, with the gap that it closes."""
     core = cores.get()
-    command = [sys.executable, "-m", "tests.bench_agent_run", json.dumps(asdict(run))]
+    command = [sys.executable, "-m", "benchmarks.agent_run", json.dumps(asdict(run))]
     environment = {**os.environ, "CORE": str(core)}
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -197,25 +175,16 @@ def with_gap(row: Row) -> Row:
     return {**row, "commit": commit(), "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
 
 
-@functools.cache
-def commit() -> str:
-    """Of the tree that is measured; `+` where it was changed since."""
-    command = ["git", "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
-    root = RESULTS.parents[1]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
-    return done.stdout.strip()
-
-
-def run_section(name: str) -> list[Row]:
+def run_section(name: str, settings: Settings) -> list[Row]:
     """Measure what is missing of a section, one run per core, and keep each row at once.
 
     Ends the process if runs failed, after all others.
     """
     path = RESULTS / f"agent_{name}.json"
-    rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
+    rows = read(path)
     known = [row["key"] for row in rows]
-    # With SECONDS two runs of a section may be the same.
-    wanted = {json.dumps(run.key): run for run in SECTIONS[name]()}
+    # With `seconds` two runs of a section may be the same.
+    wanted = {json.dumps(run.key): run for run in SECTIONS[name](settings)}
     missing = [run for run in wanted.values() if run.key not in known]
     cores: queue.SimpleQueue[int] = queue.SimpleQueue()
     usable = sorted(os.sched_getaffinity(0))
@@ -238,12 +207,6 @@ def run_section(name: str) -> list[Row]:
             f"{name}: {failed} of {len(missing)} runs failed; the same command tries them again"
         )
     return rows
-
-
-def keep(path: Path, rows: Sequence[Row]) -> None:
-    """Write the rows, one in a line."""
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    write_bytes(path, f"[\n{lines}\n]\n".encode())
 
 
 def tell(row: Row) -> None:
@@ -277,29 +240,6 @@ def summary(name: str, rows: list[Row]) -> None:
         )
 
 
-def speed() -> None:
-    """The search beside bare mctx, and self-play, for programs of growing length."""
-    command = [sys.executable, "-m", "tests.bench_search"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    (RESULTS / "agent_speed.json").write_text(json.dumps(rows, indent=1) + "\n")
-    for row in rows:
-        print(
-            f"{row['accesses']:6} accesses: {row['ours_per_s']:8,.0f} simulations per second, "
-            f"{row['ratio']:.0%} of bare mctx; self-play {row['selfplay_moves_per_s']:8,.0f} moves"
-            f" per second, {row['selfplay_ratio']:.0%} of bare mctx"
-        )
-
-
-def main(names: list[str]) -> None:
-    """Run the named sections, or all."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    for name in names or (*SECTIONS, "speed"):
-        if name == "speed":
-            speed()
-        else:
-            summary(name, run_section(name))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def run(section: str, settings: Settings) -> None:
+    """Measure what is missing of a section and print its figures."""
+    summary(section, run_section(section, settings))

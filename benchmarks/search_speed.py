@@ -1,6 +1,6 @@
 """Speed of the agent's search beside bare mctx, and of self-play, as programs grow longer.
 
-Run by `make bench-agent` (section `speed`) in a process of its own. The reference is
+The reference is
 `mctx.gumbel_muzero_policy` on the same networks, batch, simulations and value transform, that knows
 of no program:
 its model is told the same constant features at every node, every action is legal, and nothing is
@@ -9,7 +9,6 @@ observed or played. Both are timed in turns, so that a noisy machine hits both a
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import time
@@ -24,6 +23,8 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 
+from benchmarks.rows import RESULTS, Row, keep
+from benchmarks.settings import Settings
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params, predict, react, represent
@@ -143,8 +144,10 @@ def selfplay_speed(workload: Workload, params: Params) -> float:
     return CHUNK * games / statistics.median(seconds_of(run) for _ in range(TURNS))
 
 
-def main() -> None:
-    """Measure and tell, one line of JSON per length."""
+def run(section: str, settings: Settings) -> None:
+    """Measure, print a line per length of the program, and keep the rows."""
+    del section, settings
+    rows: list[Row] = []
     keep_compiled()
     params = init_params(jax.random.key(0), CONFIG.network)
     for times in TIMES:
@@ -159,8 +162,11 @@ def main() -> None:
             "selfplay_moves_per_s": moves_per_s,
             "selfplay_ratio": moves_per_s * CONFIG.search.num_simulations / speed["bare_per_s"],
         }
-        print(json.dumps({k: round(v, 3) for k, v in row.items()}), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        rows.append({k: round(v, 3) for k, v in row.items()})
+        keep(RESULTS / "agent_speed.json", rows)
+        print(
+            f"{row['accesses']:6} accesses: {row['ours_per_s']:8,.0f} simulations per second, "
+            f"{row['ratio']:.0%} of bare mctx; self-play {row['selfplay_moves_per_s']:8,.0f} moves"
+            f" per second, {row['selfplay_ratio']:.0%} of bare mctx",
+            flush=True,
+        )

@@ -1,19 +1,17 @@
-"""`python -m tests.bench_agent_games`: what a search adds to a game of the same networks.
+"""The section `games`: what a search adds to a game of the same networks.
 
 On every program the shipped networks play, and what they have become after `ROUNDS` rounds of
 practice on it. Each player of `PLAYERS` plays `GAMES` games with either: nothing is followed and
 nothing leant to, the first game is without noise, the last the noisiest. A row per program, weights
 and player is kept in `docs/results/agent_games.json`; programs that have rows are not played again.
-PROGRAMS (comma-separated) chooses among the contested ones.
 """
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 
+from benchmarks.agent_run import practise_rounds
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.network import Params
 from engine.agent.search import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
@@ -35,8 +36,6 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
 from engine.solvers.practice import GENERALIST
-from tests.bench_agent import RESULTS, Row, commit, contested, keep
-from tests.bench_agent_run import practise_rounds
 
 PATH = RESULTS / "agent_games.json"
 GAMES, ROUNDS, TOP_TEMPERATURE = 32, 100, 0.5
@@ -115,11 +114,13 @@ def _alone(rows_of: Callable[[str], list[Row]], name: str) -> list[Row]:
         jax.clear_caches()
 
 
-def fill(path: Path, rows_of: Callable[[str], list[Row]]) -> Iterator[list[Row]]:
-    """Add the rows of the contested programs that have none, a program per core at a time."""
-    rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
+def fill(
+    path: Path, rows_of: Callable[[str], list[Row]], names: Sequence[str]
+) -> Iterator[list[Row]]:
+    """Add the rows of those programs that have none, a program per core at a time."""
+    rows = read(path)
     known = {row["program"] for row in rows}
-    missing = [name for name in contested() if name not in known]
+    missing = [name for name in names if name not in known]
     context = multiprocessing.get_context("spawn")
     cores: Any = context.Queue()
     usable = sorted(os.sched_getaffinity(0))
@@ -132,12 +133,9 @@ def fill(path: Path, rows_of: Callable[[str], list[Row]]) -> Iterator[list[Row]]
             yield done.result()
 
 
-def main() -> None:
+def run(section: str, settings: Settings) -> None:
     """Play what is missing."""
-    for rows in fill(PATH, rows_of):
+    del section
+    for rows in fill(PATH, rows_of, settings.contested()):
         told = [f"{r['key'][2]} {r['mean']:.1%}" for r in rows[-len(PLAYERS) :]]
         print(f"{rows[-1]['program']:24} practised, means: {'; '.join(told)}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

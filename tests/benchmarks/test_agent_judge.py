@@ -1,4 +1,4 @@
-"""The area that `tests.bench_agent_judge` tells, against counting pairs one by one."""
+"""The area that `benchmarks.agent_judge` tells, against counting pairs one by one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.bench_agent_judge import FEWEST, area
+from benchmarks.agent_judge import FEWEST, area
 
 CHILDREN = st.lists(
     st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 3)), min_size=1, max_size=60

@@ -1,12 +1,12 @@
-"""What `tests.bench_agent_weights` calls unseen was not trained on."""
+"""What `benchmarks.agent_weights` calls unseen was not trained on."""
 
 from __future__ import annotations
 
+from benchmarks.agent_weights import HELD_OUT, OTHER_HARDWARE, programs
 from engine.agent.checkpoint import load_checkpoint
 from engine.program.io import content_hash
 from engine.solvers.generalist import is_held_out
 from engine.solvers.practice import GENERALIST
-from tests.bench_agent_weights import HELD_OUT, OTHER_HARDWARE, programs
 
 
 def test_the_shipped_weights_saw_none_of_the_programs() -> None:

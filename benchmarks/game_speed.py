@@ -1,7 +1,7 @@
 """Moves per second of the two implementations of the game, on one core, same programs.
 
-Run by `make bench` in a process of its own, pinned to one core, with XLA's thread pool off. Time is
-the process's own, so other work on the core does not count against either side.
+The section `speed` runs it in a process of its own, pinned to one core, with XLA's thread pool
+off. Time is the process's own, so other work on the core does not count against either side.
 """
 
 from __future__ import annotations

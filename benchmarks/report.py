@@ -1,30 +1,28 @@
-"""The rows of `tests.bench_agent` as tables and a picture: `python -m tests.bench_agent_report`.
+"""The section `report`: the rows of the agent's sections as tables and a picture.
 
-Reads `docs/results/agent_*.json`, and `baselines.json` of `python -m tests.bench baselines`; writes
+Reads `docs/results/agent_*.json`, and `baselines.json` of the section `baselines`; writes
 `docs/results/agent.md` and `docs/images/curve.png`.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from benchmarks.agent import SCRATCH
+from benchmarks.agent_games import PRIOR, SHIPPED
+from benchmarks.agent_judge import ROUNDS, WORDS
+from benchmarks.agent_weights import FRESH
+from benchmarks.rows import RESULTS, ROOT, Row, read
+from benchmarks.settings import Settings
 from engine.program.io import write_bytes
 from engine.solvers.generalist import is_held_out
-from tests.bench_agent import SCRATCH
-from tests.bench_agent_games import PRIOR, SHIPPED
-from tests.bench_agent_judge import ROUNDS, WORDS
-from tests.bench_agent_weights import FRESH
 from ui.screenshots import chromium
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "docs" / "results"
 TABLES, PICTURE = RESULTS / "agent.md", ROOT / "docs" / "images" / "curve.png"
 AGENT = ("muzero", 600.0, "")
 COLUMNS = {
@@ -45,13 +43,11 @@ NEARLY = 0.99
 """Of what a curve saves in the end."""
 DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
-Row = dict[str, Any]
 
 
 def rows_of(section: str, prefix: str = "agent_") -> list[Row]:
     """The rows of a section; none if it was not run."""
-    path = RESULTS / f"{prefix}{section}.json"
-    return json.loads(path.read_text()) if path.exists() else []
+    return read(RESULTS / f"{prefix}{section}.json")
 
 
 def _share(value: float | None) -> str:
@@ -350,11 +346,12 @@ def _measured(command: str, rows: Sequence[Row]) -> str:
     return f"Measured with `{command}`{told}."
 
 
-def main() -> None:
+def run(section: str, settings: Settings) -> None:
     """Write what there are rows for."""
+    del section, settings
     solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
     ablations.sort(key=lambda row: bool(row["key"][4] != DEFAULT))
-    written = "Written by `python -m tests.bench_agent_report`."
+    written = "Written by `python -m benchmarks report`."
     parts = [f"# What the agent reaches\n\n{written}"]
     if solvers:
         parts.append(
@@ -365,7 +362,7 @@ def main() -> None:
     for seed in sorted({row["key"][3] for row in solvers}, reverse=True):
         some = [row for row in solvers if row["key"][3] == seed]
         names = ",".join(dict.fromkeys(row["program"] for row in some))
-        command = f"SEED={seed} PROGRAMS={names} python -m tests.bench_agent solvers"
+        command = f"python -m benchmarks solvers --seed {seed} --programs {names}"
         parts.append(f"### Seed {seed}\n\n{_measured(command, some)}")
         parts.append(programs_table(some))
     if ablations:
@@ -373,29 +370,25 @@ def main() -> None:
     for seconds in sorted({row["key"][2] for row in ablations}):
         some = [row for row in ablations if row["key"][2] == seconds]
         arms = ",".join(dict.fromkeys(row["key"][4] for row in some))
-        command = f"SECONDS={seconds:.0f} ARMS='{arms}' python -m tests.bench_agent ablations"
+        command = f"python -m benchmarks ablations --seconds {seconds:.0f} --arms '{arms}'"
         parts.append(f"### {seconds:.0f} seconds\n\n{_measured(command, some)}")
         parts.append(ablations_table(some))
     for section, (text, table) in BY_PROGRAM.items():
         if rows := rows_of(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
-            command = f"PROGRAMS={names} python -m tests.bench_agent_{section}"
+            command = f"python -m benchmarks {section} --programs {names}"
             parts.append(f"{text} {_measured(command, rows)}")
             parts.append(table(rows))
     if rows := rows_of("weights"):
         labels = [name for name in dict.fromkeys(row["key"][1] for row in rows) if name != FRESH]
-        words = " ".join(f"'{label}=FOLDER'" for label in labels)
-        measured = _measured(f"python -m tests.bench_agent_weights {words}", rows)
+        words = ",".join(f"{label}=FOLDER" for label in labels)
+        measured = _measured(f"python -m benchmarks weights --weights '{words}'", rows)
         parts.append(f"{OF_WEIGHTS} {measured}")
         parts.append(weights_table(rows))
     if curve:
-        measured = _measured("python -m tests.bench_agent curve", curve)
+        measured = _measured("python -m benchmarks curve", curve)
         picture = f"![The agent from scratch](../{PICTURE.parent.name}/{PICTURE.name})"
         parts.append(f"## Learning curve\n\n{curve_text(curve)} {measured}\n\n{picture}")
     write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
     if curve:
         draw(curve_figure(curve), PICTURE)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m tests.bench_agent_judge`: how well the networks tell which variations are better.
+"""The section `judge`: how well the networks tell which variations are better.
 
 After `ROUNDS` rounds of practice on a program, children of the best games so far are drawn by
 chance and all played to the end; nothing is learned from them. How well a word on them beforehand
@@ -6,7 +6,7 @@ ranks them is told by the area under the curve (0.5: not at all, 1: perfectly): 
 gets better than its parent is put above one that does not, among all children and among siblings
 alone, for weak parents are easily beaten; and whether one better than the best game is. The words
 are those of `WORDS`. A row per program is kept in `docs/results/agent_judge.json`; programs that
-have rows are not played again. PROGRAMS (comma-separated) chooses among the contested ones.
+have rows are not played again.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ from jax import Array
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from benchmarks.agent_games import LONGEST_S, fill
+from benchmarks.agent_run import practise_rounds
+from benchmarks.rows import RESULTS, Row
+from benchmarks.settings import Settings
 from engine.agent.arena import Arena
 from engine.agent.breeding import children_of, drawn, drawn_start
 from engine.agent.comparison import LEAST_GAIN
@@ -38,9 +42,6 @@ from engine.agent.selfplay import wildness
 from engine.agent.workload import Workload
 from engine.program import library
 from engine.solvers import Budget
-from tests.bench_agent import RESULTS, Row
-from tests.bench_agent_games import LONGEST_S, fill
-from tests.bench_agent_run import practise_rounds
 
 PATH = RESULTS / "agent_judge.json"
 ROUNDS, GENERATIONS = 30, 64
@@ -160,11 +161,8 @@ def rows_of(name: str) -> list[Row]:
     return [row]
 
 
-def main() -> None:
+def run(section: str, settings: Settings) -> None:
     """Judge what is missing."""
-    for rows in fill(PATH, rows_of):
+    del section
+    for rows in fill(PATH, rows_of, settings.contested()):
         print(json.dumps(rows[0]), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m tests.bench_agent_best`: the bench's best games become the samples' best plans.
+"""The section `best-plans`: the bench's best games become the samples' best plans.
 
 Rows note their game; it is played again here, checked and timed. Rows of before they did are left
 out. Of equally good games the one that took less time counts.
@@ -6,23 +6,24 @@ out. Of equally good games the one that took less time counts.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 
+from benchmarks.agent import SECTIONS
+from benchmarks.rows import RESULTS, Row, read
+from benchmarks.settings import Settings
 from engine.analysis.catalogue import keep_best
 from engine.game.env import plan_from_actions
 from engine.game.moves import Rules
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
-from tests.bench_agent import RESULTS, SECTIONS, Row
 
 
 def noted_rows() -> list[Row]:
     """Rows of all sections that note their game; those that had less time first."""
     paths = [RESULTS / f"agent_{section}.json" for section in SECTIONS]
-    rows = [row for path in paths if path.exists() for row in json.loads(path.read_text())]
+    rows = [row for path in paths for row in read(path)]
     noted = [row for row in rows if row.get("moves")]
     return sorted(noted, key=lambda row: (row["key"][2], row["key"]))
 
@@ -39,13 +40,10 @@ def plan_of(row: Row) -> Plan:
     return replace(plan, notes={**facts, **plan.notes})
 
 
-def main() -> None:
+def run(section: str, settings: Settings) -> None:
     """Keep every plan that is better than the best known."""
+    del section, settings
     for row in noted_rows():
         name, solver = row["key"][:2]
         if keep_best(library.SAMPLES_FOLDER, name, plan_of(row)):
             print(f"{name}: {solver}, {row['latency_s'] * 1e6:.1f} µs")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,7 @@
 """Random games of the JAX rules against the plain-Python game, move by move, over all samples.
 
-Run by `make bench` in a process of its own, on the CPU. `GAMES`: how many games, 10,000 by default.
+The section `agreement` runs it in a process of its own, on the CPU:
+`python -m benchmarks.agreement GAMES`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from engine.program import library
 from engine.program.model import Program
 from tests.differential.comparison import compare
 
-GAMES = int(os.environ.get("GAMES", "10000"))
 BATCH = 32
 
 
@@ -40,10 +40,10 @@ def compare_many(program: Program, games: int, seed: int) -> tuple[int, str]:
     return moves, ""
 
 
-def main() -> None:
-    """Print one JSON line per program."""
+def main(total: int) -> None:
+    """Play so many games in all; print one JSON line per program."""
     names = library.sample_names()
-    games = -(-GAMES // len(names))
+    games = -(-total // len(names))
     for seed, name in enumerate(names):
         moves, difference = compare_many(library.load_sample(name), games, seed)
         row = {"program": name, "games": games, "moves": moves, "difference": difference}
@@ -52,4 +52,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

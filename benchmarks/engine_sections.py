@@ -1,7 +1,7 @@
-"""`make bench`: the numbers of the README, measured in one run and written to `docs/results/`.
+"""Sections about programs, plans, the two games and the importer; `make bench` measures them all.
 
 Each section prints a table and keeps its rows. Timings are medians; what is compared runs side by
-side. `python -m tests.bench SECTION …` runs only some of them.
+side.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
-import os
 import random
 import statistics
 import subprocess
@@ -20,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rows import RESULTS, ROOT
+from benchmarks.settings import Settings
 from engine.compiler.importer import import_hlo
 from engine.game.moves import PLACE_RULES, SIMPLE_RULES, Rules
 from engine.game.replay import replay
@@ -32,24 +33,22 @@ from engine.program.model import Program
 from engine.solvers import Budget, has_compiled_plan, solve
 from engine.solvers.random_play import play_randomly
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "docs" / "results"
 RAW_CAPTURES = ROOT / ".capture"
-GAMES = int(os.environ.get("GAMES", "10000"))
 PROCESSES = 2
 Rows = list[dict[str, Any]]
 
 
-def captured() -> list[Program]:
-    """The sample programs that came from the real compiler."""
-    programs = [library.load_sample(name) for name in library.sample_names()]
+def captured(settings: Settings) -> list[Program]:
+    """The programs asked for, else all samples that came from the real compiler."""
+    names = settings.programs or library.sample_names()
+    programs = [library.load_sample(name) for name in names]
     return [p for p in programs if has_compiled_plan(p)]
 
 
-def calibration() -> Rows:
+def calibration(settings: Settings) -> Rows:
     """Predicted against the compiler's own cycles, on placements kept out of the fit."""
     rows = []
-    for program in captured():
+    for program in captured(settings):
         fit = program.provenance["fit"]
         rows += [
             {"program": program.name, "placement": name, "error": error}
@@ -61,13 +60,13 @@ def calibration() -> Rows:
     return rows
 
 
-def plans() -> Rows:
+def plans(settings: Settings) -> Rows:
     """XLA's real plan: valid, replayed as moves, against xla_like, and against the bound."""
     rows = []
     print(
         f"{'program':28} {'XLA us':>10} {'bound us':>10} {'above':>7} {'replay':>7} {'xla_like':>8}"
     )
-    for program in captured():
+    for program in captured(settings):
         plan = solve("xla_compiled", program)
         real = simulate(program, plan)
         saving = real.all_slow_s - real.latency_s
@@ -116,10 +115,10 @@ def _replayed(program: Program, plan: Plan, place: str, saving: float) -> float:
     return (result.all_slow_s - result.latency_s) / saving if saving else 1.0
 
 
-def baselines() -> Rows:
+def baselines(settings: Settings) -> Rows:
     """Every solver on every program, side by side."""
     rows = []
-    for program in captured():
+    for program in captured(settings):
         times = {}
         for name in ("xla_compiled", "xla_like", "greedy", "random", "all_slow"):
             plan = solve(name, program, Budget(seconds=5.0))
@@ -130,10 +129,10 @@ def baselines() -> Rows:
     return rows
 
 
-def identity() -> Rows:
+def identity(settings: Settings) -> Rows:
     """Return of random games against the simulator, over all programs."""
-    names = library.sample_names()
-    each = -(-GAMES // len(names))
+    names = settings.programs or library.sample_names()
+    each = -(-settings.games // len(names))
     rows = []
     # Fresh processes; every program has random numbers of its own, so that order means nothing.
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
@@ -163,9 +162,9 @@ def _judge_random_games(job: tuple[str, int]) -> dict[str, Any]:
     return {"program": name, "games": count, "worst": largest, "invalid": violations}
 
 
-def agreement() -> Rows:
+def agreement(settings: Settings) -> Rows:
     """Random games of the JAX rules, replayed in the plain-Python game move by move."""
-    command = [sys.executable, "-m", "tests.bench_agreement"]
+    command = [sys.executable, "-m", "benchmarks.agreement", str(settings.games)]
     rows: Rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -180,7 +179,7 @@ def agreement() -> Rows:
     return rows
 
 
-def importer() -> Rows:
+def importer(settings: Settings) -> Rows:
     """Import of the largest HLO text at hand: of the raw captures, else of the tests."""
     with tempfile.TemporaryDirectory() as folder:
         dumps = [_raw_hlo(raw, Path(folder)) for raw in RAW_CAPTURES.glob("*/slow.json.gz")]
@@ -205,9 +204,9 @@ def _raw_hlo(raw: Path, folder: Path) -> Path:
     return path
 
 
-def speed() -> Rows:
+def speed(settings: Settings) -> Rows:
     """Simulating, and moves per second of the two implementations of the game."""
-    program = max(captured(), key=lambda p: p.num_slots)
+    program = max(captured(settings), key=lambda p: p.num_slots)
     plan = solve("xla_compiled", program)
     seconds = _median_seconds(lambda: simulate(program, plan), 21)
     per_thousand = seconds / program.num_slots * 1000
@@ -215,7 +214,7 @@ def speed() -> Rows:
         f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
         f" {seconds * 1e3:.2f} ms ({per_thousand * 1e3:.2f} ms per 1,000 instructions)"
     )
-    command = [sys.executable, "-m", "tests.bench_game"]
+    command = [sys.executable, "-m", "benchmarks.game_speed"]
     games = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     for row in games:
         print(
@@ -234,7 +233,7 @@ def _median_seconds(run: Callable[[], object], times: int) -> float:
     return statistics.median(taken)
 
 
-SECTIONS: dict[str, Callable[[], Rows]] = {
+SECTIONS: dict[str, Callable[[Settings], Rows]] = {
     "calibration": calibration,
     "plans": plans,
     "baselines": baselines,
@@ -242,20 +241,10 @@ SECTIONS: dict[str, Callable[[], Rows]] = {
     "agreement": agreement,
     "importer": importer,
     "speed": speed,
-    "steps": lambda: json.loads(
-        subprocess.check_output([sys.executable, "-m", "tests.bench_steps"])
-    ),
 }
 
 
-def main(names: list[str]) -> None:
-    """Run the named sections, or all, and write one JSON file each."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    for name in names or SECTIONS:
-        print(f"\n== {name}")
-        rows = SECTIONS[name]()
-        (RESULTS / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def run(section: str, settings: Settings) -> None:
+    """Measure one section and write its JSON file."""
+    rows = SECTIONS[section](settings)
+    (RESULTS / f"{section}.json").write_text(json.dumps(rows, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""`python -m tests.bench_agent_weights`: what weights know of what they were not trained on.
+"""The section `weights`: what weights know of what they were not trained on.
 
 The prior alone plays single games, leaning to nothing, on every program of the training with a
 memory size and bandwidth that it was not trained with (*other hardware*), and on every captured
@@ -6,15 +6,13 @@ program of the families that are held out. Scores are points above par: 100 poin
 a plan can save, par is what plain heuristics save (docs/agent.md). Rows go to
 `docs/results/agent_weights.json`, in place of those under the same names.
 
-Without arguments the shipped weights play, else those of the checkpoints NAME=FOLDER; fresh ones
-beside them.
+The shipped weights play, or those of the checkpoints that `--weights` names; fresh ones beside
+them.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +21,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 
+from benchmarks.agent_games import PLAYERS, PRIOR, SHIPPED, latencies
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
@@ -33,8 +34,6 @@ from engine.program import library
 from engine.program.model import Program
 from engine.solvers.generalist import is_held_out, training_names, training_workload, vary
 from engine.solvers.practice import GENERALIST
-from tests.bench_agent import RESULTS, Row, commit, keep
-from tests.bench_agent_games import PLAYERS, PRIOR, SHIPPED, latencies
 
 PATH = RESULTS / "agent_weights.json"
 OTHER_HARDWARE, HELD_OUT = "other hardware", "held out"
@@ -82,9 +81,10 @@ def rows(weights: dict[str, Params]) -> Iterator[Row]:
             }
 
 
-def main(words: list[str]) -> None:
+def run(section: str, settings: Settings) -> None:
     """Let the named weights play, and fresh ones beside them."""
-    folders = dict(word.split("=", 1) for word in words) or {SHIPPED: str(GENERALIST)}
+    del section
+    folders = dict(word.split("=", 1) for word in settings.weights) or {SHIPPED: str(GENERALIST)}
     keep_compiled()
     weights = {label: load_checkpoint(Path(folder)).params for label, folder in folders.items()}
     weights[FRESH] = init_params(jax.random.key(0), AgentConfig().network)
@@ -96,9 +96,4 @@ def main(words: list[str]) -> None:
             f" mean {row['mean']:+7.2f}, best {row['best']:+7.2f} points above par",
             flush=True,
         )
-    old: list[Row] = json.loads(PATH.read_text()) if PATH.exists() else []
-    keep(PATH, [*found, *(row for row in old if row["key"][1] not in weights)])
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    keep(PATH, [*found, *(row for row in read(PATH) if row["key"][1] not in weights)])

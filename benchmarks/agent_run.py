@@ -1,4 +1,4 @@
-"""One run of `tests.bench_agent`: a JSON description in, a JSON row on standard output."""
+"""One run of `benchmarks.agent`: a JSON description in, a JSON row on standard output."""
 
 from __future__ import annotations
 

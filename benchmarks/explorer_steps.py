@@ -1,19 +1,16 @@
-"""`python -m tests.bench steps`: what a key press in Play costs, alone and among ten visitors.
+"""The section `steps`: what a key press in Play costs, alone and among ten visitors.
 
 Everything is timed inside the pages, by their own clock. *Redraw* is from the key press to the map
 with the next move drawn; *answer* until the panel beside it has changed, which takes a round trip
 to the server and the 140 ms for which the map waits whether the hand rests. Both stand beside the
 round trip of a fragment that does nothing, measured in the same run on the same machine.
 
-Writes `docs/results/steps.json` after each row. `STEPS`, `RECTANGLES`, `VISITORS` and
-`STEPS_AMONG` in the environment make a shorter run of it.
+Writes `docs/results/steps.json` after each row.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,17 +22,14 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from benchmarks.rows import RESULTS
+from benchmarks.settings import Settings
 from engine.program import library
 from engine.program.io import save
 from tests.browser.pages import Traffic
 from tests.synthetic import crowd
 from ui.screenshots import SIZE, chromium, serve
 
-STEPS = int(os.environ.get("STEPS", "200"))
-RECTANGLES = int(os.environ.get("RECTANGLES", "50000"))
-VISITORS = int(os.environ.get("VISITORS", "10"))
-STEPS_AMONG = int(os.environ.get("STEPS_AMONG", "40"))
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "steps.json"
 SEARCHES = ("random", "evolution")
 PATIENCE_MS = 600_000
 
@@ -74,8 +68,9 @@ STEPPING = """([key, count, pause]) => {
 }"""
 
 
-def main() -> None:
-    """Measure, tell on standard error, keep the rows, and print them as JSON."""
+def run(section: str, settings: Settings) -> None:
+    """Measure, print a line per row, and keep the rows."""
+    del section
     with (
         tempfile.TemporaryDirectory() as folder,
         serve() as address,
@@ -83,24 +78,26 @@ def main() -> None:
         chromium() as browser,
     ):
         rows: list[dict[str, Any]] = []
-        floor = _alone("empty fragment", _opened(browser, empty, ".turn"))
-        for row in chain([floor], _measured(browser, address, Path(folder))):
+        floor = _alone("empty fragment", _opened(browser, empty, ".turn"), settings.steps)
+        for row in chain([floor], _measured(browser, address, Path(folder), settings)):
             for what in ("redraw", "answer"):
                 row[f"{what}_over_empty"] = row[f"{what}_p95_ms"] / floor["answer_p95_ms"]
             _tell(row)
             rows.append(row)
-            RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
-    sys.stdout.write(json.dumps(rows) + "\n")
+            (RESULTS / "steps.json").write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _measured(browser: Browser, address: str, folder: Path) -> Iterator[dict[str, Any]]:
+def _measured(
+    browser: Browser, address: str, folder: Path, settings: Settings
+) -> Iterator[dict[str, Any]]:
     names = _programs()
     for name in names:
         page = _opened(browser, f"{address}/?program={name}&move=1", ".map[data-move]")
-        yield _alone(name, page)
-    yield from _among(browser, address, names[0])
+        yield _alone(name, page, settings.steps)
+    yield from _among(browser, address, names[0], settings)
     # Last, since a program of this size leaves the server with much to keep.
-    yield _alone(f"{RECTANGLES} rectangles", _crowded(browser, address, folder))
+    page = _crowded(browser, address, folder, settings.rectangles)
+    yield _alone(f"{settings.rectangles} rectangles", page, settings.steps)
 
 
 def _programs() -> list[str]:
@@ -125,10 +122,10 @@ def _settle(page: Page, selector: str) -> None:
     page.wait_for_timeout(2000)
 
 
-def _crowded(browser: Browser, address: str, folder: Path) -> Page:
+def _crowded(browser: Browser, address: str, folder: Path, rectangles: int) -> Page:
     """Play with the synthetic program, brought as a visitor would bring it."""
     path = folder / "crowd.json.gz"
-    save(crowd(RECTANGLES), path)
+    save(crowd(rectangles), path)
     page = browser.new_page(viewport=SIZE)
     page.traffic = Traffic(page)  # type: ignore[attr-defined]
     page.goto(f"{address}/programs", timeout=PATIENCE_MS)
@@ -143,12 +140,12 @@ def _crowded(browser: Browser, address: str, folder: Path) -> Page:
     return page
 
 
-def _alone(name: str, page: Page) -> dict[str, Any]:
+def _alone(name: str, page: Page, steps: int) -> dict[str, Any]:
     traffic: Traffic = page.traffic  # type: ignore[attr-defined]
     traffic.reset()
-    row = _figures(name, [_stepped(page, STEPS, pause_ms=100)])
-    row["sent_per_step"] = traffic.sent / STEPS
-    row["received_per_step"] = traffic.received / STEPS
+    row = _figures(name, [_stepped(page, steps, pause_ms=100)])
+    row["sent_per_step"] = traffic.sent / steps
+    row["received_per_step"] = traffic.received / steps
     page.close()
     return row
 
@@ -160,13 +157,13 @@ def _stepped(page: Page, count: int, pause_ms: int) -> dict[str, Any]:
     return found
 
 
-def _among(browser: Browser, address: str, name: str) -> list[dict[str, Any]]:
-    """One visitor alone, then ten at once while two searches run, on the same program."""
+def _among(browser: Browser, address: str, name: str, settings: Settings) -> list[dict[str, Any]]:
+    """One visitor alone, then many at once while two searches run, on the same program."""
     url = f"{address}/?program={name}&move=1"
-    lone = _figures("one visitor", [_steps_of_visitors(browser, url, 1)[0]])
+    lone = _figures("one visitor", [_steps_of_visitors(browser, url, 1, settings.steps_among)[0]])
     with _searches(browser, f"{address}/compare?program={name}"):
-        many = _steps_of_visitors(browser, url, VISITORS)
-    row = _figures(f"{VISITORS} visitors, {len(SEARCHES)} searches", many)
+        many = _steps_of_visitors(browser, url, settings.visitors, settings.steps_among)
+    row = _figures(f"{settings.visitors} visitors, {len(SEARCHES)} searches", many)
     each = [_percentile(v["answer"], 0.95) for v in many]
     row["worst_over_lone"] = max(each) / lone["answer_p95_ms"]
     row["worst_redraw_over_lone"] = (
@@ -175,7 +172,7 @@ def _among(browser: Browser, address: str, name: str) -> list[dict[str, Any]]:
     return [lone, row]
 
 
-def _steps_of_visitors(browser: Browser, url: str, count: int) -> list[dict[str, Any]]:
+def _steps_of_visitors(browser: Browser, url: str, count: int, steps: int) -> list[dict[str, Any]]:
     contexts: list[BrowserContext] = [browser.new_context(viewport=SIZE) for _ in range(count)]
     pages = [context.new_page() for context in contexts]
     for page in pages:
@@ -183,7 +180,7 @@ def _steps_of_visitors(browser: Browser, url: str, count: int) -> list[dict[str,
     for page in pages:
         _settle(page, ".map[data-move]")
     for page in pages:
-        page.evaluate(STEPPING, ["ArrowRight", STEPS_AMONG, 1000])
+        page.evaluate(STEPPING, ["ArrowRight", steps, 1000])
     found = []
     for page in pages:
         page.wait_for_function("window.steps.isDone", timeout=PATIENCE_MS)
@@ -251,9 +248,4 @@ def _tell(row: dict[str, Any]) -> None:
             f", worst visitor {row['worst_over_lone']:.1f} times the lone answer,"
             f" {row['worst_redraw_over_lone']:.1f} times the lone redraw"
         )
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
-
-
-if __name__ == "__main__":
-    main()
+    print(line, flush=True)

@@ -1,0 +1,1 @@
+"""What makes the numbers of `docs/results/`: `python -m benchmarks SECTION … --help`."""

@@ -1,0 +1,70 @@
+"""`python -m benchmarks SECTION …`: measure sections, print their tables, keep their rows.
+
+Rows go to `docs/results/`; those of the agent's sections are kept as soon as they are measured, and
+rows that are there already are not measured again. `report` makes tables and pictures of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from benchmarks.rows import RESULTS
+from benchmarks.settings import Settings
+
+ENGINE = ("calibration", "plans", "baselines", "identity", "agreement", "importer", "speed")
+SECTIONS = {
+    **dict.fromkeys(ENGINE, "engine_sections"),
+    "steps": "explorer_steps",
+    **dict.fromkeys(("solvers", "ablations", "curve"), "agent"),
+    "search-speed": "search_speed",
+    "games": "agent_games",
+    "judge": "agent_judge",
+    "weights": "agent_weights",
+    "best-plans": "best_plans",
+    "report": "report",
+}
+"""Every section, and the module whose `run(section, settings)` measures it."""
+USUAL = (*ENGINE, "steps")
+"""What `make bench` measures: minutes. The others take hours."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags; their names are those of `Settings`."""
+    own = Settings()
+    root = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    root.add_argument("section", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    root.add_argument("--programs", type=_names, default=(), help="comma-separated")
+    root.add_argument("--arms", type=_names, default=(), help="of ablations, comma-separated")
+    root.add_argument("--weights", type=_names, default=(), help="NAME=FOLDER, comma-separated")
+    root.add_argument("--seconds", type=float, help="of each run of the agent's sections")
+    root.add_argument("--seed", type=int, default=own.seed, help="of the section solvers")
+    root.add_argument("--games", type=int, default=own.games, help="of identity and agreement")
+    root.add_argument("--steps", type=int, default=own.steps, help="of one browser")
+    root.add_argument("--rectangles", type=int, default=own.rectangles)
+    root.add_argument("--visitors", type=int, default=own.visitors)
+    root.add_argument("--steps-among", type=int, default=own.steps_among, help="of each visitor")
+    return root
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the named sections, or the usual ones."""
+    root = parser()
+    given = vars(root.parse_args(arguments))
+    names = given.pop("section") or USUAL
+    if unknown := [name for name in names if name not in SECTIONS]:
+        root.error(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        print(f"\n== {name}", flush=True)
+        run: Callable[[str, Settings], None] = import_module(f"benchmarks.{SECTIONS[name]}").run
+        run(name, Settings(**given))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Measured rows: JSON files in `docs/results/`, one row in a line, with the commit they are of."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.program.io import write_bytes
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+Row = dict[str, Any]
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file; none if it is not there."""
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def keep(path: Path, rows: Sequence[Row]) -> None:
+    """Write the rows, one in a line."""
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    write_bytes(path, f"[\n{lines}\n]\n".encode())
+
+
+@functools.cache
+def commit() -> str:
+    """The commit of the tree that is measured, with `+` where it was changed since."""
+    command = ["git", "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return done.stdout.strip()

@@ -1,0 +1,42 @@
+"""Arguments that several commands share, and the checks that come before long work."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.errors import UsageError
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def add_command(commands: Any, name: str, run: Run, about: str) -> argparse.ArgumentParser:
+    """A parser for one command, which `run` executes; every command takes `--json`."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=about)
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    return parser
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """The program that a command works on."""
+    parser.add_argument("program", metavar="P", help="a program file or a sample's name")
+
+
+def add_solvers(parser: argparse.ArgumentParser) -> None:
+    """The solvers that are compared."""
+    parser.add_argument("--solvers", help="comma-separated; default: all that apply")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The seconds and the seed of a solver."""
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def refuse_missing_folder(path: Path | None) -> None:
+    """Raises UsageError if a file could not be written because its folder does not exist."""
+    if path is not None and not path.parent.is_dir():
+        raise UsageError(f"{path}: its folder does not exist; make it first")

@@ -1,0 +1,46 @@
+"""`capture`: compile a model with the real compiler."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from engine.cli.arguments import add_command
+from engine.cli.output import note, show, show_program
+from engine.errors import UsageError
+from engine.program import library
+from engine.program.io import save
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(commands, "capture", run, "compile a model with the real compiler")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="a model of the zoo")
+    parser.add_argument("--all", action="store_true", help="every sample program, resumable")
+    parser.add_argument("--offline", action="store_true", help="with --all: compile nothing new")
+    parser.add_argument("--hardware", default="tpu-v5e")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--train", action="store_true", help="a training step")
+    parser.add_argument("--raw", type=Path, default=Path(".capture"), help="where answers are kept")
+    parser.add_argument("-o", "--output", type=Path, metavar="P")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Capture one model, or all samples."""
+    from engine.analysis.catalogue import write_catalogue
+    from engine.compiler.capture import capture_all, capture_one
+    from engine.compiler.samples import Sample
+
+    if options.all:
+        names = capture_all(options.raw, note, options.offline)
+        write_catalogue(library.SAMPLES_FOLDER, names, note)
+        show(options, {"programs": names}, names)
+        return 0
+    if options.model is None or options.output is None:
+        raise UsageError("capture: name a MODEL and an output with -o, or use --all")
+    sample = Sample(options.model, options.hardware, options.batch, options.train)
+    program = capture_one(sample, options.raw, note)
+    save(program, options.output)
+    show_program(options, program)
+    return 0

@@ -1,0 +1,62 @@
+"""What the command line prints, and its exit codes. No other module prints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+
+EXIT_VIOLATION = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
+    """Print the result: one JSON object with `--json`, else lines for a person."""
+    # Flushed at once, so that a reader which is gone is noticed here.
+    print(json.dumps(body) if options.json else "\n".join(lines), flush=True)
+
+
+def note(message: str) -> None:
+    """Print progress or a remark on stderr."""
+    print(message, file=sys.stderr)
+
+
+def complain(message: str) -> int:
+    """Print an error as one line on stderr; returns the exit code of bad input."""
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    return EXIT_BAD_INPUT
+
+
+def timing(program: Program, plan: Plan) -> dict[str, Any]:
+    """What the simulator says of a plan, in seconds."""
+    result = simulate(program, plan)
+    keys = ("latency_s", "compute_s", "stall_s", "all_slow_s", "all_fast_s")
+    return {key: getattr(result, key) for key in keys}
+
+
+def timing_lines(body: dict[str, Any]) -> list[str]:
+    """One line per key; seconds are shown as microseconds."""
+    return [
+        f"{k:12} {v * 1e6:14.3f} us" if k.endswith("_s") else f"{k:12} {v}" for k, v in body.items()
+    ]
+
+
+def show_program(options: argparse.Namespace, program: Program) -> None:
+    """Print what a new program holds."""
+    facts = {
+        "program": program.name,
+        "hardware": program.hardware.name,
+        "instructions": program.num_slots,
+        "values": len(program.values),
+        "accesses": len(program.accesses),
+        "all_slow_s": program.all_slow_s,
+        "all_fast_s": program.all_fast_s,
+    }
+    show(options, facts, [f"{key:14} {value}" for key, value in facts.items()])

@@ -1,0 +1,55 @@
+"""`solve`: find a plan."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from engine.cli.arguments import add_budget, add_command, add_program, refuse_missing_folder
+from engine.cli.output import show, timing, timing_lines
+from engine.errors import UsageError
+from engine.plan.io import save_plan
+from engine.program import library
+from engine.solvers import SOLVERS, Budget, solve
+
+AGENT = "muzero"
+AGENT_OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(commands, "solve", run, "find a plan")
+    add_program(parser)
+    parser.add_argument("--solver", default="greedy", help=", ".join(SOLVERS))
+    add_budget(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="plan.json")
+    agent = parser.add_argument_group(f"only for the solver {AGENT}")
+    agent.add_argument("--checkpoint", metavar="FOLDER", help="weights to begin from, or 'scratch'")
+    agent.add_argument(
+        "--model", help="what the search grows its tree with: learned, simulator, policy"
+    )
+    agent.add_argument("--algorithm", help="of the search: gumbel or muzero")
+    agent.add_argument("--simulations", type=int, help="per move")
+    agent.add_argument("--trace", type=Path, metavar="trace.npz", help="what the search saw")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve one program and save its plan."""
+    program = library.resolve(options.program)
+    given = {n: getattr(options, n) for n in AGENT_OPTIONS if getattr(options, n) is not None}
+    if given and options.solver != AGENT:
+        raise UsageError(f"solve: --{min(given)} needs --solver {AGENT}")
+    for path in (options.output, options.trace):
+        refuse_missing_folder(path)
+    plan = solve(options.solver, program, Budget(options.seconds, options.seed, options=given))
+    if options.output is not None:
+        save_plan(plan, options.output)
+    body = {
+        **timing(program, plan),
+        "solver": options.solver,
+        "seconds": plan.notes["seconds"],
+        "plan": None if options.output is None else str(options.output),
+    }
+    show(options, body, timing_lines(body))
+    return 0

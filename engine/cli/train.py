@@ -1,0 +1,68 @@
+"""`train`: train the agent on many programs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.cli.arguments import add_command
+from engine.cli.output import note, show
+
+if TYPE_CHECKING:
+    from engine.agent.config import AgentConfig
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(commands, "train", run, "train the agent on many programs, resumable")
+    parser.add_argument("--programs", help="comma-separated; default: all that are not held out")
+    parser.add_argument("--variants", type=int, default=1, help="per program, other hardware")
+    parser.add_argument("--rounds", type=int, default=10_000, help="of games, in all")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="of this call")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default="learned", help="learned, simulator or policy")
+    parser.add_argument("--simulations", type=int, default=8, help="per move")
+    parser.add_argument("--games", type=int, help="played in step; default: the agent's own")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any other setting of engine/agent/config.py, such as practice.is_competing=true,"
+        " practice.reanalyse_every=8 or 'hidden=[\"prices\"]'; may be repeated",
+    )
+    parser.add_argument("--run", dest="folder", type=Path, default=Path(".training/generalist"))
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="CHECKPOINT")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, or go on with a run that was begun."""
+    from engine.solvers.generalist import Course, train
+
+    config = agent_config(options)
+    course = Course(
+        programs=tuple(options.programs.split(",")) if options.programs else (),
+        variants=options.variants,
+        rounds=options.rounds,
+        seconds=options.seconds,
+        seed=options.seed,
+    )
+    trainer = train(course, config, options.folder, options.output, note)
+    body = {"rounds": trainer.rounds, "checkpoint": str(options.output)}
+    show(options, body, [f"{trainer.rounds} rounds, checkpoint in {options.output}"])
+    return 0
+
+
+def agent_config(options: argparse.Namespace) -> AgentConfig:
+    """The agent's settings, as the command line changes them. Raises ConfigError."""
+    from engine.agent.config import AgentConfig, PracticeConfig, changed, named_value
+    from engine.agent.search import SearchConfig
+
+    config = AgentConfig(
+        search=SearchConfig(model=options.model, num_simulations=options.simulations),
+        practice=PracticeConfig() if options.games is None else PracticeConfig(options.games),
+    )
+    for setting in options.set:
+        config = changed(config, *named_value(setting))
+    return config
