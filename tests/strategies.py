@@ -148,7 +148,8 @@ class _Draft:
 
     def _append_instruction(self, time: int, level: int) -> None:
         unit = 0.3 * self.hardware.fast_bytes / BANDWIDTH
-        fast_s = unit * self.chance.choice([0.0, 0.05, 0.3, 1.0]) * self.chance.random()
+        # Whole femtoseconds: hypothesis likes denormal numbers, of which no game can make ticks.
+        fast_s = round(unit * self.chance.choice([0.0, 0.05, 0.3, 1.0]) * self.chance.random(), 15)
         granules = self.hardware.fast_bytes // self.hardware.alignment
         share = self.chance.choice([0.0, 0.0, 0.0, 0.1, 0.3])
         reserved = round(share * granules) * self.hardware.alignment

@@ -16,7 +16,7 @@ FENCES = {
     "jax": ("engine/game/", "engine/agent/", "engine/compiler/", "engine/program/hlo", "tests/"),
     "jaxlib": ("engine/game/", "engine/compiler/", "engine/program/hlo", "tests/"),
     "mctx": ("engine/agent/search.py", "tests/"),
-    "highspy": ("engine/plan/", "engine/solvers/", "tests/"),
+    "highspy": ("engine/plan/bounds/", "engine/solvers/", "tests/"),
     "scipy": ("engine/compiler/", "tests/"),
     "streamlit": ("ui/", "tests/"),
     "plotly": ("ui/", "tests/"),
@@ -24,7 +24,7 @@ FENCES = {
     "libtpu": ("engine/compiler/toolchain.py", "tests/"),
     "pickle": (),
 }
-HIGHSPY_FILES = {"engine/plan/linear.py", "engine/solvers/milp.py"}
+HIGHSPY_FILES = {"engine/plan/bounds/linear.py", "engine/solvers/milp.py"}
 SOURCES = sorted(p for folder in ("engine", "ui") for p in (ROOT / folder).rglob("*.py"))
 IDS = [p.relative_to(ROOT).as_posix() for p in SOURCES]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.plan.bound_residency import Residency, Scale
-from engine.plan.bound_traffic import Traffic
-from engine.plan.linear import LinearProgram
+from engine.plan.bounds.linear import LinearProgram
+from engine.plan.bounds.residency import Residency, Scale
+from engine.plan.bounds.traffic import Traffic
 from engine.program.model import Program
 
 

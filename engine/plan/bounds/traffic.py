@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.plan.bound_residency import Expression, Piece, Prefetch, Residency, scaled
+from engine.plan.bounds.residency import Expression, Piece, Prefetch, Residency, scaled
 from engine.program.model import TOP_LEVEL, Touch
 
 MAX_PACKED = 3

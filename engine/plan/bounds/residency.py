@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from engine.plan.linear import LinearProgram
+from engine.plan.bounds.linear import LinearProgram
 from engine.program.model import TOP_LEVEL, Program, Sink, Touch
 
 Expression = list[tuple[int, float]]

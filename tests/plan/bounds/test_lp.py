@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.game.reference import ReferenceGame
-from engine.plan.bound_traffic import idle_envelope
 from engine.plan.bounds import lower_bound
+from engine.plan.bounds.linear import LinearProgram
+from engine.plan.bounds.traffic import idle_envelope
 from engine.plan.check import check
-from engine.plan.linear import LinearProgram
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
