@@ -12,8 +12,11 @@ _ROOT = str(Path(__file__).resolve().parent.parent)
 if _ROOT not in sys.path:
     sys.path.insert(0, _ROOT)
 
-from ui.session import session  # noqa: E402
-from ui.views import compare, play, programs, search  # noqa: E402
+from ui.compare import page as compare  # noqa: E402
+from ui.play import page as play  # noqa: E402
+from ui.programs import page as programs  # noqa: E402
+from ui.search import page as search  # noqa: E402
+from ui.session.state import current_session  # noqa: E402
 
 st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"))
@@ -32,5 +35,5 @@ pages = {
         compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
     ),
 }
-session().pages = pages
+current_session().pages = pages
 st.navigation(list(pages.values()), position="top").run()

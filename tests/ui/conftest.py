@@ -7,7 +7,7 @@ import pytest
 from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.viewmodel.film import Film
+from ui.play.film import Film
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.apps import open_view
-from ui import links
-from ui.session import Session
-from ui.viewmodel.line import Line
+from ui.play.line import Line
+from ui.session import links
+from ui.session.state import Session
 
 
 def _play() -> None:
-    from ui.views import play
+    from ui.play import page as play
 
     play.render()
 
@@ -40,7 +40,7 @@ def tell(at: AppTest, move: int, **command: object) -> None:
         "nonce": here.cursor.nonce,
     }
     if command:
-        cursor["command"] = {**command, "move": move, "serial": here.obeyed + 1}
+        cursor["command"] = {**command, "move": move, "serial": here.handled + 1}
     at.session_state["map"] = {"cursor": cursor}
     at.run()
     assert not at.exception

@@ -6,7 +6,7 @@ function registry() {
   return (all[VIEW] ??= { kept: new Map(), shows: new Map() });
 }
 
-// [header, columns] of a message (ui/viewmodel/packing.py).
+// [header, columns] of a message (packing.py).
 function unpack(bytes) {
   // The bytes lie anywhere inside a larger message; typed arrays need their own aligned buffer.
   const buffer = bytes.slice().buffer;

@@ -13,39 +13,40 @@ from typing import Any
 
 import streamlit as st
 
-_HERE = Path(__file__).parent
+SHARED = Path(__file__).parent
+"""The folder of the scripts that several views use."""
 _COMMON = "common.js"
 
 
 class StoredView:
-    """The two components of the view in `folder`; `told` is the name of what it tells Python.
+    """The two components of the view called `name`; `state` is the name of what it tells Python.
 
     `scripts` become one module, in which later files use what earlier ones declare; the last one
-    declares `STORED` (see `common.js`). Names with a slash count from the folder of all components.
+    declares `STORED` (see `common.js`). `constants` are declarations in front of them.
     """
 
-    def __init__(self, folder: Path, page: str, scripts: Sequence[str], told: str) -> None:
-        """Register them; `page` is the stem of the view's HTML and CSS files."""
-        name = folder.name
+    def __init__(
+        self, name: str, page: Path, scripts: Sequence[Path], state: str, constants: str = ""
+    ) -> None:
+        """Register them; `page` is the path of the view's HTML and CSS files without a suffix."""
         head = f'const VIEW = "{name}";\n'
-        paths = [_HERE / s if "/" in s else folder / s for s in scripts]
-        code = [_read(path) for path in (_HERE / _COMMON, *paths)]
+        code = [constants, *(_read(path) for path in (SHARED / _COMMON, *scripts))]
         self._store = st.components.v2.component(
             f"{name}_store",
-            html=_read(folder / f"{page}.html"),
-            css=_read(_HERE / "common.css") + _read(folder / f"{page}.css"),
+            html=_read(page.with_suffix(".html")),
+            css=_read(SHARED / "common.css") + _read(page.with_suffix(".css")),
             js=head + "\n".join(code),
         )
-        self._view = st.components.v2.component(name, js=head + _read(_HERE / "link.js"))
-        self._told = {f"on_{told}_change": _ignore}
+        self._view = st.components.v2.component(name, js=head + _read(SHARED / "link.js"))
+        self._listeners = {f"on_{state}_change": _ignore}
 
     def store(self, packed: bytes, key: str) -> None:
-        """Keep packed data (`ui.viewmodel.packing`) in the browser."""
+        """Keep packed data (`ui.components.packing`) in the browser."""
         self._store(key=key, data=packed)
 
     def show(self, data: dict[str, Any] | bytes, key: str) -> None:
         """Show what is stored."""
-        self._view(key=key, data=data, **self._told)
+        self._view(key=key, data=data, **self._listeners)
 
 
 def _read(path: Path) -> str:

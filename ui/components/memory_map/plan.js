@@ -1,13 +1,8 @@
-// What the store holds: the packed columns of one program and one plan (ui/viewmodel/board.py).
+// What the store holds: the packed columns of one program and one plan (board.py).
 
 const NONE = -1, UNDECIDED = 3, PICO = 1e-12, KEPT_VERSIONS = 8;
 
-// Columns of the tables that a variation changes, each with what its numbers are multiplied by.
-const TABLES = {
-  stays: [["stay_group", 1], ["stay_offset", 1], ["stay_start", 1], ["stay_end", 1], ["stay_arrival", 1]],
-  copies: [["copy_group", 1], ["copy_prefetch", 1], ["copy_start", 1], ["copy_deadline", 1], ["copy_offset", 1]],
-  service: [["service_prefetch", 1], ["service_start", PICO], ["service_end", PICO]],
-};
+// TABLES (schema.py): of each table that a variation changes, its columns, each with its unit.
 
 class PlanData {
   constructor(header, columns) {
@@ -36,7 +31,7 @@ class PlanData {
     return this.versions.get(draft.number);
   }
 
-  // Rows of `draft` (ui/viewmodel/draft.py) take the place of held ones.
+  // Rows of `draft` (draft.py) take the place of held ones.
   changedBy(draft) {
     const changed = new PlanData(this, this);
     changed.version = draft.number;

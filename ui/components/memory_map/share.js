@@ -90,7 +90,7 @@ MapView.prototype.linkText = function () {
   return `${location.origin}${location.pathname}?${query}`;
 };
 
-// As ui/viewmodel/variations.py writes it: each letter with how often it repeats.
+// As ui/play/variations.py writes it: each letter with how often it repeats.
 function lettersOf(actions) {
   let text = "";
   for (let i = 0, run = 1; i < actions.length; i += run, run = 1) {

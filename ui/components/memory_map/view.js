@@ -40,14 +40,14 @@ class MapView extends View {
       this.state.move = this.bounded(data.move);
       this.reveal();
     }
-    else if (this.order?.do === "play" && this.order.serial === data.obeyed) {
+    else if (this.order?.do === "play" && this.order.serial === data.handled) {
       this.say(`${ACTIONS[this.order.action]} is not allowed here`);
     }
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
     drawPlayers(this, data.players);
     this.refresh();
-    this.answered(data.obeyed);
+    this.answered(data.handled);
     if (data.draft && plan.version !== data.draft.number) this.tell();
   }
 

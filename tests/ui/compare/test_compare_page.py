@@ -1,0 +1,200 @@
+"""The Compare view: runs, layouts, differences, times, the peak, links (AppTest, no browser)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.plan.check import check
+from engine.program import library
+from tests.ui.apps import SECONDS, open_view
+from ui.session import caching, opening
+
+TEACHING = "teach-fragmentation"
+REAL = "alexnet-v4-b24"
+BEATEN = min((e for e in library.index() if e.best_plan), key=lambda e: e.touches)
+"""A sample with a better plan than XLA's."""
+
+
+def _compare() -> None:
+    from ui.compare import page as compare
+
+    compare.render()
+
+
+def opened(program: str = TEACHING, **query: str) -> AppTest:
+    return open_view(_compare, program=program, **query)
+
+
+def run_until(at: AppTest, holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + SECONDS
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.2)
+        at.run()
+        assert not at.exception
+    assert holds()
+
+
+def compared(mode: str, **query: str) -> AppTest:
+    """The real program with XLA's plan and the greedy one, once both are there."""
+    at = opened(REAL, mode=mode, plans="xla_compiled,greedy", **query)
+    plans = at.session_state["explorer"].open.plans
+    run_until(at, lambda: "greedy" in plans and not at.session_state["explorer"].open.is_busy)
+    at.run()
+    return at
+
+
+def texts(at: AppTest) -> str:
+    return " ".join([e.value for e in at.markdown] + [e.value for e in at.caption])
+
+
+def test_a_solver_runs_beside_the_page() -> None:
+    at = opened()
+    at.button_group[0].set_value(["all_slow"]).run()
+    at.button(key="run").click().run()
+    session = at.session_state["explorer"]
+    run_until(at, lambda: not session.open.is_busy)
+    at.run()
+    assert not at.error
+    rows = at.dataframe[0].value
+    assert list(rows["solver"]) == ["greedy", "all_slow"]
+    assert set(rows["checker"]) == {"valid"}
+    assert rows["saved"][1] == pytest.approx(0)
+
+
+def test_a_sample_opens_with_the_best_plan_known() -> None:
+    pair = ["xla_compiled", opening.BEST_KNOWN]
+    at = opened(BEATEN.name, mode="layouts", plans=",".join(pair))
+    here = at.session_state["explorer"]
+    assert here.open.comparison.plans == pair
+    title = opening.title_of(here.open.plans[opening.BEST_KNOWN])
+    assert title == f"best known ({BEATEN.best_solver})"
+    at = opened(BEATEN.name)
+    rows = at.dataframe[0].value
+    assert list(rows["solver"]) == pair[::-1]
+    assert set(rows["checker"]) == {"valid"}
+
+
+def test_a_best_plan_that_cannot_be_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = replace(BEATEN, folder=tmp_path)
+    monkeypatch.setattr(library, "find_sample", lambda name: damaged)
+    caching.best_plan.clear()
+    assert caching.best_plan("missing") is None
+    (tmp_path / "plans").mkdir()
+    assert damaged.best_plan_path is not None
+    damaged.best_plan_path.write_text("{}")
+    assert caching.best_plan("damaged") is None
+    caching.best_plan.clear()
+
+
+def test_a_link_makes_the_plans_that_it_names() -> None:
+    at = compared("layouts", diff="1", slot="3")
+    state = at.session_state["explorer"].open.comparison
+    assert state.plans == ["xla_compiled", "greedy"]
+    assert (state.mode, state.is_diff, state.slot) == ("layouts", True, 3)
+    query = {k: v[0] if isinstance(v, list) else v for k, v in at.query_params.items()}
+    assert query["plans"] == "xla_compiled,greedy"
+    assert query["mode"] == "layouts"
+
+
+def test_plans_of_a_link_that_nobody_can_make_are_dropped() -> None:
+    at = opened(plans="you,greedy")
+    state = at.session_state["explorer"].open.comparison
+    assert state.expected == []
+    assert state.plans == ["greedy"]
+
+
+def test_a_link_to_one_plan_waits_for_it() -> None:
+    at = opened(plan="xla_like")
+    session = at.session_state["explorer"]
+    run_until(at, lambda: "xla_like" in session.open.plans)
+    assert session.plan_name == "xla_like"
+    assert opened(plan="no such plan").session_state["explorer"].plan_name == ""
+
+
+def test_waiting_for_a_linked_plan_can_be_stopped() -> None:
+    at = opened("teach-loop-carry", plan="random")
+    at.button(key="stop_first").click().run()
+    assert not at.exception
+    session = at.session_state["explorer"]
+    assert session.plan_name == ""
+    assert list(session.open.plans) == ["greedy"]
+
+
+def test_layouts_tell_what_the_difference_costs() -> None:
+    at = compared("layouts")
+    told = texts(at)
+    assert "First divergence" in told
+    assert "faster" in told or "slower" in told
+    session = at.session_state["explorer"]
+    rows = at.dataframe[0].value
+    latencies = {m.label: m.value for m in at.metric}
+    assert latencies["Best plan"]
+    assert rows["total"].abs().is_monotonic_decreasing
+    assert f"{rows['total'].sum():+,.2f} µs" in told
+    buttons = [b.label for b in at.button if (b.key or "").startswith("divergence_")]
+    assert len(buttons) == 2
+    at.selectbox(key=f"baseline_{session.open.comparison.edition}").set_value("greedy").run()
+    assert not at.exception
+    assert session.open.comparison.plans == ["greedy", "xla_compiled"]
+
+
+def test_a_pick_on_the_maps_is_taken_over() -> None:
+    at = compared("layouts")
+    state = at.session_state["explorer"].open.comparison
+    from ui.compare.layouts_view import _panels
+    from ui.compare.sheet import identity_of
+
+    identity = identity_of(_panels(at.session_state["explorer"]))
+    told = {"plans": identity, "plan": 0, "group": 2, "slot": 5, "nonce": state.nonce}
+    at.session_state["sheet"] = {"picked": told}
+    at.run()
+    assert not at.exception
+    assert (state.group, state.slot) == (2, 5)
+    assert any((b.key or "").startswith("picked_") for b in at.button)
+    at.session_state["sheet"] = {"picked": {**told, "group": 3, "nonce": state.nonce - 1}}
+    at.run()
+    assert state.group == 2
+
+
+def test_times_of_one_plan_and_of_two() -> None:
+    at = compared("time")
+    kinds, rows = at.dataframe[0].value, at.dataframe[1].value
+    assert list(kinds["plan"]) == ["xla_compiled", "greedy"]
+    change = kinds["total"][1] - kinds["total"][0]
+    assert rows["total"].sum() == pytest.approx(change)
+    at.selectbox(key="time_against_greedy").set_value("nothing").run()
+    assert not at.exception
+    assert at.dataframe[1].value["total"].sum() == pytest.approx(kinds["total"][1])
+
+
+def test_the_peak_advisor_makes_room_and_its_plan_can_be_kept() -> None:
+    at = compared("peak", free="4")
+    session = at.session_state["explorer"]
+    assert "largest gap" in texts(at)
+    at.button(key="relieve").click().run()
+    run_until(at, lambda: any(b.key == "keep_relief" for b in at.button))
+    told = texts(at)
+    assert "Played again with this change" in told
+    at.button(key="keep_relief").click().run()
+    assert not at.exception
+    (name,) = [n for n in session.open.plans if n.endswith("with room")]
+    assert check(session.open.program, session.open.plans[name].plan) is None
+    assert session.open.comparison.mode == "layouts"
+    assert session.open.comparison.plans[1] == name
+
+
+def test_everything_can_be_taken_away() -> None:
+    at = compared("runtimes")
+    labels = [b.proto.label for b in at.get("download_button")]
+    assert {"Reproducible bundle (zip)", "Plan (JSON)", "Map (SVG)", "Runtimes (CSV)"} <= set(
+        labels
+    )
+    assert sum("greedy − xla_compiled" in label for label in labels) == 2

@@ -1,0 +1,91 @@
+"""Films, lines, ghosts and choices: the game as the page shows it."""
+
+import json
+
+import pytest
+
+from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.reference import ReferenceGame
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+from tests.strategies import random_program
+from ui.components.memory_map.actions import telling_move
+from ui.components.memory_map.draft import plan_so_far, stay_rows
+from ui.components.units import size_text
+from ui.play.choices import choices, room_text
+from ui.play.film import Film
+from ui.play.ghosts import blockers, ghosts
+from ui.play.story import story
+
+
+def test_a_film_shows_the_same_game_from_either_side(program: Program, film: Film) -> None:
+    late = film.game_at(70)
+    early = film.game_at(10)
+    film.play_to(early, 70)
+    assert early.actions == late.actions
+    assert stay_rows(early) == stay_rows(late)
+    assert len(film.game_at(0).actions) == 0
+
+
+def test_positions_are_copies(film: Film) -> None:
+    game = film.game_at(5)
+    game.step(game.legal().index(True))
+    assert film.game_at(5).move_index == 5
+
+
+def test_a_foreign_plan_is_recognised(program: Program, film: Film) -> None:
+    assert not film.is_exact
+    assert Film(program, film.plan).is_exact
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
+    program = random_program(seed, 30)
+    game = ReferenceGame(program)
+    while not game.is_over:
+        found = choices(game)
+        assert [c.is_legal for c in found] == list(game.legal())
+        assert all(c.text for c in found)
+        overlay = ghosts(game)
+        assert overlay["move"] == game.move_index
+        for shape in overlay["ghosts"]:
+            assert shape["end"] > shape["start"]
+            assert 0 <= shape["offset"] <= game.facts.numbers.fast_granules - shape["size"]
+        for action in (COPY, NO_COPY, DROP):
+            assert len(json.dumps(blockers(game, action))) < 5000
+        assert len(json.dumps(overlay)) < 5000
+        told = story(program, game.move)
+        assert told.subject and told.verb and told.tensor and told.stake
+        game.step(next(c.action for c in found if c.is_legal))
+
+
+def test_the_gain_of_a_choice_is_the_reward_of_its_step(program: Program, film: Film) -> None:
+    game = film.game_at(40)
+    for choice in choices(game):
+        if choice.is_legal:
+            reward = game.clone().step(choice.action)
+            assert choice.gain_s == pytest.approx(reward * program.all_slow_s, abs=1e-15)
+
+
+def test_the_room_is_told_with_its_largest_hole(program: Program, film: Film) -> None:
+    capacity = program.hardware.fast_bytes
+    reserved = program.instructions[0].reserved_bytes
+    empty = room_text(ReferenceGame(program))
+    assert empty.startswith(f"{size_text(reserved)} of {size_text(capacity)} taken")
+    assert empty.endswith(f"largest hole {size_text(capacity - reserved)}")
+    assert room_text(film.game_at(45)) != empty
+
+
+def test_a_plan_so_far_can_be_simulated(program: Program, film: Film) -> None:
+    nothing = simulate(program, plan_so_far(film.game_at(0)))
+    assert nothing.latency_s == pytest.approx(program.all_slow_s)
+    half = simulate(program, plan_so_far(film.game_at(45))).latency_s
+    assert half < program.all_slow_s
+
+
+def test_the_opening_move_has_something_to_tell(program: Program) -> None:
+    moves = ReferenceGame(program).moves
+    chosen = telling_move(moves)
+    assert len(moves) // 3 <= chosen < len(moves) - len(moves) // 3
+    assert not moves[chosen].is_sink
+    assert telling_move(()) == 0

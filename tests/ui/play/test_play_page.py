@@ -1,0 +1,192 @@
+"""Every view runs without an exception, and does what its widgets promise (AppTest, no browser)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from engine.game.moves import DROP
+from engine.program import library
+from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from ui.play.commands import dispatch
+
+APP = Path(__file__).resolve().parents[2] / "ui" / "app.py"
+SECONDS = 90
+TEACHING = "teach-fragmentation"
+"""Small enough for every solver to be done in a moment."""
+
+
+def test_the_app_opens_on_the_first_sample() -> None:
+    at = AppTest.from_file(str(APP), default_timeout=SECONDS).run()
+    assert not at.exception
+    assert at.selectbox[0].value == library.index()[0].name
+    assert {"Runtime", "Saved", "Stalls", "Checker"} == {m.label for m in at.metric}
+    checker = next(m for m in at.metric if m.label == "Checker")
+    assert checker.value == "✓ valid"
+
+
+def test_a_program_without_a_plan_gets_a_first_one() -> None:
+    at = opened(TEACHING)
+    assert at.selectbox[0].value == TEACHING
+    assert at.selectbox[1].options == ["greedy"]
+    text = panel_text(at)
+    assert all(name in text for name in ("Copy", "NoCopy", "Drop"))
+
+
+def test_a_move_on_the_map_changes_the_panel() -> None:
+    at = opened(TEACHING)
+    texts = set()
+    for move in range(4):
+        tell(at, move)
+        assert session_of(at).cursor.move == move
+        assert at.query_params["move"] == str(move + 1)
+        texts.add(panel_text(at))
+    assert len(texts) == 4
+
+
+def test_a_stale_cursor_is_ignored() -> None:
+    at = opened(TEACHING)
+    here = session_of(at)
+    before = here.cursor.move
+    at.session_state["map"] = {
+        "cursor": {"plan": "another", "selected": -1, "nonce": here.cursor.nonce, "move": 3}
+    }
+    at.run()
+    assert here.cursor.move == before
+
+
+def test_playing_undoing_and_finishing_keeps_a_plan() -> None:
+    at = opened(TEACHING)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=str(action))
+    line = line_of(at)
+    assert not line.is_on_plan
+    assert session_of(at).cursor.move == line.tip > move
+    assert "Your variation" in panel_text(at) and "Finish it" in panel_text(at)
+    tell(at, line.tip, do="undo")
+    assert session_of(at).cursor.move == move
+    tell(at, move, do="redo")
+    assert session_of(at).cursor.move == line.tip
+    tell(at, 0, do="let", player="the plan", moves="0", tip="1")
+    assert line.is_complete
+    tell(at, 0, do="keep")
+    assert at.selectbox[1].options == ["greedy", "you"]
+    assert at.selectbox[1].value == "you"
+    assert "valid" in next(m.value for m in at.metric if m.label == "Checker")
+
+
+def test_a_line_is_kept_and_held_against_the_plan_that_it_left() -> None:
+    at = opened(TEACHING)
+    here, line = session_of(at), line_of(at)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    tell(at, move, do="let", player="greedy", moves=0, tip=1)
+    dispatch(here, line, {"do": "compare"})
+    assert here.wanted_page == "compare"
+    assert (here.open.comparison.mode, here.plan_name) == ("layouts", "you")
+    assert here.open.comparison.plans == ["greedy", "you"]
+    kept = line_of(at)
+    dispatch(here, kept, {"do": "compare"})
+    assert here.open.comparison.plans == ["greedy", "you"]
+    assert list(here.open.plans) == ["greedy", "you"]
+
+
+def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
+    at = opened(TEACHING)
+    line = line_of(at)
+    move, refused = next(
+        (m, a)
+        for m in range(line.film.num_moves)
+        for a, is_legal in enumerate(line.game_at(m).legal())
+        if not is_legal
+    )
+    tell(at, move, do="play", action=refused)
+    assert line.is_on_plan and session_of(at).cursor.move == move
+    tell(at, 0, do="let", player="random", moves="2")
+    tip, tree = line.tip, line.tree
+    at.run()
+    assert (line.tip, line.tree) == (tip, tree)
+    tell(at, 0, do="no such thing")
+    tell(at, 0, do="let", player="nobody", moves="1")
+    assert line.tree == tree
+
+
+def test_variations_survive_other_plans_and_the_way_back() -> None:
+    at = opened(TEACHING)
+    here = session_of(at)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    tree = line_of(at).tree
+    here.open.add_plan("other", line_of(at).film.plan)
+    here.open.plans["other"] = replace(here.open.plans["other"], identity="other")
+    at.run()
+    at.selectbox[1].set_value("other").run()
+    assert line_of(at).is_on_plan
+    at.selectbox[1].set_value("greedy").run()
+    assert line_of(at).tree == tree
+    tell(at, move, do="go", number="-1")
+    assert line_of(at).is_on_plan
+    assert "You follow the plan" in panel_text(at)
+    tell(at, move, do="go", number="0")
+    assert not line_of(at).is_on_plan
+
+
+def test_what_if_answers_and_opens_as_a_variation() -> None:
+    at = opened(TEACHING)
+    line = line_of(at)
+    move = next(m for m, action in enumerate(line.film.actions) if action != DROP)
+    tell(at, move, do="evict", for_ever="1")
+    assert "lost" in panel_text(at) and "Open as variation" in panel_text(at)
+    tell(at, move, do="open_eviction")
+    assert line.is_complete and not line.is_on_plan
+    assert line.tree.lines[0].by == "what if"
+
+
+def test_a_link_restores_line_move_and_selection() -> None:
+    at = opened(TEACHING)
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    session_of(at).cursor.selected = 1
+    tell(at, move)
+    query = {
+        name: values[0] if isinstance(values, list) else values
+        for name, values in at.query_params.items()
+    }
+    there = opened(**query, window="0_2_0_9", colour="size")
+    here = session_of(there)
+    assert (here.cursor.move, here.cursor.selected) == (move, 1)
+    assert line_of(there).text() == line_of(at).text() != ""
+    assert here.look == {"window": "0_2_0_9", "colour": "size"}
+
+
+def test_a_damaged_link_opens_the_plan() -> None:
+    at = opened(TEACHING, plan="none", move="x", line="9-zz", select="99999")
+    assert line_of(at).is_on_plan
+    assert session_of(at).cursor.selected == -1
+
+
+def test_every_sample_opens() -> None:
+    for entry in library.index():
+        at = opened(entry.name)
+        assert at.selectbox[0].value == entry.name
+
+
+def test_the_views_do_not_load_jax() -> None:
+    """jax takes seconds to load; only who brings an HLO dump should wait for it."""
+    pages = "ui.compare.page, ui.play.page, ui.programs.page"
+    code = f"import sys; import {pages}; print('jax' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=APP.parents[1], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_no_collection_follows_a_step() -> None:
+    """Streamlit would look through all programs in memory after every key press."""
+    config = APP.parents[1] / ".streamlit" / "config.toml"
+    assert tomllib.loads(config.read_text())["runner"]["postScriptGC"] is False

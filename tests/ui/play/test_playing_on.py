@@ -1,0 +1,170 @@
+"""Letting others go on in Play: at once, as a job; and what the agent thought (AppTest)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.game.reference import ReferenceGame
+from engine.plan.check import check
+from engine.plan.model import Plan
+from engine.program import library
+from engine.solvers import solve
+from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from ui.jobs.protocol import DONE, FAILED, SOLVE, STOPPED, Order
+from ui.jobs.run import Job, Run
+from ui.play import playing_on
+from ui.play.ghosts import ghosts
+from ui.play.opinion import opinion_of
+from ui.play.variations import PLAN
+from ui.session.play_request import PlayRequest
+
+SECONDS = 1200
+"""A busy machine compiles the agent for minutes."""
+PROGRAM = "teach-keep-or-drop"
+
+
+@pytest.fixture(autouse=True)
+def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent plays with fresh weights, whatever checkpoint is shipped."""
+    monkeypatch.setattr(playing_on, "shipped", list)
+
+
+def ask(at: AppTest, player: str, move: int = 0, moves: int = 0) -> None:
+    tell(at, move, do="let", player=player, moves=moves)
+
+
+def wait(at: AppTest) -> None:
+    """Until the request is over, as its bar would, and the page has taken it in."""
+    play_request, until = session_of(at).open.play_request, time.monotonic() + SECONDS
+    while play_request is not None and not play_request.job.is_over and time.monotonic() < until:
+        time.sleep(0.1)
+    at.run()
+    assert not at.exception
+
+
+def test_everybody_is_offered_and_strangers_do_nothing() -> None:
+    at = opened(PROGRAM)
+    here = session_of(at)
+    found = playing_on.names(here, line_of(at))
+    assert {"greedy", "the plan", "random", "the agent", "like xla_like"} <= set(found)
+    assert "like greedy" not in found
+    ask(at, "nobody")
+    assert here.open.play_request is None
+    assert line_of(at).is_on_plan
+
+
+def test_a_solver_without_a_plan_runs_first_and_is_followed() -> None:
+    at = opened(PROGRAM)
+    here, line = session_of(at), line_of(at)
+    ask(at, "like all_slow", move=0)
+    wait(at)
+    assert here.open.play_request is None
+    assert "all_slow" in here.open.plans
+    path = line.path
+    assert path is not None and line.is_complete
+    assert line.tree.lines[-1].by == "like all_slow"
+    ask(at, "like all_slow", move=0)
+    assert here.open.play_request is None, "its plan is here by now"
+
+
+def test_a_stopped_request_changes_nothing() -> None:
+    at = opened("teach-fragmentation")
+    here = session_of(at)
+    ask(at, "the agent")
+    play_request = here.open.play_request
+    assert play_request is not None
+    next(b for b in at.button if b.key and b.key.startswith("stop_")).click().run()
+    at.run()
+    assert not at.exception
+    assert play_request.job.state == STOPPED
+    assert here.open.play_request is None
+    assert line_of(at).is_on_plan
+    assert not here.open.searches.thoughts
+
+
+def request_of(at: AppTest, state: str, plan: Plan | None = None, error: str = "") -> PlayRequest:
+    """A solver's run that is over, as it was asked for at the first move of the line shown."""
+    here, line = session_of(at), line_of(at)
+    assert here.plan is not None
+    job = Job(Run(Order(SOLVE, "all_slow", 1.0), "", state, error=error, plan=plan))
+    name, tree = "like all_slow", line.tree
+    return PlayRequest(name, job, here.plan.identity, (), 10**6, tree.current, line.tip)
+
+
+def test_a_failed_request_says_why() -> None:
+    at = opened(PROGRAM)
+    session_of(at).open.play_request = request_of(at, FAILED, error="no luck")
+    at.run()
+    assert any("no luck" in toast.value for toast in at.toast)
+
+
+@pytest.mark.timeout(1500)
+def test_the_agent_plays_on_and_what_it_thought_is_seen() -> None:
+    at = opened(PROGRAM)
+    here, line = session_of(at), line_of(at)
+    ask(at, "the agent", move=2, moves=1)
+    play_request = here.open.play_request
+    assert play_request is not None
+    wait(at)
+    assert play_request.job.state == DONE, play_request.job.error
+    thought = here.open.searches.thought
+    assert thought is not None
+    assert thought.name == "the agent from move 3"
+    assert check(here.open.program, thought.plan) is None
+    told = tuple(thought.trace.action.tolist())
+    assert told[:2] == line.film.actions[:2]
+    assert line.actions_before(3) == told[:3]
+    is_same = told[2] == line.film.actions[2]
+    assert line.is_on_plan == is_same
+    tell(at, 2)
+    assert "of its visits" in panel_text(at)
+
+
+def test_who_has_left_the_line_is_not_dragged_along() -> None:
+    at = opened(PROGRAM)
+    here, line = session_of(at), line_of(at)
+    play_request = request_of(at, DONE, solve("all_slow", here.open.program))
+    fork, action = first_choice(at)
+    tell(at, fork, do="play", action=action)
+    number, move = line.tree.current, here.cursor.move
+    here.open.play_request = play_request
+    at.run()
+    assert line.tree.current == number != PLAN
+    assert here.cursor.move == move
+    assert line.action_at(fork) == action
+    assert any(v.tip == line.film.num_moves for v in line.tree.lines)
+
+
+def test_an_opinion_belongs_to_its_position_only() -> None:
+    from tests.ui.search_traces import made_up_trace
+    from ui.search.state import Thought, game_of
+
+    program = library.load_sample(PROGRAM)
+    trace = made_up_trace(program)
+    plan = game_of(program, trace)
+    assert plan is not None
+    thought = Thought("x", trace, plan, {}, {}, b"", "x")
+    game = ReferenceGame(program)
+    for action in trace.action[:2].tolist():
+        game.step(action)
+    found = opinion_of([thought], game, game.actions)
+    assert found is not None
+    assert sum(found.visits) == pytest.approx(1)
+    assert found.prior == pytest.approx(trace.prior[2].tolist())
+    assert found.num_visits == trace.root_visits()[2].sum()
+    shapes = ghosts(game, found)["ghosts"]
+    assert all(0 <= shape["visits"] <= 1 and 0 <= shape["prior"] <= 1 for shape in shapes)
+    assert all("visits" not in shape for shape in ghosts(game)["ghosts"])
+    other = ReferenceGame(program)
+    while (action := another(other, trace.action[other.move_index])) is None:
+        other.step(trace.action[other.move_index])
+    other.step(action)
+    assert opinion_of([thought], other, other.actions) is None
+
+
+def another(game: ReferenceGame, action: int) -> int | None:
+    """A legal action besides this one."""
+    return next((a for a, is_legal in enumerate(game.legal()) if is_legal and a != action), None)

@@ -1,0 +1,125 @@
+"""The Programs view: search, cards, what-if, upload (AppTest, no browser)."""
+
+from __future__ import annotations
+
+import json
+
+from streamlit.testing.v1 import AppTest
+
+from engine.plan.check import check
+from engine.program import library
+from engine.program.io import to_json
+from tests.ui.apps import open_view
+from tests.ui.network import residual_network
+from ui.session import opening
+
+TEACHING = "teach-fragmentation"
+
+
+def _programs() -> None:
+    from ui.programs import page as programs
+
+    programs.render()
+
+
+def _compare() -> None:
+    from ui.compare import page as compare
+
+    compare.render()
+
+
+def opened(script: object = _programs, **query: str) -> AppTest:
+    return open_view(script, **query)
+
+
+def cards(at: AppTest) -> list[str]:
+    keys = [b.key or "" for b in at.button]
+    return [k.removeprefix("card_play_") for k in keys if k.startswith("card_play_")]
+
+
+def test_every_sample_has_a_card_with_its_map() -> None:
+    at = opened()
+    assert cards(at) == library.sample_names()
+    html = " ".join(e.proto.body for e in at.get("html"))
+    assert html.count("data:image/svg+xml") == len(library.index())
+    assert at.button(key="open_files").disabled
+
+
+def test_search_and_filters_find_few_and_say_so() -> None:
+    at = opened()
+    at.text_input(key="words").set_value("llama").run()
+    assert cards(at) == [n for n in library.sample_names() if "llama" in n]
+    at.multiselect(key="chips").set_value(["tpu-v6e"]).run()
+    assert cards(at) == ["llamadecode-v6e-b8"]
+    at.text_input(key="words").set_value("nothing like it").run()
+    assert cards(at) == []
+    assert "No program matches" in at.info[0].value
+
+
+def test_a_look_opens_the_program() -> None:
+    at = opened()
+    at.button(key=f"card_look_{TEACHING}").click().run()
+    assert not at.exception
+    assert at.session_state["explorer"].program_name == TEACHING
+
+
+def test_a_link_opens_a_program_and_a_bad_one_the_first() -> None:
+    assert opened(program=TEACHING).session_state["explorer"].program_name == TEACHING
+    lost = opened(program="gone")
+    assert lost.session_state["explorer"].program_name == library.sample_names()[0]
+    assert "gone" in lost.toast[0].value
+
+
+def test_a_what_if_is_a_program_of_its_own() -> None:
+    name = f"{TEACHING}~0.5MiB~2GBps"
+    at = opened(_compare, program=name)
+    session = at.session_state["explorer"]
+    assert session.program_name == name
+    program = session.open.program
+    assert program.hardware.fast_bytes == 2**19
+    assert program.hardware.bandwidth == 2e9
+    assert program.provenance["derived_from"] == TEACHING
+    plan = session.open.plans[opening.FIRST_SOLVER].plan
+    assert check(program, plan) is None
+
+
+def test_an_impossible_what_if_is_refused_in_the_form() -> None:
+    at = opened(program="resnet50-v5e-b64")
+    at.number_input[0].set_value(1.0)
+    submit = next(b for b in at.button if b.label == "Derive and solve again")
+    submit.click().run()
+    assert not at.exception
+    assert "scratch" in at.error[0].value
+    assert at.session_state["explorer"].program_name == "resnet50-v5e-b64"
+
+
+def test_an_empty_what_if_asks_for_a_change() -> None:
+    at = opened(program=TEACHING)
+    next(b for b in at.button if b.label == "Derive and solve again").click().run()
+    assert "Choose a chip" in at.info[0].value
+
+
+def test_a_bad_upload_is_one_line_and_the_page_lives() -> None:
+    at = opened()
+    at.get("file_uploader")[0].set_value(("p.json", b"{}", "application/json")).run()
+    at.button(key="open_files").click().run()
+    assert not at.exception
+    assert "p.json: not a mallocmuzero-program file" in at.error[0].value
+    at.text_input(key="words").set_value("bert").run()
+    assert not at.exception
+
+
+def test_two_programs_of_one_name_are_both_kept() -> None:
+    at = opened()
+    session = at.session_state["explorer"]
+    body = to_json(residual_network())
+    from engine.program.io import from_json
+
+    first = from_json(body, "first")
+    changed = json.loads(json.dumps(body))
+    changed["hardware"]["fast_bytes"] //= 2
+    second = from_json(changed, "second")
+    for program in (first, second, first):
+        opening.add_program(session, "residual", program)
+    assert session.program_name == "residual"
+    assert session.programs["residual 2"].program == second

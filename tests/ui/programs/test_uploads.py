@@ -1,0 +1,87 @@
+"""Files that a visitor brings, good and bad."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import EngineError
+from engine.plan.check import check
+from engine.plan.io import plan_from_json
+from engine.program.io import content_hash, to_json
+from tests.program.hlo.modules import FIXTURES
+from tests.ui.network import residual_network
+from ui.programs import uploads
+
+TABLE = b"id,lower,upper,size\na,0,4,4096\nb,2,6,8192\n"
+SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"
+BUFFERS = FIXTURES / "mlp_on.buffers.txt"
+BODY = json.dumps(to_json(residual_network())).encode()
+
+
+@pytest.mark.parametrize(("name", "data"), [("p.json", BODY), ("p.json.gz", gzip.compress(BODY))])
+def test_a_program_file(name: str, data: bytes) -> None:
+    program = uploads.read([(name, data)], "tpu-v5e")
+    assert content_hash(program) == content_hash(residual_network())
+
+
+def test_a_minimalloc_table_takes_its_capacity_from_its_name() -> None:
+    assert uploads.read([("A.16384.csv", TABLE)], "tpu-v5e").hardware.fast_bytes == 16384
+    whole = uploads.read([("A.csv", TABLE)], "tpu-v4").hardware.fast_bytes
+    assert whole == 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ([("p.json", b"{")], "p.json: not JSON"),
+        ([("p.json", b"{}")], "p.json: not a mallocmuzero-program file"),
+        ([("t.csv", b"id,lower\n")], "t.csv"),
+        ([("t.csv", b"id,lower,upper,size\na,4,4,1\n")], "t.csv"),
+        ([("x.json.gz", gzip.compress(BODY)[:40])], "x.json.gz: cannot be read"),
+        ([("a.hlo", b"not HLO at all")], "a.hlo"),
+        ([], "0 files"),
+        ([(name, b"") for name in "abcd"], "4 files"),
+        ([("a", b""), ("b", b""), ("c", b"")], "a: these are 3 HLO dumps and 0 buffer"),
+        ([("b.txt", b"BufferAssignment:")], "b.txt: these are 0 HLO dumps and 1 buffer"),
+        ([("p.json", BODY), ("t.csv", TABLE)], "p.json: bring a program file or a table alone"),
+        ([("t.csv", TABLE), ("t.csv", TABLE)], "t.csv: brought twice"),
+    ],
+)
+def test_bad_files_are_named_without_a_path(files: list[tuple[str, bytes]], words: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        uploads.read(files, "tpu-v5e")
+    message = str(caught.value)
+    assert message.startswith(words)
+    assert "upload-" not in message
+    assert "\n" not in message
+
+
+def named(name: str, path: Path) -> tuple[str, bytes]:
+    return name, path.read_bytes()
+
+
+def test_a_pair_of_dumps_in_any_order_with_its_plan() -> None:
+    slow, fast = named("m_slow.hlo", SLOW), named("m_fast.hlo", FAST)
+    pair = uploads.read([fast, slow], "tpu-v5e")
+    assert content_hash(pair) == content_hash(uploads.read([slow, fast], "tpu-v5e"))
+    assert "xla_plan" not in pair.provenance
+    whole = uploads.read([named("buffers.txt", BUFFERS), slow, fast], "tpu-v5e")
+    assert check(whole, plan_from_json(whole.provenance["xla_plan"], "xla")) is None
+
+
+def test_one_dump_with_its_buffer_assignment_keeps_its_costs() -> None:
+    alone = uploads.read([named("m.hlo", FAST)], "tpu-v5e")
+    both = uploads.read([named("m.hlo", FAST), named("m.buffers.txt", BUFFERS)], "tpu-v5e")
+    assert content_hash(both) == content_hash(alone)
+    plan = plan_from_json(both.provenance["xla_plan"], "xla")
+    assert check(both, plan) is None
+    assert plan.stays
+
+
+def test_a_name_cannot_leave_the_folder() -> None:
+    program = uploads.read([("../../p.json", BODY)], "tpu-v5e")
+    assert content_hash(program) == content_hash(residual_network())

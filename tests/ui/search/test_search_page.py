@@ -1,0 +1,175 @@
+"""The Search view without a browser: from the empty page to every panel (AppTest)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.agent.trace_io import save_trace
+from engine.program import library
+from tests.ui.apps import open_view
+from tests.ui.search_traces import made_up_trace
+from ui.components.packing import unpack
+from ui.jobs.protocol import MUZERO, REGRET, SOLVE, Order
+from ui.jobs.run import Job, Run
+from ui.search.state import Again, Thought, brought
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = "teach-fragmentation"
+
+
+def _search() -> None:
+    from ui.search import page as search
+
+    search.render()
+
+
+@pytest.fixture(scope="module")
+def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
+    program = library.load_sample(PROGRAM)
+    path = tmp_path_factory.mktemp("page") / "a.npz"
+    save_trace(made_up_trace(program), path)
+    return brought(program, path.read_bytes(), "a.npz")
+
+
+def opened(**query: str) -> AppTest:
+    return open_view(_search, program=PROGRAM, **query)
+
+
+@pytest.fixture
+def shown(thought: Thought) -> AppTest:
+    at = opened(move="3")
+    at.session_state["explorer"].open.searches.add(thought)
+    at.run()
+    assert not at.exception
+    return at
+
+
+def sent(at: AppTest) -> dict[str, object]:
+    """What the browser was sent of the position."""
+    views = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("search_tree")]
+    return unpack(views[0].proto.bytes)[0]
+
+
+def test_without_a_search_the_page_explains_and_offers_one() -> None:
+    at = opened()
+    text = " ".join(m.value for m in at.markdown)
+    assert "searches" in text
+    assert "30 s" in at.button(key="practise_first").label
+    assert at.button(key="open_trace").disabled
+
+
+def test_a_practice_under_way_shows_how_it_goes_and_can_be_stopped() -> None:
+    at = opened()
+    run = Run(Order(SOLVE, MUZERO, 30.0), "me", state="running", message="warming up")
+    run.holders = 1
+    job = Job(run)
+    at.session_state["explorer"].open.jobs.append(job)
+    at.run()
+    assert "practise_first" not in [b.key for b in at.button]
+    at.button(key=f"stop_{id(job)}").click().run()
+    assert job.is_over
+    assert at.button(key="practise_first")
+
+
+def test_a_failure_is_told() -> None:
+    at = opened()
+    run = Run(Order(SOLVE, MUZERO, 30.0), "me", state="failed", error="too many moves")
+    at.session_state["explorer"].open.jobs.append(Job(run))
+    at.run()
+    assert "too many moves" in at.error[0].value
+    assert at.button(key="practise_first")
+
+
+def test_a_link_opens_its_move(shown: AppTest) -> None:
+    assert shown.session_state["explorer"].open.searches.move == 2
+    assert shown.query_params["move"] == ["3"] or shown.query_params["move"] == "3"
+    assert {"Games", "Simulations a move"} <= {m.label for m in shown.metric}
+
+
+def test_without_a_link_it_opens_where_the_agent_was_most_surprised(thought: Thought) -> None:
+    from engine.analysis.surprise import surprises
+
+    at = opened()
+    at.session_state["explorer"].open.searches.add(thought)
+    at.run()
+    state = at.session_state["explorer"].open.searches
+    assert state.move == surprises(thought.trace).order()[0]
+
+
+def test_the_browser_says_which_move_is_shown(shown: AppTest, thought: Thought) -> None:
+    here = shown.session_state["explorer"]
+    state = here.open.searches
+    told = {"game": f"{thought.identity}~{here.open.bound_s}", "nonce": state.nonce, "move": 5}
+    shown.session_state["search"] = {"told": told}
+    shown.run()
+    assert state.move == 5
+    shown.session_state["search"] = {"told": {**told, "nonce": -1, "move": 1}}
+    shown.run()
+    assert state.move == 5
+
+
+@pytest.mark.parametrize(
+    ("panel", "sign"),
+    [
+        ("inbox", "Surprise weighs"),
+        ("drift", "imagined"),
+        ("again", "real rules"),
+        ("training", ""),
+    ],
+)
+def test_every_panel_opens(shown: AppTest, panel: str, sign: str) -> None:
+    shown.session_state["search_panel"] = panel
+    shown.session_state["training_run"] = "a file of mine"
+    shown.run()
+    assert not shown.exception
+    assert shown.session_state["explorer"].open.searches.panel == panel
+    assert any(sign in c.value for c in shown.caption)
+
+
+def test_a_finished_study_adds_regrets_to_the_inbox(shown: AppTest, thought: Thought) -> None:
+    state = shown.session_state["explorer"].open.searches
+    run = Run(Order(REGRET, "Regrets", 1.0, basis=thought.identity), "me", state="done")
+    row = {"regret_us": 2.0, "better": "Drop", "punished": 1.0}
+    run.result = {"moves": {"0": row}, "completeness": 1.0}
+    state.jobs.append(Job(run))
+    shown.run()
+    assert state.regrets[thought.identity][0]["better"] == "Drop"
+    table = shown.dataframe[0].value
+    assert table["regret"].notna().sum() == 1
+    assert any("Regret is known of 1 moves" in c.value for c in shown.caption)
+
+
+def test_other_searches_of_the_position_are_sent_along(shown: AppTest, thought: Thought) -> None:
+    from dataclasses import replace
+
+    state = shown.session_state["explorer"].open.searches
+    one = {
+        name: getattr(thought.trace, name)[2:3]
+        for name in ("action", "legal", "reward", "prior", "policy", "raw_value", "value")
+    }
+    one |= {
+        name: getattr(thought.trace, name)[2:3]
+        for name in vars(thought.trace)
+        if name.startswith(("tree_", "imagined_"))
+    }
+    row = replace(thought.trace, par=thought.trace.par[2:4], **one)
+    state.again.append(Again(thought.identity, 2, row, {"weights": "fresh"}))
+    shown.run()
+    assert not shown.exception
+    names = [root["name"] for root in sent(shown)["roots"]]
+    assert names[0].startswith("in the game")
+    assert names[1].startswith("again 1")
+    assert "fresh weights" in names[1]
+
+
+def test_the_view_does_not_load_jax() -> None:
+    code = "import sys; from ui.search import page; print('jax' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

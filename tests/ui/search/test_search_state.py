@@ -1,0 +1,148 @@
+"""Traces as files, games of the agent in a session, and what is listed of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.agent.trace_io import load_trace, save_trace, trace_from_bytes
+from engine.analysis.surprise import surprises
+from engine.errors import CheckpointError
+from engine.game.moves import ACTION_NAMES, moves
+from tests.ui.network import residual_network
+from tests.ui.search_traces import made_up_trace
+from ui.jobs.protocol import TRACE as TRACE_FILE
+from ui.play.film import Film
+from ui.search.inbox import inbox
+from ui.search.state import Again, Searches, brought, practised, search_name
+
+PROGRAM = residual_network()
+TRACE = made_up_trace(PROGRAM)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("trace") / "a.npz"
+    save_trace(TRACE, path)
+    return path.read_bytes()
+
+
+def test_a_trace_comes_back_as_it_was(data: bytes) -> None:
+    again = trace_from_bytes(data, "a")
+    assert again.settings == TRACE.settings
+    for name in ("par", "action", "legal", "tree_parent", "tree_value", "imagined_reward"):
+        assert np.array_equal(getattr(again, name), getattr(TRACE, name))
+
+
+def test_a_missing_trace_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_trace(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\3\4 nonsense", b"\x93NUMPY"])
+def test_rubbish_is_no_trace(damage: bytes) -> None:
+    with pytest.raises(CheckpointError, match="not a readable"):
+        trace_from_bytes(damage, "x.npz")
+
+
+def test_a_damaged_stream_is_told(data: bytes) -> None:
+    for place in range(60, len(data), max(1, len(data) // 40)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0xFF
+        try:
+            trace_from_bytes(bytes(damaged), "x.npz")
+        except CheckpointError as error:
+            assert "x.npz" in str(error)
+
+
+def bad_parent() -> np.ndarray:
+    parent = TRACE.tree_parent.copy()
+    parent[0, 1] = 5
+    return parent
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tree_parent": bad_parent()},
+        {"tree_action": TRACE.tree_action + 3},
+        {"par": TRACE.par[:-1]},
+        {"value": np.full_like(TRACE.value, np.nan)},
+        {"action": TRACE.action - 1},
+        {"point_s": 0.0},
+        {"settings": {"value_scale": [1]}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_trace_that_contradicts_itself_is_refused(
+    change: dict[str, object], tmp_path: Path
+) -> None:
+    save_trace(replace(TRACE, **change), tmp_path / "bad.npz")
+    with pytest.raises(CheckpointError, match=r"bad\.npz"):
+        load_trace(tmp_path / "bad.npz")
+
+
+def test_a_brought_trace_is_a_film_of_its_game(data: bytes) -> None:
+    thought = brought(PROGRAM, data, "mine.npz")
+    film = Film(PROGRAM, thought.plan)
+    assert film.actions == tuple(TRACE.action.tolist())
+
+
+def test_a_trace_of_another_program_is_refused(tmp_path: Path) -> None:
+    save_trace(replace(TRACE, program_hash="0" * 64, program="other"), tmp_path / "b.npz")
+    with pytest.raises(CheckpointError, match="of the program other"):
+        brought(PROGRAM, (tmp_path / "b.npz").read_bytes(), "b.npz")
+
+
+def test_a_practice_is_named_by_what_it_cost(data: bytes) -> None:
+    plan = brought(PROGRAM, data, "x").plan
+    facts = {"seconds": 30.0, "seed": 0, "weights": "fresh"}
+    files = {TRACE_FILE: data, "manifest.json": b"{}", "arrays.npz": b"x"}
+    thought = practised(plan, files, facts)
+    assert thought.name == "practised 30 s"
+    assert set(thought.weights) == {"manifest.json", "arrays.npz"}
+    assert practised(plan, files, {**facts, "seed": 2}).name == "practised 30 s, seed 2"
+
+
+def test_games_of_one_name_stand_side_by_side(data: bytes) -> None:
+    state, thought = Searches(), brought(PROGRAM, data, "x")
+    state.add(thought)
+    state.add(thought)
+    assert list(state.thoughts) == ["x"]
+    state.jump(5)
+    state.add(replace(thought, identity="another"))
+    assert list(state.thoughts) == ["x", "x (2)"]
+    assert state.current == "x (2)"
+    assert state.move == 5
+
+
+def test_only_searches_of_the_position_are_shown(data: bytes) -> None:
+    state, thought = Searches(), brought(PROGRAM, data, "x")
+    assert state.of_move() == []
+    state.add(thought)
+    state.jump(3)
+    here = Again(thought.identity, 3, TRACE, {"weights": "fresh"})
+    state.again += [here, replace(here, move=4), replace(here, thought="another")]
+    assert state.of_move() == [here]
+
+
+def test_names_say_what_was_searched_with() -> None:
+    name = search_name({"weights": "fresh"}, TRACE)
+    assert name == "24 simulations · learned model · fresh weights"
+    classic = replace(TRACE, settings={"algorithm": "muzero"})
+    assert "classic MuZero" in search_name({}, classic)
+
+
+def test_the_inbox_is_sorted_and_knows_regrets() -> None:
+    found = surprises(TRACE)
+    first = found.order()[0]
+    known = {first: {"regret_us": 1.5, "better": "Drop", "punished": 0.25}}
+    rows = inbox(PROGRAM, moves(PROGRAM), TRACE, found, known)
+    assert rows["surprise"].is_monotonic_decreasing
+    assert rows["move"][0] == first + 1
+    assert (rows["regret"][0], rows["better"][0], rows["at_once"][0]) == (1.5, "Drop", 0.25)
+    assert rows["regret"][1:].isna().all()
+    assert rows["played"][0] == ACTION_NAMES[TRACE.action[first]]

@@ -1,0 +1,117 @@
+"""What can be taken away: plans, tables, pictures, and a bundle that reproduces them."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import streamlit as st
+
+from engine.analysis.bundle import bundle, file_name
+from engine.plan.io import plan_to_json
+from ui.compare.differences import cost_table
+from ui.compare.ranking import Row, table
+from ui.compare.timing import kinds_table, time_table
+from ui.components.map_svg import picture
+from ui.session import caching
+from ui.session.state import OpenPlan, Session
+
+
+def export_button(session: Session, rows: list[Row]) -> None:
+    """A small window with everything that can be saved of this comparison."""
+    with st.popover("Export", icon=":material/download:", width="stretch"):
+        _bundle(session)
+        names = list(session.open.plans)
+        state = session.open.comparison
+        chosen = st.selectbox(
+            "One plan", names, names.index(state.plans[0]) if state.plans else 0, key="export_plan"
+        )
+        _plan(session, session.open.plans[chosen])
+        st.caption("Tables of what is compared")
+        _tables(session, rows)
+
+
+def _bundle(session: Session) -> None:
+    opened = session.open
+    plans = {name: plan.plan for name, plan in opened.plans.items()}
+    _save(
+        "Reproducible bundle (zip)",
+        partial(bundle, opened.program, plans, st.context.url or ""),
+        f"{file_name(opened.name)}-bundle.zip",
+        "application/zip",
+        "Program, all plans, expected figures, versions, and the commands that check them without"
+        " the explorer",
+    )
+
+
+def _plan(session: Session, plan: OpenPlan) -> None:
+    stem = f"{file_name(session.open.name)}-{file_name(plan.name)}"
+    simulation = caching.simulation_of(plan.identity, session.open.program, plan.plan)
+    json_place, svg_place = st.columns(2)
+    with json_place:
+        _save(
+            "Plan (JSON)",
+            lambda: json.dumps(plan_to_json(plan.plan), separators=(",", ":")),
+            f"{stem}.plan.json",
+            "application/json",
+            "For `python -m engine check` and `simulate`",
+        )
+    with svg_place:
+        _save(
+            "Map (SVG)",
+            lambda: picture(session.open.program, plan.plan, plan.name, simulation.latency_s),
+            f"{stem}.svg",
+            "image/svg+xml",
+            "The memory map as a vector picture; the layouts have a button for PNG",
+        )
+
+
+def _tables(session: Session, rows: list[Row]) -> None:
+    opened, state = session.open, session.open.comparison
+    stem = file_name(opened.name)
+    _save(
+        "Runtimes (CSV)",
+        lambda: table(opened.program, rows, opened.bound_s).to_csv(index=False),
+        f"{stem}-runtimes.csv",
+        "text/csv",
+    )
+    plans = [opened.plans[name] for name in state.plans]
+    parts = [caching.breakdown_of(p.identity, opened.program, p.plan) for p in plans]
+    _save(
+        "Compute, slow accesses and stalls (CSV)",
+        lambda: kinds_table(state.plans, parts).to_csv(index=False),
+        f"{stem}-kinds.csv",
+        "text/csv",
+    )
+    if len(plans) < 2:
+        return
+    first, second = plans[:2]
+    found, costs = caching.differences_of(
+        (first.identity, second.identity), opened.program, first.plan, second.plan
+    )
+    pair = f"{stem}-{file_name(first.name)}-{file_name(second.name)}"
+    _save(
+        f"Tensors, {second.name} − {first.name} (CSV)",
+        lambda: cost_table(opened.program, costs, found).to_csv(index=False),
+        f"{pair}-tensors.csv",
+        "text/csv",
+    )
+    _save(
+        f"Instructions, {second.name} − {first.name} (CSV)",
+        lambda: time_table(opened.program, parts[0], parts[1]).to_csv(index=False),
+        f"{pair}-instructions.csv",
+        "text/csv",
+    )
+
+
+def _save(label: str, data: object, name: str, mime: str, explanation: str | None = None) -> None:
+    st.download_button(
+        label,
+        data=data,  # type: ignore[arg-type]
+        file_name=name,
+        mime=mime,
+        help=explanation,
+        on_click="ignore",
+        key=f"save_{name}",
+        width="stretch",
+    )

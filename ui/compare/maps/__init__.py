@@ -1,0 +1,1 @@
+"""Small memory maps of several plans with one window and one cursor."""

@@ -1,0 +1,160 @@
+"""Compare: run solvers beside the page, and see their plans against the bound and each other."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.compare import layouts_view, peak_view, runtimes_view, time_view
+from ui.compare.comparison import MODES
+from ui.compare.exports_view import export_button
+from ui.compare.ranking import Row, ranked
+from ui.components.job_bar_view import job_bar
+from ui.components.units import share_text, time_text
+from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
+from ui.session import caching, opening
+from ui.session.program_picker_view import program_picker
+from ui.session.state import OpenProgram, Session, current_session
+
+_SHOWN = (SOLVE, BOUND)
+"""Other work is shown where it was ordered."""
+_SECONDS = (5, 10, 30, 60, 120, 300, 600)
+_LINK_SECONDS = 10.0
+_BOUND_SECONDS = 120.0
+_POLL_SECONDS = 0.7
+
+
+def render() -> None:
+    """The page."""
+    session = current_session()
+    opening.ensure_open(session)
+    picker, *figures = st.columns([2.4, 1.2, 1.2, 1.2, 1.2], vertical_alignment="bottom")
+    with picker:
+        program_picker(session)
+    opened = session.open
+    if not opened.plans:
+        opening.first_plan(session)
+    if opened.bound_s is None and not any(job.solver == BOUND for job in opened.jobs):
+        opening.order(session, BOUND, _BOUND_SECONDS)
+    _order_expected(session)
+    rows = _rows(opened)
+    opened.comparison.settle([row.solver for row in ranked(rows)])
+    _figures(opened, rows, figures)
+    _controls(session)
+    if any(job.order.kind in _SHOWN for job in opened.jobs):
+        _progress()
+    if rows:
+        _mode_bar(session, rows)
+        _body(session, rows)
+    query = {"program": session.program_name, **opened.comparison.to_query()}
+    st.query_params.from_dict(query)
+
+
+def _order_expected(session: Session) -> None:
+    """A link names plans by their solvers: run those that are not here yet."""
+    opened, state = session.open, session.open.comparison
+    known = caching.solver_names(opened.identity, opened.program)
+    jobs = {job.solver: job for job in opened.jobs}
+    for name in list(state.expected):
+        if name in opened.plans:
+            continue
+        if name not in known or (name in jobs and jobs[name].state in (FAILED, STOPPED)):
+            state.expected.remove(name)
+        elif name not in jobs:
+            opening.order(session, name, _LINK_SECONDS)
+
+
+def _rows(opened: OpenProgram) -> list[Row]:
+    opened.collect()
+    plans = opened.plans.values()
+    return [caching.row_of(p.identity, opened.program, p.plan, p.name) for p in plans]
+
+
+def _figures(
+    opened: OpenProgram, rows: list[Row], places: list[st.delta_generator.DeltaGenerator]
+) -> None:
+    program, best = opened.program, ranked(rows)[0] if rows else None
+    bound = time_text(opened.bound_s) if opened.bound_s is not None else "…"
+    places[0].metric("All slow", time_text(program.all_slow_s), help="Nothing in fast memory")
+    places[1].metric(
+        "Best plan", time_text(best.latency_s) if best else "–", help=best.solver if best else None
+    )
+    places[2].metric("Lower bound", bound, help="No valid plan can be faster than this")
+    gap = "–"
+    if best and opened.bound_s:
+        gap = share_text(best.latency_s / opened.bound_s - 1)
+    places[3].metric("Best over bound", gap, help="How far the best plan is above the lower bound")
+
+
+def _controls(session: Session) -> None:
+    names = caching.solver_names(session.open.identity, session.open.program)
+    chooser, seconds, seed, start = st.columns([4, 1.5, 0.8, 0.9], vertical_alignment="bottom")
+    chosen = chooser.pills(
+        "Solvers",
+        list(names),
+        selection_mode="multi",
+        default=[n for n in ("xla_like", "greedy") if n in names],
+        key="solvers",
+        help="\n".join(f"- **{name}**: {text}" for name, text in names.items()),
+    )
+    budget = seconds.select_slider("Seconds each", _SECONDS, value=10, key="seconds")
+    number = seed.number_input("Seed", 0, 10**6, value=0, key="seed")
+    if start.button(
+        "Run",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run",
+        width="stretch",
+        disabled=not chosen,
+    ):
+        for name in chosen:
+            opening.order(session, name, float(budget), int(number))
+        st.rerun()
+
+
+def _progress() -> None:
+    """The runs; polls as long as one is under way, then lets the page take in the results."""
+    every = _POLL_SECONDS if current_session().open.is_busy else None
+
+    @st.fragment(run_every=every)
+    def runs() -> None:
+        opened = current_session().open
+        if opened.collect() or (every is not None and not opened.is_busy):
+            st.rerun()
+        for job in opened.jobs:
+            if job.order.kind not in _SHOWN:
+                continue
+            if not job.is_over:
+                job_bar(job, "lower bound" if job.solver == BOUND else job.solver)
+            elif job.state == FAILED:
+                st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
+
+    runs()
+
+
+def _mode_bar(session: Session, rows: list[Row]) -> None:
+    state = session.open.comparison
+    switch, export = st.columns([6, 1], vertical_alignment="center")
+    chosen = switch.segmented_control(
+        "View",
+        list(MODES),
+        format_func=MODES.__getitem__,
+        default=state.mode,
+        key=f"mode_{session.program_name}_{state.edition}",
+        label_visibility="collapsed",
+    )
+    if chosen and chosen != state.mode:
+        state.mode = chosen
+    with export:
+        export_button(session, rows)
+
+
+def _body(session: Session, rows: list[Row]) -> None:
+    mode = session.open.comparison.mode
+    if mode == "layouts":
+        layouts_view.show(session)
+    elif mode == "time":
+        time_view.show(session)
+    elif mode == "peak":
+        peak_view.show(session)
+    else:
+        runtimes_view.show(session, rows)

@@ -1,0 +1,168 @@
+"""Compare, peak: who shares the fast memory at its fullest, and the cheapest way to make room."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.analysis.peak import fullest_slot, largest_hole, residents
+from ui.compare.jumps_view import jump_buttons
+from ui.compare.pressure import moment_text, occupancy, relief_text, resident_table
+from ui.components.charts import CHART_CONFIG
+from ui.jobs.protocol import DONE, FAILED, RELIEF
+from ui.jobs.run import Job
+from ui.session import caching
+from ui.session.state import OpenPlan, Session, current_session
+
+_MIB = 2**20
+_POLL_SECONDS = 0.5
+
+
+def show(session: Session) -> None:
+    """The page's part."""
+    state, names = session.open.comparison, list(session.open.plans)
+    chooser, slider, button = st.columns([1.2, 3, 0.8], vertical_alignment="bottom")
+    name = chooser.selectbox(
+        "Plan", names, names.index(state.peak_plan), key=f"peak_plan_{session.program_name}"
+    )
+    if name != state.peak_plan:
+        state.peak_plan, state.peak_slot = name, -1
+        state.edition += 1
+    plan = session.open.plans[name]
+    fullest = fullest_slot(session.open.program, plan.plan)
+    slot = min(state.peak_slot, session.open.program.num_slots - 1)
+    slot = fullest if slot < 0 else slot
+    if button.button("Fullest", key="fullest", width="stretch", disabled=slot == fullest):
+        state.peak_slot, state.edition = -1, state.edition + 1
+        st.rerun()
+    chosen = slider.slider(
+        "Slot",
+        0,
+        max(1, session.open.program.num_slots - 1),
+        slot,
+        key=f"peak_slot_{plan.identity}_{state.edition}",
+    )
+    if chosen != slot:
+        state.peak_slot = slot = min(chosen, session.open.program.num_slots - 1)
+    _moment(session, plan, slot)
+
+
+def _moment(session: Session, plan: OpenPlan, slot: int) -> None:
+    program = session.open.program
+    st.plotly_chart(occupancy(program, plan.plan, slot), key="occupancy", config=CHART_CONFIG)
+    left, right = st.columns([1.7, 1], gap="medium")
+    with left:
+        st.markdown(moment_text(program, plan.plan, slot, largest_hole(program, plan.plan, slot)))
+        _residents(session, plan, slot)
+    with right:
+        _advisor(session, plan, slot)
+
+
+def _residents(session: Session, plan: OpenPlan, slot: int) -> None:
+    rows = resident_table(session.open.program, residents(session.open.program, plan.plan, slot))
+    if rows.empty:
+        st.caption("No tensor is in fast memory then.")
+        return
+    chosen = st.dataframe(
+        rows,
+        key=f"residents_{plan.identity}_{slot}",
+        hide_index=True,
+        height=340,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_order=["address", "tensor", "size", "slots", "next", "saving"],
+        column_config={
+            "address": st.column_config.TextColumn("Address", width="small"),
+            "tensor": st.column_config.TextColumn("Tensor", width="medium"),
+            "size": st.column_config.NumberColumn("MiB", format="%.3g", width="small"),
+            "slots": st.column_config.TextColumn("Slots", width="small"),
+            "next": st.column_config.TextColumn("Next use", width="medium"),
+            "saving": st.column_config.NumberColumn(
+                "At stake, µs",
+                format="%.2f",
+                width="small",
+                help="Lost if its next use is served from slow memory",
+            ),
+        },
+    )
+    picked = chosen.selection.rows
+    if picked:
+        jump_buttons(session, [plan.name], slot, int(rows.iloc[picked[0]]["group"]), "resident")
+
+
+def _advisor(session: Session, plan: OpenPlan, slot: int) -> None:
+    state, program = session.open.comparison, session.open.program
+    with st.container(border=True):
+        st.markdown("**Make room**")
+        st.caption(
+            "Finds the cheapest tensors to drop around this slot, then plays the game again without"
+            " them to see what that really frees and costs."
+        )
+        most = program.hardware.fast_bytes / _MIB
+        least = program.hardware.alignment / _MIB
+        size, start = st.columns([1.4, 1], vertical_alignment="bottom")
+        state.wanted_mib = size.number_input(
+            "Free, MiB",
+            least,
+            most,
+            min(max(least, state.wanted_mib), most),
+            step=max(least, most / 128),
+            format="%.6g",
+            key=f"wanted_{session.program_name}",
+        )
+        if start.button("Find", type="primary", key="relieve", width="stretch"):
+            _order(session, plan, slot)
+        _answer(session, plan, slot)
+
+
+def _order(session: Session, plan: OpenPlan, slot: int) -> None:
+    opened = session.open
+    wanted = round(opened.comparison.wanted_mib * _MIB)
+    for job in opened.jobs:
+        if job.order.kind == RELIEF:
+            job.stop()
+    opened.jobs = [job for job in opened.jobs if job.order.kind != RELIEF]
+    opened.jobs.append(
+        caching.workshop().relieve(
+            opened.program, plan.plan, plan.identity, slot, wanted, session.identity
+        )
+    )
+
+
+def _answer(session: Session, plan: OpenPlan, slot: int) -> None:
+    job = next((j for j in session.open.jobs if j.order.kind == RELIEF), None)
+    if job is None or job.order.basis != plan.identity or dict(job.order.details)["slot"] != slot:
+        return
+    if not job.is_over:
+        _show_waiting(job)
+    elif job.state == FAILED:
+        st.error(job.error, icon=":material/error:")
+    elif job.state == DONE:
+        _relief(session, plan, job)
+
+
+@st.fragment(run_every=_POLL_SECONDS)
+def _show_waiting(job: Job) -> None:
+    if job.is_over:
+        st.rerun()
+    st.progress(job.progress, text="Playing the game again …")
+    if st.button("Stop", key="stop_relief"):
+        job.stop()
+        st.rerun()
+
+
+def _relief(session: Session, plan: OpenPlan, job: Job) -> None:
+    st.markdown(relief_text(session.open.program, job.result))
+    if st.button("Keep it as a plan and compare", key="keep_relief", width="stretch"):
+        _keep(plan, job)
+        st.rerun()
+
+
+def _keep(plan: OpenPlan, job: Job) -> None:
+    session = current_session()
+    name = session.open.free_name(f"{plan.name} with room")
+    assert job.plan is not None
+    session.open.add_plan(name, job.plan)
+    state = session.open.comparison
+    state.hold(plan.name, name)
+    state.is_diff = True
+    state.select(-1, dict(job.order.details)["slot"])

@@ -1,0 +1,47 @@
+"""Compare, runtimes: every plan against all slow, the bound and the others."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.compare.losses_chart import losses
+from ui.compare.ranking import Row, table
+from ui.components.charts import CHART_CONFIG
+from ui.session.state import Session
+
+
+def show(session: Session, rows: list[Row]) -> None:
+    """The chart, the table, and the way from a row to the map."""
+    program, bound_s = session.open.program, session.open.bound_s
+    st.plotly_chart(losses(program, rows, bound_s), key="losses", config=CHART_CONFIG)
+    columns = table(program, rows, bound_s)
+    chosen = st.dataframe(
+        columns,
+        key="results",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-cell",
+        column_config={
+            "solver": st.column_config.TextColumn("Plan"),
+            "runtime": st.column_config.NumberColumn("Runtime, µs", format="%.1f"),
+            "saved": st.column_config.ProgressColumn(
+                "Saved of what is possible", format="%.1f %%", min_value=0, max_value=100
+            ),
+            "over": st.column_config.NumberColumn("Over bound", format="%.2f %%"),
+            "stalls": st.column_config.NumberColumn("Stalls, µs", format="%.1f"),
+            "checker": st.column_config.TextColumn("Checker"),
+            "stays": st.column_config.NumberColumn("Stays"),
+            "copies": st.column_config.NumberColumn("Copies"),
+            "seconds": st.column_config.TextColumn("Solved in"),
+        },
+    )
+    picked = chosen.selection.cells
+    name = columns["solver"][picked[0][0]] if picked else None
+    if st.button(
+        f"Open {name} on the map" if name else "Choose a row above to open its plan on the map",
+        key="open_plan",
+        disabled=name is None,
+        icon=":material/memory:",
+    ):
+        session.show_plan(str(name))
+        st.switch_page(session.pages["play"])

@@ -1,0 +1,115 @@
+"""Compare, time: what each instruction takes, and what it takes more under another plan."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.compare.comparison import MOST_PLANS
+from ui.compare.jumps_view import jump_buttons
+from ui.compare.timing import kinds_table, time_chart, time_table
+from ui.components.charts import CHART_CONFIG
+from ui.session import caching
+from ui.session.state import Session, current_session
+
+_CHART_PX = 560
+_NOTHING = "nothing"
+
+
+def show(session: Session) -> None:
+    """The page's part."""
+    state, names = session.open.comparison, list(session.open.plans)
+    first, second, note = st.columns([1.3, 1.3, 2.6], vertical_alignment="bottom")
+    shown, baseline = (state.plans[1], state.plans[0]) if len(state.plans) > 1 else (names[0], "")
+    plan = first.selectbox("Plan", names, names.index(shown), key=f"time_{session.program_name}")
+    others = [_NOTHING, *[n for n in names if n != plan]]
+    against = second.selectbox(
+        "Compared with",
+        others,
+        others.index(baseline) if baseline in others else 0,
+        key=f"time_against_{plan}",
+    )
+    note.caption(
+        "Compute is an instruction with everything in fast memory; slow accesses are what slow"
+        " memory adds; stalls are waits for copies right before it."
+    )
+    if against != _NOTHING:
+        pair = [against, plan]
+        state.plans = [*pair, *[n for n in state.plans if n not in pair]][:MOST_PLANS]
+    _kinds(session)
+    _instructions(plan, None if against == _NOTHING else against)
+
+
+def _kinds(session: Session) -> None:
+    opened = session.open
+    plans = [opened.plans[name] for name in opened.comparison.plans]
+    parts = [caching.breakdown_of(p.identity, opened.program, p.plan) for p in plans]
+    st.dataframe(
+        kinds_table([p.name for p in plans], parts),
+        key="kinds",
+        hide_index=True,
+        column_config={
+            "plan": st.column_config.TextColumn("Plan"),
+            "compute": st.column_config.NumberColumn("Compute, µs", format="%.1f"),
+            "slow": st.column_config.NumberColumn("Slow accesses, µs", format="%.1f"),
+            "stall": st.column_config.NumberColumn("Stalls, µs", format="%.1f"),
+            "total": st.column_config.NumberColumn("Runtime, µs", format="%.1f"),
+        },
+    )
+
+
+@st.fragment
+def _instructions(name: str, against: str | None) -> None:
+    """Bars of the largest rows beside the table of all; a row leads to its move in Play."""
+    session = current_session()
+    program, plan = session.open.program, session.open.plans[name]
+    mine = caching.breakdown_of(plan.identity, program, plan.plan)
+    key = plan.identity
+    if against is None:
+        rows = time_table(program, mine, None)
+        st.markdown(f"##### Time per instruction under {name}")
+    else:
+        other = session.open.plans[against]
+        rows = time_table(program, caching.breakdown_of(other.identity, program, other.plan), mine)
+        key += other.identity
+        st.markdown(f"##### What each instruction takes more under {name} than under {against}")
+    if rows.empty:
+        st.caption("Every instruction takes the same time under both plans.")
+        return
+    chart, listing = st.columns([1, 1.15], gap="medium")
+    chart.plotly_chart(
+        time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}", config=CHART_CONFIG
+    )
+    with listing:
+        chosen = st.dataframe(
+            rows,
+            key=f"instructions_{key}",
+            hide_index=True,
+            height=_CHART_PX - 60,
+            on_select="rerun",
+            selection_mode="single-row",
+            column_order=_ORDER if against is None else [c for c in _ORDER if c != "compute"],
+            column_config=_columns(is_difference=against is not None),
+        )
+        picked = chosen.selection.rows
+        if picked:
+            names = [name] if against is None else [name, against]
+            jump_buttons(session, names, int(rows.iloc[picked[0]]["slot"]), -1, "instruction")
+        else:
+            st.caption("Choose a row to open its move on the map.")
+
+
+_ORDER = ["instruction", "slot", "total", "compute", "slow", "stall", "opcode", "source"]
+
+
+def _columns(is_difference: bool) -> dict[str, object]:
+    number = "%+.2f" if is_difference else "%.2f"
+    return {
+        "instruction": st.column_config.TextColumn("Instruction", width="medium"),
+        "opcode": st.column_config.TextColumn("Kind", width="small"),
+        "slot": st.column_config.NumberColumn("Slot", format="localized", width="small"),
+        "total": st.column_config.NumberColumn("Total, µs", format=number, width="small"),
+        "compute": st.column_config.NumberColumn("Compute", format=number, width="small"),
+        "slow": st.column_config.NumberColumn("Slow", format=number, width="small"),
+        "stall": st.column_config.NumberColumn("Stalls", format=number, width="small"),
+        "source": st.column_config.TextColumn("Source", width="large"),
+    }

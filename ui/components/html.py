@@ -1,0 +1,30 @@
+"""Pieces of HTML that several pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from ui.components.units import time_text
+
+_NOTHING_S = 1e-13
+"""Below this a gain is the rounding of the game's ticks."""
+
+
+def command_html(do: str, label: str, **arguments: object) -> str:
+    """A button that sends a command (`ui.play.commands`) through the map."""
+    told = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in arguments.items())
+    return f'<button class="ask" data-do="{do}"{told}>{escape(label)}</button>'
+
+
+def facts_html(facts: Sequence[tuple[str, str]]) -> str:
+    """Names and texts in two columns."""
+    rows = "".join(f"<i>{escape(name)}</i><span>{escape(text)}</span>" for name, text in facts)
+    return f'<div class="facts">{rows}</div>'
+
+
+def gain_text(seconds: float) -> str:
+    """Signed seconds; `± 0` for what is only rounding."""
+    if abs(seconds) < _NOTHING_S:
+        return "± 0"
+    return f"{'+' if seconds > 0 else '−'}{time_text(abs(seconds))}"

@@ -1,0 +1,241 @@
+"""The memory map as packed columns: what the browser needs of one program and one plan, sent once.
+
+Sizes and addresses are in granules (the hardware's alignment), times in slots, durations in
+seconds. `-1` stands for "none" and, as a stay's start, for "from the previous run".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.game.moves import Move
+from engine.plan.model import Copy, Plan, Stay
+from engine.plan.simulate import Simulation
+from engine.program.model import Program
+from ui.components.columns import (
+    Column,
+    fast_granules,
+    granules,
+    group_granules,
+    group_kinds,
+    move_columns,
+    reserved_granules,
+    slot_begin,
+)
+from ui.components.memory_map.actions import actions_of
+from ui.components.memory_map.layers import layers_of_groups
+from ui.components.memory_map.schema import table_columns
+from ui.components.packing import pack
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Company:
+    """What the value curve is compared with: seconds saved against slow memory for everything.
+
+    `marks`: lines by name (the bound, the best known). `rival`: another plan, by the moves before
+    each. `estimates`: the player's own forecast of the whole saving, one per move.
+    """
+
+    marks: tuple[tuple[str, float], ...] = ()
+    rival_name: str = ""
+    rival_s: Sequence[float] = field(default=())
+    estimates: Sequence[float] | None = None
+
+
+NO_COMPANY = Company()
+
+
+def board(
+    program: Program,
+    plan: Plan,
+    moves: Sequence[Move],
+    simulation: Simulation,
+    identity: str,
+    company: Company = NO_COMPANY,
+) -> bytes:
+    """The packed message; `identity` names it in the browser."""
+    hardware = program.hardware
+    layers, layer_of_group = layers_of_groups(program)
+    header = {
+        "id": identity,
+        "program": plan.program_hash,
+        "granule": hardware.alignment,
+        "fast_granules": fast_granules(program),
+        "fast_name": hardware.fast_name,
+        "regions": [[r.start, r.end, r.multiplicity, r.name] for r in program.regions],
+        "instruction_names": [i.name for i in program.instructions],
+        "op_names": [i.op_name for i in program.instructions],
+        "opcodes": sorted({i.opcode for i in program.instructions}),
+        "value_names": [v.name for v in program.values],
+        "value_shapes": [v.shape for v in program.values],
+        "layers": layers,
+        "all_slow": program.all_slow_s,
+        "marks": company.marks,
+        "rival": company.rival_name,
+    }
+    columns = {
+        **_slot_columns(program, plan, simulation),
+        **_group_columns(program),
+        **table_columns("stays", _stay_rows(program, plan)),
+        **table_columns("copies", copy_rows(program, plan)),
+        **table_columns("service", _service_matrix(plan, simulation)),
+        **_move_columns(program, moves, actions_of(program, plan, moves)),
+        **_access_columns(program),
+        "group_layer": np.array(layer_of_group, "i4"),
+        "rival_saved": np.array(company.rival_s, "f8"),
+        "estimates": np.array(company.estimates or (), "f4"),
+    }
+    return pack(header, columns)
+
+
+def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[str, Column]:
+    instructions = program.instructions
+    opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
+    timeline = simulation.timeline
+    fast = np.array([i.fast_s for i in instructions], dtype=float)
+    return {
+        "slot_fast": fast.astype("f4"),
+        "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),
+        "slot_stall": stall_before_s(simulation),
+        "slot_begin": slot_begin(simulation).astype("f8"),
+        "slot_used": used_granules(program, plan.stays).astype("u4"),
+        "slot_reserved": reserved_granules(program).astype("u4"),
+        "slot_opcode": np.array([opcodes[i.opcode] for i in instructions], "u2"),
+        "slot_times": np.array([program.multiplicity(i.level) for i in instructions], "f4"),
+    }
+
+
+def stall_before_s(simulation: Simulation) -> NDArray[np.float64]:
+    """`[T]` seconds of waiting before each instruction.
+
+    The map has no room after the last slot: the wait for the last copies is drawn with it.
+    """
+    stall = simulation.timeline.stall_before_s.copy()
+    stall[-1:] += simulation.end_stall_s
+    return stall
+
+
+def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.int64]:
+    """`[T]` granules of fast memory that stays and scratch take in each slot."""
+    change = np.zeros(program.num_slots + 1, dtype=np.int64)
+    for stay in stays:
+        size = granules(program, program.groups[stay.group].size_bytes)
+        change[max(0, stay.start)] += size
+        change[stay.end] -= size
+    return np.cumsum(change)[:-1] + reserved_granules(program)
+
+
+def _group_columns(program: Program) -> dict[str, Column]:
+    groups = program.groups
+    saving = np.zeros(len(groups))
+    for touch in program.touches:
+        saving[touch.group] += touch.saving_s
+    size = np.array([g.size_bytes for g in groups], dtype=float)
+    return {
+        "group_granules": group_granules(program),
+        "group_bytes": size,
+        "group_kind": group_kinds(program),
+        "group_value": np.array([g.values[0] for g in groups], "u4"),
+        "group_saving": saving.astype("f4"),
+        "group_heat": heat(saving / np.maximum(size, 1)),
+    }
+
+
+def heat(density: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Seconds per byte as 0 … 255: by rank, since densities span many powers of ten."""
+    _, place = np.unique(density, return_inverse=True)
+    top = max(1, int(place.max(initial=0)))
+    return (place * 255 // top).astype(np.uint8)
+
+
+def _stay_rows(program: Program, plan: Plan) -> list[tuple[int, ...]]:
+    """Each stay with the slot at which the prefetch into it must have arrived, or `NONE`."""
+    arrivals = [NONE] * len(plan.stays)
+    for copy, stay in zip(plan.copies, stays_of_copies(plan), strict=True):
+        if copy.is_prefetch and stay != NONE:
+            arrivals[stay] = copy.deadline
+    granule = program.hardware.alignment
+    return [
+        (s.group, s.offset // granule, s.start, s.end, arrival)
+        for s, arrival in zip(plan.stays, arrivals, strict=True)
+    ]
+
+
+def copy_rows(program: Program, plan: Plan) -> list[tuple[int, ...]]:
+    """Each copy with the offset of the stay that it fills or saves, or `NONE`."""
+    granule = program.hardware.alignment
+    return [
+        (c.group, int(c.is_prefetch), c.start, c.deadline)
+        + ((plan.stays[stay].offset // granule,) if stay != NONE else (NONE,))
+        for c, stay in zip(plan.copies, stays_of_copies(plan), strict=True)
+    ]
+
+
+def _service_matrix(plan: Plan, simulation: Simulation) -> NDArray[np.float64]:
+    """When each copy is really served: 1 for prefetches, begin and end in seconds."""
+    timeline = simulation.timeline
+    is_prefetch = np.array([c.is_prefetch for c in plan.copies], dtype=float)
+    return np.column_stack(
+        [
+            is_prefetch[timeline.segment_copy],
+            timeline.segment_start_s,
+            timeline.segment_end_s,
+        ]
+    )
+
+
+def stays_of_copies(plan: Plan) -> list[int]:
+    """For each copy the stay that it fills or saves, `-1` if the plan has none there."""
+    stays_of: dict[int, list[int]] = {}
+    for index, stay in enumerate(plan.stays):
+        stays_of.setdefault(stay.group, []).append(index)
+    return [
+        next((i for i in stays_of.get(c.group, []) if _holds(plan.stays[i], c)), NONE)
+        for c in plan.copies
+    ]
+
+
+def _holds(stay: Stay, copy: Copy) -> bool:
+    return stay.start <= copy.start and copy.deadline <= stay.end
+
+
+def _move_columns(
+    program: Program, moves: Sequence[Move], actions: Sequence[int]
+) -> dict[str, Column]:
+    return {
+        **move_columns(moves),
+        "move_value": np.array([_value(program, m) for m in moves], "i4"),
+        "move_saving": np.array([m.saving_s for m in moves], "f8"),
+        "move_action": np.array(actions, "u1"),
+    }
+
+
+def _access_columns(program: Program) -> dict[str, Column]:
+    """Operands and results of each instruction: accesses `slot_access[k] … slot_access[k + 1] - 1`.
+
+    `access_role`: operand number of a read, `-1 -` result number of a write.
+    """
+    accesses = program.accesses
+    times = [a.time for a in accesses]
+    starts = [bisect_left(times, slot) for slot in range(program.num_slots + 1)]
+    return {
+        "slot_access": np.array(starts, "u4"),
+        "access_value": np.array([a.value for a in accesses], "u4"),
+        "access_role": np.array(
+            [-1 - a.operand if a.is_write else a.operand for a in accesses], "i4"
+        ),
+        "value_group": np.array([v.group for v in program.values], "i4"),
+    }
+
+
+def _value(program: Program, move: Move) -> int:
+    if move.is_sink:
+        return program.groups[move.group].values[-1]
+    return program.accesses[program.touches[move.touch].accesses[0]].value

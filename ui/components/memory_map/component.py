@@ -1,0 +1,42 @@
+"""The memory map: a canvas of time and address that scrubs, zooms and hovers in the browser.
+
+`MEMORY_MAP.store` takes a packed plan (`board.py`). `MEMORY_MAP.show` takes `plan` (identity),
+`move`, `selected` (group or -1), `nonce` (a new number makes the browser take over `move` and
+`selected`), `handled` (serial number of the last command carried out), `overlay`, `draft`,
+`tree` and `players`, `link` and `look` (`ui.session.links`). What the user does comes back as
+`st.session_state[key]["cursor"]`: plan, move, selected, nonce, and, until it is handled, the last
+`command` (`ui.play.commands`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ui.components.memory_map.schema import javascript
+from ui.components.stored_view import SHARED, StoredView
+
+_FOLDER = Path(__file__).parent
+_SHARED = ("words.js", "palette.js")
+_SCRIPTS = (
+    "plan.js",
+    "colours.js",
+    "axes.js",
+    "draw.js",
+    "strip.js",
+    "curve.js",
+    "overlay.js",
+    "listing.js",
+    "tree.js",
+    "finder.js",
+    "view.js",
+    "hands.js",
+    "svg.js",
+    "share.js",
+)
+MEMORY_MAP = StoredView(
+    "memory_map",
+    _FOLDER / "map",
+    [*(SHARED / name for name in _SHARED), *(_FOLDER / name for name in _SCRIPTS)],
+    state="cursor",
+    constants=javascript(),
+)

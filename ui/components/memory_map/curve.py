@@ -1,0 +1,44 @@
+"""How much of the possible saving a plan has taken before each move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.game.moves import COPY, NO_COPY, Move
+from engine.plan.model import Plan
+from engine.plan.simulate import Simulation
+from ui.components.memory_map.board import stall_before_s
+
+
+def saved_before(
+    moves: Sequence[Move], actions: Sequence[int], simulation: Simulation
+) -> NDArray[np.float64]:
+    """`[M + 1]` seconds saved before each of `M` moves and at the end, stalls taken off.
+
+    The last entry is the plan's whole saving, `all_slow_s - latency_s`, if no access outside the
+    game is served fast.
+    """
+    is_fast = np.isin(np.array(actions, dtype=int), (COPY, NO_COPY))
+    savings = np.array([m.saving_s for m in moves], dtype=float) * is_fast
+    waited = np.cumsum(stall_before_s(simulation))
+    times = np.array([m.time for m in moves], dtype=int)
+    before = waited[np.clip(times, 0, len(waited) - 1)] if len(moves) else np.zeros(0)
+    saved = np.append(0.0, np.cumsum(savings))
+    return saved - np.append(before, waited[-1] if len(waited) else 0.0)
+
+
+def estimates_of(plan: Plan, num_moves: int) -> tuple[float, ...] | None:
+    """The player's own forecasts in `plan.notes["value_estimates"]`, seconds saved in the end.
+
+    One number per move; None if there are none, or they are not that.
+    """
+    found = plan.notes.get("value_estimates")
+    if not isinstance(found, (list, tuple)) or len(found) != num_moves:
+        return None
+    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in found):
+        return None
+    return tuple(float(v) for v in found)

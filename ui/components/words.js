@@ -1,0 +1,88 @@
+// Quantities and sentences, in the same words as units.py.
+
+const ACTIONS = ["Copy", "NoCopy", "Drop"];
+const KINDS = ["input", "temporary", "output", "cross-program"];
+const READS = 1, WRITES = 2, SINK = 4;
+
+function digits(amount) {
+  const size = Math.abs(amount);
+  if (size >= 99.95) return Math.round(amount).toLocaleString("en");
+  return amount.toFixed(size >= 9.995 ? 1 : 2);
+}
+
+function sizeText(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (bytes >= 1024 && unit < units.length - 1) { bytes /= 1024; unit++; }
+  return unit ? `${digits(bytes)} ${units[unit]}` : `${Math.round(bytes)} B`;
+}
+
+function timeText(seconds) {
+  if (!seconds) return "0 s";
+  for (const [unit, scale] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]]) {
+    if (seconds >= 0.9995 * scale) return `${digits(seconds / scale)} ${unit}`;
+  }
+  return `${(seconds * 1e9).toPrecision(2)} ns`;
+}
+
+// `± 0` for what is only rounding.
+function signedTime(seconds) {
+  if (Math.abs(seconds) < 1e-13) return "± 0";
+  return `${seconds > 0 ? "+" : "−"}${timeText(Math.abs(seconds))}`;
+}
+
+function kindOf(plan, group, start) {
+  return start < 0 ? 3 : plan.group_kind[group];
+}
+
+function instructionName(plan, slot) {
+  return slot >= plan.numSlots ? "end of the program" : plan.instruction_names[slot];
+}
+
+function moveSentence(plan, move) {
+  if (!plan.numMoves) return "No move: no tensor of this program can save time";
+  const flags = plan.move_flags[move], slot = plan.move_time[move];
+  const tensor = `${plan.value_names[plan.move_value[move]]} · ${sizeText(plan.group_bytes[plan.move_group[move]])}`;
+  const verb = flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
+  const saved = flags & SINK ? "" : ` · ${timeText(plan.move_saving[move])} at stake`;
+  const action = move < plan.tip ? ACTIONS[plan.move_action[move]] : "?";
+  return `${instructionName(plan, slot)} ${verb} ${tensor}${saved}${action ? ` → ${action}` : ""}`;
+}
+
+function escapeText(text) {
+  return String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[c]));
+}
+
+function cardOf(title, rows) {
+  const body = rows.map(([name, value]) => `<tr><td>${name}</td><td>${escapeText(value)}</td></tr>`).join("");
+  return `<b>${escapeText(title)}</b><table>${body}</table>`;
+}
+
+function stayCard(plan, i) {
+  const group = plan.stay_group[i], value = plan.group_value[group];
+  const start = plan.stay_start[i], end = plan.stay_end[i], arrival = plan.stay_arrival[i];
+  const rows = [
+    ["shape", plan.value_shapes[value] || "unknown"],
+    ["size", sizeText(plan.group_bytes[group])],
+    ["kind", KINDS[kindOf(plan, group, start)]],
+    ["stays", start < 0 ? `from the previous run to ${end}` : `slots ${start} to ${end}`],
+    ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
+    ["could save", timeText(plan.group_saving[group])],
+    ["layer", plan.layers[plan.group_layer[group]] ?? "none"],
+  ];
+  if (arrival > NONE) rows.push(["prefetched", `slots ${start} to ${arrival}`]);
+  return cardOf(plan.value_names[value], rows);
+}
+
+function slotCard(plan, slot) {
+  const rows = [
+    ["slot", `${slot.toLocaleString("en")} (${plan.opcodes[plan.slot_opcode[slot]]})`],
+    ["takes", timeText(plan.slot_fast[slot] + plan.slot_slow[slot])],
+    ["of it slow memory", timeText(plan.slot_slow[slot])],
+  ];
+  if (plan.slot_stall[slot] > 0) rows.push(["stalls before", timeText(plan.slot_stall[slot])]);
+  if (plan.slot_reserved[slot]) rows.push(["scratch", sizeText(plan.slot_reserved[slot] * plan.granule)]);
+  if (plan.slot_times[slot] > 1) rows.push(["runs", `${digits(plan.slot_times[slot])} times`]);
+  if (plan.op_names[slot]) rows.push(["source", plan.op_names[slot]]);
+  return cardOf(plan.instruction_names[slot], rows);
+}

@@ -1,0 +1,42 @@
+"""What the explorer and a worker process agree on: kinds of work, an order, files, states.
+
+A worker gets a folder with `ORDER` (the fields of `Order` as JSON), `PROGRAM` and, where the order
+starts from a plan, `BASIS`. It writes one JSON object per line to standard output: `share` and
+`message` while it works, then `error`, or `done` once its results are in the folder: `PLAN` (a plan
+file), `RESULT` (JSON), `FILES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
+SOLVE, BOUND, RELIEF = "solve", "lower_bound", "relief"
+PLAY, RESEARCH, REGRET = "play", "research", "regret"
+MUZERO = "muzero"
+"""The solver whose run also gives its searches and its weights (`ui.jobs.agent`)."""
+ORDER, PROGRAM, BASIS = "order.json", "program.json", "basis.json"
+PLAN, RESULT = "plan.json", "result.json"
+TRACE = "trace.npz"
+WEIGHTS = ("manifest.json", "arrays.npz")
+FILES = (TRACE, *WEIGHTS)
+"""Kept as they are: the trace of a search, and a checkpoint."""
+Progress = Callable[[float, str], bool]
+"""Called with the share done (0 to 1) and a message; False asks the work to stop."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done; equal orders for one program have one result.
+
+    `kind`: `SOLVE`, `BOUND`, `PLAY` … `name`: the solver, or what the list shows. `basis`: identity
+    of the plan to start from. `details`: further settings of the kind.
+    """
+
+    kind: str
+    name: str
+    seconds: float
+    seed: int = 0
+    basis: str = ""
+    details: tuple[tuple[str, int | str], ...] = ()

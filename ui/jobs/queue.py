@@ -1,0 +1,126 @@
+"""The queue of long work: a few runs at once, a few dozen waiting, results kept for a while.
+
+Who orders the same work again shares the run, or its kept result. Among those who wait, the visitor
+with the fewest runs under way comes first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from engine.plan.model import Plan
+from engine.program.io import content_hash
+from engine.program.model import Program
+from ui.jobs.protocol import BOUND, FAILED, RELIEF, SOLVE, STOPPED, Order
+from ui.jobs.run import Job, Run
+
+_AT_ONCE = 2
+_MOST_WAITING = 32
+_MOST_KEPT = 128
+_NOTHING: Mapping[str, bytes] = MappingProxyType({})
+
+
+class Workshop:
+    """Runs jobs, a few at a time; shared by all sessions of the server."""
+
+    def __init__(self, at_once: int = _AT_ONCE, most_waiting: int = _MOST_WAITING) -> None:
+        """Start with idle hands."""
+        self._at_once, self._most_waiting = at_once, most_waiting
+        self._lock = threading.Lock()
+        self._runs: OrderedDict[tuple[str, Order], Run] = OrderedDict()
+        self._waiting: list[tuple[Run, Program, Plan | None]] = []
+        self._under_way: list[Run] = []
+        atexit.register(self.close)
+
+    def start(
+        self, program: Program, solver: str, seconds: float, seed: int = 0, owner: str = ""
+    ) -> Job:
+        """Order a solver's run, or the lower bound under the name `BOUND`."""
+        kind = BOUND if solver == BOUND else SOLVE
+        return self.order(program, Order(kind, solver, seconds, seed), owner)
+
+    def relieve(
+        self, program: Program, plan: Plan, identity: str, slot: int, wanted: int, owner: str = ""
+    ) -> Job:
+        """Order the peak advisor: free `wanted` bytes at `slot` of the plan called `identity`."""
+        details = (("slot", slot), ("wanted", wanted))
+        order = Order(RELIEF, "peak advisor", 10.0, basis=identity, details=details)
+        return self.order(program, order, owner, plan)
+
+    def order(
+        self,
+        program: Program,
+        order: Order,
+        owner: str = "",
+        basis: Plan | None = None,
+        given: Mapping[str, bytes] = _NOTHING,
+    ) -> Job:
+        """Hold the run of this order: one under way, a finished one, or a new one in the queue.
+
+        `given`: files that the work reads; `order.basis` has to tell them apart.
+        """
+        key = (content_hash(program), order)
+        with self._lock:
+            self._waiting = [entry for entry in self._waiting if not entry[0].is_over]
+            run = self._runs.get(key)
+            if run is None or run.state in (FAILED, STOPPED):
+                run = Run(order, owner, given=given)
+                if len(self._waiting) >= self._most_waiting:
+                    run.error = f"{len(self._waiting)} runs are waiting; try again in a minute"
+                    run.state = FAILED
+                    return Job(run)
+                self._runs[key] = run
+                self._waiting.append((run, program, basis))
+            run.holders += 1
+            self._runs.move_to_end(key)
+            self._forget()
+        self._next()
+        return Job(run)
+
+    def close(self) -> None:
+        """End everything, at the end of the server."""
+        for run in list(self._runs.values()):
+            run.end()
+
+    def _forget(self) -> None:
+        finished = [key for key, run in self._runs.items() if run.is_over]
+        for key in finished[: max(0, len(finished) - _MOST_KEPT)]:
+            del self._runs[key]
+
+    def _next(self) -> None:
+        """Start what waits, as far as hands are free."""
+        with self._lock:
+            while self._waiting and len(self._under_way) < self._at_once:
+                busy = Counter(run.owner for run in self._under_way)
+                place = min(
+                    range(len(self._waiting)), key=lambda i: busy[self._waiting[i][0].owner]
+                )
+                entry = self._waiting.pop(place)
+                if entry[0].is_over:
+                    continue
+                self._under_way.append(entry[0])
+                threading.Thread(target=self._work, args=entry, daemon=True).start()
+
+    def _work(self, run: Run, program: Program, basis: Plan | None) -> None:
+        try:
+            run.work(program, basis)
+        finally:
+            with self._lock:
+                self._under_way.remove(run)
+            self._next()
+
+
+def wait_for(jobs: list[Job], timeout_s: float) -> bool:
+    """Wait until all jobs are over; False if that took too long."""
+    until = time.monotonic() + timeout_s
+    pause = threading.Event()
+    while not all(job.is_over for job in jobs):
+        if time.monotonic() > until:
+            return False
+        pause.wait(0.02)
+    return True

@@ -1,0 +1,228 @@
+"""One piece of long work in a process of its own, and a visitor's hold on it.
+
+A *run* is the work; visitors who order the same work share it. A *job* is one visitor's hold on a
+run: stopping it ends the run once nobody else holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from engine.errors import EngineError
+from engine.plan.io import load_plan, save_plan
+from engine.plan.model import Plan
+from engine.program.io import save
+from engine.program.model import Program
+from ui.jobs.protocol import (
+    BASIS,
+    DONE,
+    FAILED,
+    FILES,
+    ORDER,
+    PLAN,
+    PROGRAM,
+    RESULT,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    Order,
+)
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(eq=False)
+class Run:
+    """One piece of work; its thread writes the state, `share` (0 … 1), `message`, the result."""
+
+    order: Order
+    owner: str
+    state: str = WAITING
+    share: float = 0.0
+    message: str = ""
+    error: str = ""
+    plan: Plan | None = None
+    result: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    began: float = 0.0
+    took_s: float = 0.0
+    holders: int = 0
+    _process: subprocess.Popen[str] | None = field(default=None, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.state in (DONE, FAILED, STOPPED)
+
+    def end(self) -> None:
+        """Stop it; its result is lost."""
+        with self._lock:
+            if not self.is_over:
+                self.state = STOPPED
+                if self._process is not None and self._process.poll() is None:
+                    os.killpg(self._process.pid, signal.SIGKILL)
+
+    def work(self, program: Program, basis: Plan | None) -> None:
+        """Do the work in a child process and wait for it; called on a thread."""
+        with self._lock:
+            if self.is_over:
+                return
+            self.began, self.state = time.monotonic(), RUNNING
+        try:
+            with tempfile.TemporaryDirectory(prefix="explorer-") as folder:
+                self._work_in(Path(folder), program, basis)
+        except (OSError, EngineError, ValueError) as error:
+            self._fail(str(error))
+        self.took_s = time.monotonic() - self.began
+
+    def _work_in(self, folder: Path, program: Program, basis: Plan | None) -> None:
+        save(program, folder / PROGRAM)
+        (folder / ORDER).write_text(json.dumps(asdict(self.order)))
+        if basis is not None:
+            save_plan(basis, folder / BASIS)
+        for name, content in self.given.items():
+            (folder / name).write_bytes(content)
+        command = [sys.executable, "-m", "ui.jobs.worker", str(folder)]
+        with (folder / "log").open("w+") as log:
+            with self._lock:
+                if self.is_over:
+                    return
+                process = self._process = subprocess.Popen(
+                    command,
+                    cwd=_ROOT,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    text=True,
+                    start_new_session=True,
+                )
+            self._listen(process)
+            if process.wait() and not self.is_over:
+                log.seek(0)
+                self._fail(_last_line(log) or f"ended with status {process.returncode}")
+        if not self.is_over:
+            self._take(folder)
+
+    def _take(self, folder: Path) -> None:
+        if (folder / PLAN).exists():
+            self.plan = load_plan(folder / PLAN)
+        if (folder / RESULT).exists():
+            self.result = json.loads((folder / RESULT).read_text())
+        made = [n for n in FILES if n not in self.given and (folder / n).exists()]
+        self.files = {name: (folder / name).read_bytes() for name in made}
+        with self._lock:
+            self.state = self.state if self.is_over else DONE
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for text in lines:
+                line = json.loads(text)
+                self.share = float(line.get("share", self.share))
+                self.message = str(line.get("message", self.message))
+                if "error" in line:
+                    self._fail(str(line["error"]))
+
+    def _fail(self, error: str) -> None:
+        # A stopped run fails as well, but that is not news.
+        if self.state != STOPPED:
+            self.error, self.state = error, FAILED
+
+
+@dataclass(eq=False)
+class Job:
+    """One visitor's hold on a run."""
+
+    run: Run
+    _is_stopped: bool = False
+    _is_taken: bool = False
+
+    @property
+    def order(self) -> Order:
+        """What is being done."""
+        return self.run.order
+
+    @property
+    def solver(self) -> str:
+        """The solver's name, or what stands for it."""
+        return self.run.order.name
+
+    @property
+    def state(self) -> str:
+        """One of `WAITING`, `RUNNING`, `DONE`, `FAILED`, `STOPPED`."""
+        return STOPPED if self._is_stopped else self.run.state
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self._is_stopped or self.run.is_over
+
+    @property
+    def message(self) -> str:
+        """What the work says of itself."""
+        return self.run.message
+
+    @property
+    def error(self) -> str:
+        """Why it failed; empty otherwise."""
+        return "" if self._is_stopped else self.run.error
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan, once it is done."""
+        return None if self._is_stopped else self.run.plan
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Other results, once it is done."""
+        return {} if self._is_stopped else self.run.result
+
+    @property
+    def files(self) -> Mapping[str, bytes]:
+        """Files that came of it (`ui.jobs.protocol.FILES`), once it is done."""
+        return {} if self._is_stopped else self.run.files
+
+    @property
+    def bound_s(self) -> float | None:
+        """Of a `BOUND` order: the lower bound, once it is known."""
+        found = self.result.get("bound_s")
+        return None if found is None else float(found)
+
+    @property
+    def progress(self) -> float:
+        """Share done: what the work says, else the share of its time that has gone by."""
+        if self.is_over or self.run.state != RUNNING:
+            return 1.0 if self.is_over else 0.0
+        elapsed = (time.monotonic() - self.run.began) / max(self.order.seconds, 1e-3)
+        return min(0.99, max(self.run.share, elapsed))
+
+    def take(self) -> bool:
+        """Whether the job is done and this is the first call that says so."""
+        is_news = self.state == DONE and not self._is_taken
+        self._is_taken = self._is_taken or is_news
+        return is_news
+
+    def stop(self) -> None:
+        """Let go of the run, which ends if nobody else holds it."""
+        if not self.is_over:
+            self._is_stopped = True
+            self.run.holders -= 1
+            if self.run.holders <= 0:
+                self.run.end()
+
+
+def _last_line(log: IO[str]) -> str:
+    lines = log.read().strip().splitlines()
+    return lines[-1] if lines else ""

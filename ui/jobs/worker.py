@@ -1,0 +1,140 @@
+"""One long piece of work in a process of its own: `python -m ui.jobs.worker FOLDER`.
+
+The explorer starts it so that a long search neither blocks the page nor loads its libraries there,
+and so that it can be stopped. `ui.jobs.protocol` says what the folder holds and what is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from engine.errors import EngineError
+from engine.plan.io import load_plan, save_plan
+from engine.program.io import load
+from ui.jobs.protocol import (
+    BASIS,
+    BOUND,
+    MUZERO,
+    ORDER,
+    PLAN,
+    PLAY,
+    PROGRAM,
+    REGRET,
+    RELIEF,
+    RESEARCH,
+    RESULT,
+    SOLVE,
+)
+
+_NICE = 19
+"""Searches leave the processor to those who step through a game."""
+_AUTOGROUP = Path("/proc/self/autogroup")
+"""Where Linux shares the processor by sessions first, a process' own niceness says nothing to the
+others (sched(7)); the worker has a session of its own."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run; returns the exit status, 2 for an error that the user can cause."""
+    _give_way()
+    folder = Path(arguments[0])
+    order = json.loads((folder / ORDER).read_text())
+    try:
+        _KINDS[order["kind"]](folder, order)
+    except EngineError as error:
+        _tell({"error": str(error)})
+        return 2
+    _tell({"done": True})
+    return 0
+
+
+def _give_way() -> None:
+    os.nice(_NICE)
+    if _AUTOGROUP.exists():
+        with suppress(OSError):
+            _AUTOGROUP.write_text(str(_NICE))
+
+
+def _solve(folder: Path, order: dict[str, Any]) -> None:
+    if order["name"] == MUZERO:
+        from ui.jobs import agent
+
+        _write(folder, agent.practise(folder, order, _progress))
+        return
+    # Imported here: the bound needs none of the solvers' libraries.
+    import engine.solvers  # noqa: F401  (fills the registry)
+    from engine.solvers.registry import Budget, solve
+
+    budget = Budget(order["seconds"], order["seed"], _progress)
+    save_plan(solve(order["name"], load(folder / PROGRAM), budget), folder / PLAN)
+
+
+def _bound(folder: Path, order: dict[str, Any]) -> None:
+    from engine.plan.bounds import lower_bound
+
+    found = lower_bound(load(folder / PROGRAM), order["seconds"])
+    _write(folder, {"bound_s": found.bound_s, "method": found.method})
+
+
+def _relief(folder: Path, order: dict[str, Any]) -> None:
+    from engine.analysis.peak import relieve
+
+    details = dict(order["details"])
+    plan = load_plan(folder / BASIS)
+    found = relieve(load(folder / PROGRAM), plan, details["slot"], details["wanted"])
+    save_plan(found.plan, folder / PLAN)
+    numbers = ("slot", "wanted_bytes", "used_before", "used_after", "hole_before", "hole_after")
+    numbers += ("before_s", "after_s", "freed_bytes", "is_enough")
+    dropped = [{"group": r.group, "next_use": r.next_use} for r in found.dropped]
+    _write(folder, {**{n: getattr(found, n) for n in numbers}, "dropped": dropped})
+
+
+def _play(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import agent
+
+    _write(folder, agent.play_on(folder, order, _progress))
+
+
+def _research(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import agent
+
+    _write(folder, agent.search_again(folder, order, _progress))
+
+
+def _regret(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import regret
+
+    _write(folder, regret.regrets(folder, order, _progress))
+
+
+def _progress(share: float, message: str) -> bool:
+    _tell({"share": share, "message": message})
+    return True
+
+
+_KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
+    SOLVE: _solve,
+    BOUND: _bound,
+    RELIEF: _relief,
+    PLAY: _play,
+    RESEARCH: _research,
+    REGRET: _regret,
+}
+
+
+def _write(folder: Path, result: dict[str, Any]) -> None:
+    (folder / RESULT).write_text(json.dumps(result))
+
+
+def _tell(line: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

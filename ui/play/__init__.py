@@ -1,0 +1,1 @@
+"""The page Play: one plan on the memory map, move by move."""

@@ -1,0 +1,171 @@
+"""What the visitor asks for on the map or beside it, carried out on the line of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ui.play import playing_on
+from ui.play.company import rival_of
+from ui.play.eviction import evict
+from ui.play.line import Line
+from ui.play.quiz import Answer, quiz_of
+from ui.play.variations import PLAN, Rating
+from ui.session.state import Session
+
+TO_THE_END = 10**9
+
+
+def dispatch(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """Carry out one command; what does not fit the position is ignored.
+
+    `do` names it; `action`, `number`, `player`, `moves` (0: all that are left), `for_ever` and
+    `tip` (1: go on from the end of the line) are its arguments. Its place is the cursor's move.
+    """
+    carry_out = _COMMANDS.get(str(command.get("do")))
+    if carry_out is not None:
+        carry_out(session, line, command)
+
+
+def _play(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    action, move = int(command["action"]), session.cursor.move
+    game = line.game_at(move)
+    if game.is_over or not 0 <= action < 3 or not game.legal()[action]:
+        return
+    if _is_asked(session, move):
+        _answer(session, line, move, action)
+    else:
+        _show(session, line, line.play(move, action))
+
+
+def _is_asked(session: Session, move: int) -> bool:
+    plan = session.plan
+    return (
+        session.quiz is not None
+        and plan is not None
+        and session.quiz.is_open_at(plan.identity, move)
+    )
+
+
+def _answer(session: Session, line: Line, move: int, action: int) -> None:
+    """Take the action as the answer to the question, and stay there for the verdict."""
+    assert session.quiz is not None, "there is a question"
+    own, rating = line.film.actions[move], Rating()
+    if action != own:
+        line.play(move, action)
+        rating = line.tree.lines[line.tree.current].rating
+    session.quiz.answers[move] = Answer(action, own, rating)
+    _show(session, line, move)
+
+
+def _quiz(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """`to`: `begin`, `again`, `stay` (back to the question), `next` or `end`."""
+    plan, to = session.plan, str(command.get("to"))
+    if plan is None:
+        return
+    line.go(PLAN)
+    if to == "begin":
+        session.quiz = quiz_of(line.film, plan.identity)
+        session.is_as_moves = session.is_as_moves or session.quiz is not None
+    elif to == "end" or session.quiz is None:
+        session.quiz = None
+    elif to == "again":
+        session.quiz.answers.pop(session.quiz.move, None)
+    elif to == "next" and not session.quiz.is_last:
+        session.quiz.at += 1
+    _show(session, line, session.quiz.move if session.quiz else session.cursor.move)
+
+
+def _let(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    moves = int(command["moves"]) or TO_THE_END
+    begin = line.tip if int(command.get("tip", 0)) else session.cursor.move
+    move = playing_on.go_on(session, line, begin, str(command["player"]), moves)
+    if move is not None:
+        _show(session, line, move)
+
+
+def _undo(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    del command
+    _show(session, line, line.tree.before(session.cursor.move))
+
+
+def _redo(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    del command
+    _show(session, line, line.tree.after(session.cursor.move))
+
+
+def _go(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    number = int(command["number"])
+    if PLAN <= number < len(line.tree.lines):
+        fork = line.go(number)
+        _show(session, line, session.cursor.move if number == PLAN else fork)
+
+
+def _ask(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    del line
+    action = int(command["action"])
+    session.question = None if session.question == action else action
+
+
+def _evict(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    game, selected = line.game_at(session.cursor.move), session.cursor.selected
+    if game.is_over and selected < 0:
+        return
+    group = selected if selected >= 0 else game.move.group
+    session.eviction = evict(line, group, session.cursor.move, bool(int(command["for_ever"])))
+
+
+def _open_eviction(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    del command
+    if session.eviction is not None and session.eviction.actions:
+        line.branch(session.eviction.actions, "what if")
+        _show(session, line, session.eviction.move)
+
+
+def _keep(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """List a complete line as a plan of its own, and show that."""
+    del command
+    if not line.is_on_plan and line.is_complete:
+        by = line.tree.lines[line.tree.current].by
+        name = session.open.free_name("you" if by == "you" else f"you and {by}")
+        session.open.add_plan(name, line.plan(name))
+        session.show_plan(name)
+
+
+def _compare(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """Hold the line, kept as a plan, or the plan shown against the compiler's or the best other."""
+    left = session.plan
+    _keep(session, line, command)
+    plan = session.plan
+    if plan is None or left is None:
+        return
+    rival = rival_of(session, plan) if plan is left else left
+    if rival is not None:
+        session.open.comparison.hold(rival.name, plan.name)
+        session.wanted_page = "compare"
+
+
+def _as_moves(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    del line, command
+    session.is_as_moves = not session.is_as_moves
+
+
+def _show(session: Session, line: Line, move: int) -> None:
+    session.question = session.eviction = None
+    session.cursor.jump(max(0, min(move, line.film.num_moves - 1)), session.cursor.selected)
+
+
+_COMMANDS = {
+    "play": _play,
+    "let": _let,
+    "undo": _undo,
+    "redo": _redo,
+    "go": _go,
+    "ask": _ask,
+    "evict": _evict,
+    "open_eviction": _open_eviction,
+    "keep": _keep,
+    "compare": _compare,
+    "as_moves": _as_moves,
+    "quiz": _quiz,
+}

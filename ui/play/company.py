@@ -1,0 +1,79 @@
+"""What the value curve of a plan is compared with: the bound, the best known, another plan."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ui.compare.ranking import VALID, Row
+from ui.components.memory_map.board import Company
+from ui.components.memory_map.curve import estimates_of, saved_before
+from ui.play.line import Line
+from ui.session import caching
+from ui.session.opening import COMPILED
+from ui.session.state import OpenPlan, Session
+
+
+def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
+    """The curve's company for a plan of the program in use, or for the variation shown of it.
+
+    A variation is compared with the plan that it leaves, as the game plays that.
+    """
+    program, rival = session.open.program, rival_of(session, plan)
+    moves = caching.moves_of(session.open.identity, program)
+    if not line.is_on_plan:
+        film = line.film
+        simulation = caching.simulation_of(f"{plan.identity}-moves", program, film.plan)
+        own = saved_before(moves, film.actions, simulation)
+        return Company(_marks(session), plan.name, tuple(own.tolist()))
+    saved: tuple[float, ...] = ()
+    if rival is not None:
+        simulation = caching.simulation_of(rival.identity, program, rival.plan)
+        identity = session.open.identity
+        actions = caching.actions_of_plan(rival.identity, identity, program, rival.plan)
+        saved = tuple(saved_before(moves, actions, simulation).tolist())
+    estimates = estimates_of(plan.plan, len(moves))
+    return Company(_marks(session), rival.name if rival else "", saved, estimates)
+
+
+def company_tag(session: Session, plan: OpenPlan) -> str:
+    """Changes when the company does; a few characters."""
+    rival = rival_of(session, plan)
+    text = repr((_marks(session), rival and rival.identity))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def rival_of(session: Session, plan: OpenPlan) -> OpenPlan | None:
+    """The compiler's plan, or beside that the best other one."""
+    compiled = session.open.plans.get(COMPILED)
+    if compiled is not None and compiled.identity != plan.identity:
+        return compiled
+    others = [
+        p
+        for p in session.open.plans.values()
+        if p.identity != plan.identity and _is_valid(session, p)
+    ]
+    return min(others, key=lambda p: _row(session, p).latency_s, default=None)
+
+
+def _marks(session: Session) -> tuple[tuple[str, float], ...]:
+    all_slow_s = session.open.program.all_slow_s
+    marks = []
+    if session.open.bound_s is not None:
+        marks.append(("bound", all_slow_s - session.open.bound_s))
+    known = [
+        _row(session, p).latency_s for p in session.open.plans.values() if _is_valid(session, p)
+    ]
+    known += [
+        e.best_s for e in caching.sample_index() if e.name == session.program_name and e.best_s
+    ]
+    if known:
+        marks.append(("best known", all_slow_s - min(known)))
+    return tuple(marks)
+
+
+def _is_valid(session: Session, plan: OpenPlan) -> bool:
+    return _row(session, plan).verdict == VALID
+
+
+def _row(session: Session, plan: OpenPlan) -> Row:
+    return caching.row_of(plan.identity, session.open.program, plan.plan, plan.name)

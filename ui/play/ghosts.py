@@ -1,0 +1,104 @@
+"""What the legal actions would do, as shapes for the map: the current choice drawn in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.game.board import Block, Effect
+from engine.game.explain import Blocker, explain
+from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY
+from engine.game.reference import ReferenceGame
+from ui.play.opinion import Opinion
+
+_TONES = {COPY: "copy", NO_COPY: "nocopy", DROP: "drop"}
+_MOST_BLOCKERS = 24
+"""Blockers sent per refused action; a step's message stays below 5 kB."""
+_LABEL = 24
+"""Characters of a blocker's name on the map."""
+
+
+def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any]:
+    """The overlay of the position: `move`, and `ghosts` in granules and slots.
+
+    Where the agent has an opinion, each has its action's share of the `visits` and its `prior`.
+    """
+    if game.is_over:
+        return {"move": game.move_index, "ghosts": []}
+    shapes: list[dict[str, Any]] = []
+    for action in (COPY, NO_COPY, DROP):
+        effect = game.placement(action)
+        if effect.is_legal:
+            weight = {} if opinion is None else _weight(opinion, action)
+            shapes += [shape | weight for shape in _legal_shapes(game, effect)]
+    return {"move": game.move_index, "ghosts": shapes}
+
+
+def _weight(opinion: Opinion, action: int) -> dict[str, float]:
+    return {
+        "visits": round(opinion.visits[action], 3),
+        "prior": round(opinion.prior[action], 3),
+    }
+
+
+def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
+    """The overlay that shows what forbids a refused action: the tensors in its way.
+
+    Only the part of each that lies in the interval wanted, the largest first.
+    """
+    granule = game.facts.numbers.granule
+    told = explain(game, action)
+    shapes = []
+    for found in by_size(told.blockers)[:_MOST_BLOCKERS]:
+        start, end = max(found.start, told.start), min(found.end, told.end)
+        shape = {
+            "tone": "drop",
+            "label": found.name[:_LABEL],
+            "offset": found.low // granule,
+            "size": (found.high - found.low) // granule,
+            "start": start,
+            "end": max(end, start + 1),
+            "blocks": 1,
+        }
+        shapes.append(shape)
+    return {"move": game.move_index, "ghosts": shapes}
+
+
+def by_size(blockers: Sequence[Blocker]) -> list[Blocker]:
+    """Those that take most of the memory first."""
+    return sorted(blockers, key=lambda b: b.low - b.high)
+
+
+def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
+    name, tone = ACTION_NAMES[effect.action], _TONES[effect.action]
+    shapes = []
+    if effect.block is not None and not game.move.is_sink:
+        block = effect.block
+        shapes.append(_shape(block, tone, name, block.start, block.busy + 1))
+        if game.move.next_time <= min(block.level_end, game.program.num_slots):
+            # It would like to stay until the group's next touch.
+            shapes.append(_shape(block, tone, "", block.busy + 1, game.move.next_time + 1))
+    if effect.dropped is not None and not game.move.is_sink:
+        # From here on the place is free.
+        shapes.append(_shape(effect.dropped, tone, f"{name} frees", game.move.time, _until(game)))
+    shapes += [
+        _shape(b, "drop", f"{name} takes its place", b.end, max(b.end + 1, game.move.time + 1))
+        for b in effect.evicted
+    ]
+    return shapes
+
+
+def _shape(block: Block, tone: str, label: str, start: int, end: int) -> dict[str, Any]:
+    return {
+        "tone": tone,
+        "label": label,
+        "offset": block.offset,
+        "size": block.size,
+        "start": start,
+        "end": max(end, start + 1),
+    }
+
+
+def _until(game: ReferenceGame) -> int:
+    move = game.move
+    return min(move.next_time, game.program.num_slots) if move.next_time > move.time else move.time

@@ -1,0 +1,261 @@
+"""Play: step through a plan on the memory map, see why each action is legal, or leave it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine.game.reference import ReferenceGame
+from engine.plan.io import plan_to_json
+from engine.plan.model import Plan
+from ui.compare.ranking import VALID, share_saved
+from ui.components.job_bar_view import job_bar
+from ui.components.memory_map.component import MEMORY_MAP
+from ui.components.memory_map.draft import plan_so_far
+from ui.components.units import share_text, time_text
+from ui.play import playing_on
+from ui.play.commands import dispatch
+from ui.play.company import company_of, company_tag
+from ui.play.ghosts import blockers, ghosts
+from ui.play.line import Line
+from ui.play.opinion import Opinion, opinion_of
+from ui.play.turn_html import turn_html
+from ui.session import caching, links, opening
+from ui.session.program_picker_view import program_picker
+from ui.session.state import OpenPlan, Session, current_session
+
+MAP_KEY = "map"
+_POLL_SECONDS = 0.7
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is on the map: a plan as it is, as moves of the game, or a variation of it.
+
+    `draft`: what turns the stored plan into the variation.
+    """
+
+    identity: str
+    plan: Plan
+    line: Line
+    is_game: bool
+    draft: dict[str, Any] | None = None
+
+
+def render() -> None:
+    """The page."""
+    session = current_session()
+    opening.ensure_open(session)
+    error = playing_on.take_result(session)
+    if error:
+        st.toast(f"Nobody played on: {error}", icon=":material/error:")
+    session.awaited = session.open.play_request
+    plan = _header(session)
+    if plan is not None:
+        if not session.is_restored:
+            session.is_restored = True
+            links.follow(session, links.line_of(session, plan), st.query_params.to_dict())
+        shown = _shown(session, plan)
+        program, identity = session.open.program, session.open.identity
+        company = company_of(session, plan, shown.line)
+        MEMORY_MAP.store(
+            caching.packed_board(shown.identity, program, shown.plan, identity, company),
+            key="store",
+        )
+        session.stored = shown.identity
+        left, right = st.columns([2.75, 1], gap="medium")
+        panel = right.empty()
+        with left:
+            _board(panel)
+        _play_request(session)
+
+
+def _shown(session: Session, plan: OpenPlan) -> _Shown:
+    line, tag = links.line_of(session, plan), company_tag(session, plan)
+    if not line.is_on_plan:
+        draft, message = line.draw(_held(line))
+        return _Shown(f"{draft.identity}~{tag}", draft.whole.plan, line, True, message)
+    film, move = line.film, session.cursor.move
+    if session.quiz is not None and session.quiz.is_open_at(plan.identity, move):
+        # Nothing that the plan does from here on may be seen.
+        so_far = plan_so_far(line.game_at(move))
+        return _Shown(f"{plan.identity}-until-{move}~{tag}", so_far, line, True)
+    if session.is_as_moves:
+        return _Shown(f"{plan.identity}-moves~{tag}", film.plan, line, True)
+    return _Shown(f"{plan.identity}~{tag}", plan.plan, line, film.is_exact)
+
+
+def _held(line: Line) -> int:
+    """The version of the line's draft that the browser has said to hold."""
+    told = _told()
+    is_same = line.draft is not None and told.get("plan", "").startswith(line.draft.identity)
+    return int(told.get("held", 0)) if is_same else 0
+
+
+def _told() -> dict[str, Any]:
+    """What the map has told last; empty before its first word."""
+    return dict(st.session_state.get(MAP_KEY, {}).get("cursor") or {})
+
+
+def _header(session: Session) -> OpenPlan | None:
+    """Pickers and the plan's figures; None while the program has no plan."""
+    first, second, *figures, last = st.columns(
+        [2.3, 1.7, 1.1, 1.05, 0.9, 1.05, 0.75], vertical_alignment="bottom"
+    )
+    with first:
+        program_picker(session)
+    if not session.open.plans:
+        opening.first_plan(session)
+    plan = session.plan
+    if plan is None:
+        return None
+    names = list(session.open.plans)
+    chosen = second.selectbox(
+        "Plan",
+        names,
+        index=names.index(plan.name),
+        format_func=lambda name: opening.title_of(session.open.plans[name]),
+    )
+    if chosen != plan.name:
+        session.show_plan(chosen)
+        st.rerun()
+    _figures(session, plan, figures)
+    last.download_button(
+        "JSON",
+        data=lambda: json.dumps(plan_to_json(plan.plan), separators=(",", ":")),
+        file_name=f"{session.program_name}-{plan.name}.plan.json".replace(" ", "-"),
+        mime="application/json",
+        icon=":material/download:",
+        help="The plan as a file, for `python -m engine check` and `simulate`",
+        on_click="ignore",
+        key="plan_file",
+        width="stretch",
+    )
+    return plan
+
+
+def _figures(session: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> None:
+    program, bound_s = session.open.program, session.open.bound_s
+    row = caching.row_of(plan.identity, program, plan.plan, plan.name)
+    share = share_text(share_saved(program, row.latency_s, bound_s))
+    of = "the lower bound" if bound_s is not None else "all fast"
+    texts = [
+        ("Runtime", time_text(row.latency_s), "Simulated time of one run under this plan"),
+        ("Saved", share, f"Part of the saving that is possible between all slow and {of}"),
+        ("Stalls", time_text(row.stall_s), "Time in which compute waits for a copy"),
+        (
+            "Checker",
+            "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}",
+            "The referee's word",
+        ),
+    ]
+    for place, (label, value, explanation) in zip(places, texts, strict=True):
+        place.metric(label, value, help=explanation)
+
+
+def _play_request(session: Session) -> None:
+    """Who plays on and is not done yet, with a button that stops it."""
+    request = session.awaited
+    if request is None:
+        return
+
+    @st.fragment(run_every=_POLL_SECONDS)
+    def waiting() -> None:
+        if request.job.is_over:
+            st.rerun()
+        job_bar(request.job, request.player)
+
+    with st.container(key="floating_jobs"):
+        waiting()
+
+
+@st.fragment
+def _board(panel: DeltaGenerator) -> None:
+    """The map, and in `panel` what is said about the current move; steps rerun only this.
+
+    Containers made outside cost nothing per step.
+    """
+    session = current_session()
+    plan = session.plan
+    if plan is None:
+        return
+    shown = _shown(session, plan)
+    is_news = _take(session, shown)
+    if session.wanted_page:
+        page, session.wanted_page = session.pages[session.wanted_page], ""
+        st.switch_page(page)
+    if is_news and (session.plan is None or session.plan.identity != plan.identity):
+        st.rerun()
+    if is_news or session.quiz is not None:
+        shown = _shown(session, plan)
+    if shown.identity != session.stored or session.open.play_request is not session.awaited:
+        # The browser needs another plan, or a bar for who plays on: the whole page runs again.
+        st.rerun()
+    session.cursor.move = min(session.cursor.move, shown.line.tip)
+    line = shown.line
+    game = line.game_at(session.cursor.move)
+    thoughts = session.open.searches.thoughts.values()
+    opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
+    panel.html(turn_html(session, shown.plan, line, game, opinion))
+    MEMORY_MAP.show(_map_data(session, plan, shown, game, opinion), key=MAP_KEY)
+    st.query_params.from_dict(links.query(session, plan, shown.line))
+
+
+def _take(session: Session, shown: _Shown) -> bool:
+    """What the user did on the map, unless the script has moved the cursor since.
+
+    Whether a command was carried out, after which something else may have to be shown.
+    """
+    told = _told()
+    if not told or told["nonce"] != session.cursor.nonce or told["plan"] != shown.identity:
+        return False
+    if told["move"] != session.cursor.move:
+        session.question = session.eviction = None
+    session.cursor.move, session.cursor.selected = int(told["move"]), int(told["selected"])
+    command = told.get("command")
+    if not command or command["serial"] == session.handled:
+        return False
+    session.handled, session.cursor.move = command["serial"], int(command["move"])
+    dispatch(session, shown.line, command)
+    return True
+
+
+def _map_data(
+    session: Session, plan: OpenPlan, shown: _Shown, game: ReferenceGame, opinion: Opinion | None
+) -> dict[str, object]:
+    line = shown.line
+    overlay = None
+    if session.question is not None and not game.is_over:
+        overlay = blockers(game, session.question)
+    elif shown.is_game:
+        overlay = ghosts(game, opinion)
+    return {
+        "plan": shown.identity,
+        "move": session.cursor.move,
+        "selected": session.cursor.selected,
+        "nonce": session.cursor.nonce,
+        "handled": session.handled,
+        "overlay": overlay,
+        "draft": shown.draft,
+        "tree": _tree(plan, line),
+        "players": playing_on.names(session, line),
+        "link": links.for_browser(session, plan, line),
+        "look": session.look,
+    }
+
+
+def _tree(plan: OpenPlan, line: Line) -> dict[str, Any]:
+    """Variations as rows: parent, fork, tip, first action, worth so far and finally, by whom."""
+    rows = [
+        [v.parent, v.fork, v.tip, v.actions[0], _pico(v.rating.so_far), _pico(v.rating.final), v.by]
+        for v in line.tree.lines
+    ]
+    return {"name": plan.name, "current": line.tree.current, "rows": rows}
+
+
+def _pico(seconds: float) -> int:
+    return round(seconds * 1e12)

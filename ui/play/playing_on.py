@@ -1,0 +1,145 @@
+"""Letting somebody else go on from a position: at once, or as a job for who needs time.
+
+The agent plays the whole rest of the game in a process of its own, of which as many moves are taken
+over as were asked for; what it thought on the way can then be looked at in Search. A solver's plan
+is followed as far as the rules allow; where there is none yet, the solver runs first.
+"""
+
+from __future__ import annotations
+
+from engine.errors import EngineError
+from engine.plan.model import Plan
+from ui.jobs.protocol import MUZERO, PLAY, SOLVE, Order
+from ui.jobs.run import Job
+from ui.jobs.weights import FRESH, PRACTISED, shipped
+from ui.play.line import Line
+from ui.play.players import PlanPlayer, Player, players
+from ui.search.state import Thought
+from ui.session import caching
+from ui.session.play_request import PlayRequest
+from ui.session.state import OpenPlan, Session
+
+AGENT, PRACTISED_AGENT = "the agent", "the agent, practised"
+LIKE = "like "
+"""Before the name of a plan or a solver."""
+_SOLVER_SECONDS = 10.0
+_AGENT_SECONDS = 45.0
+"""As far as the bar is concerned; much of it is getting ready, the first time."""
+
+
+def names(session: Session, line: Line) -> list[str]:
+    """Everybody who can go on, those who answer at once first."""
+    opened = session.open
+    own = session.plan.name if session.plan else ""
+    solvers = caching.solver_names(opened.identity, opened.program)
+    known = dict.fromkeys([*opened.plans, *solvers])
+    likes = [LIKE + name for name in known if name not in (own, MUZERO, *players(line.film))]
+    agents = [AGENT, *([PRACTISED_AGENT] if _practised(session) else [])]
+    return [*players(line.film), *agents, *likes]
+
+
+def go_on(session: Session, line: Line, begin: int, name: str, num_moves: int) -> int | None:
+    """Let `name` decide `num_moves` moves from `begin` on; the next move, None if it takes a while.
+
+    An unknown name does nothing.
+    """
+    if name not in names(session, line):
+        return begin
+    player = _at_once(session, line, name)
+    if player is not None:
+        return line.let(begin, player, num_moves)
+    begun = line.actions_before(begin)
+    job = _order_agent(session, line, begun, name) if name in (AGENT, PRACTISED_AGENT) else None
+    if job is None:
+        order = Order(SOLVE, name.removeprefix(LIKE), _SOLVER_SECONDS)
+        job = caching.workshop().order(session.open.program, order, session.identity)
+    if session.open.play_request is not None:
+        session.open.play_request.job.stop()
+    plan = session.plan
+    assert plan is not None, "a line belongs to a plan"
+    session.open.play_request = PlayRequest(
+        name, job, plan.identity, begun, num_moves, line.tree.current, line.tip
+    )
+    return None
+
+
+def take_result(session: Session) -> str:
+    """Take over what a finished request has played; what went wrong with it, else empty.
+
+    The result is shown if the visitor still looks at the line from which it was asked for; else it
+    is only listed among the variations.
+    """
+    opened, request = session.open, session.open.play_request
+    if request is None or not request.job.is_over:
+        return ""
+    opened.play_request = None
+    line, played = opened.lines.get(request.plan), request.job.plan
+    if line is None or played is None:
+        return request.job.error
+    try:
+        actions = _actions(session, line, request, played)
+    except EngineError as error:
+        return str(error)
+    _show(session, line, request, actions)
+    return ""
+
+
+def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -> tuple[int, ...]:
+    """The game from its first move to the last of those that were asked for."""
+    opened = session.open
+    if request.job.order.kind == SOLVE:
+        opened.add_plan(request.job.solver, played)
+        player = _like(session, opened.plans[request.job.solver], request.player)
+        return line.continued(request.begun, player, request.num_moves)
+    opened.searches.add(_thought(request), is_shown=not opened.searches.thoughts)
+    film = caching.film_of(opened.identity_of(played), opened.program, played)
+    return film.actions[: len(request.begun) + request.num_moves]
+
+
+def _at_once(session: Session, line: Line, name: str) -> Player | None:
+    found = players(line.film).get(name)
+    plan = session.open.plans.get(name.removeprefix(LIKE))
+    return found or (_like(session, plan, name) if name.startswith(LIKE) and plan else None)
+
+
+def _like(session: Session, plan: OpenPlan, name: str) -> Player:
+    return PlanPlayer(caching.film_of(plan.identity, session.open.program, plan.plan), name)
+
+
+def _practised(session: Session) -> Thought | None:
+    """The last game of which the weights are at hand."""
+    thoughts = reversed(session.open.searches.thoughts.values())
+    return next((thought for thought in thoughts if thought.weights), None)
+
+
+def _order_agent(session: Session, line: Line, begun: tuple[int, ...], name: str) -> Job:
+    practised = _practised(session) if name == PRACTISED_AGENT else None
+    weights = PRACTISED if practised else next(iter(shipped()), FRESH)
+    details = (
+        ("weights", weights),
+        ("place", line.film.game_at(0).rules.place),
+        ("begun", "".join(map(str, begun))),
+    )
+    basis = practised.identity if practised else ""
+    order = Order(PLAY, name, _AGENT_SECONDS, basis=basis, details=details)
+    given = practised.weights if practised else {}
+    return caching.workshop().order(session.open.program, order, session.identity, given=given)
+
+
+def _thought(request: PlayRequest) -> Thought:
+    plan = request.job.plan
+    assert plan is not None, "a finished game of the agent has a plan"
+    name = f"{request.player} from move {len(request.begun) + 1:,}"
+    return Thought.of_game(name, plan, request.job.files, request.job.result)
+
+
+def _show(session: Session, line: Line, request: PlayRequest, actions: tuple[int, ...]) -> None:
+    is_here = session.plan is not None and session.plan.identity == request.plan
+    is_looking = is_here and (line.tree.current, line.tip) == (request.number, request.tip)
+    before = line.tree.current
+    line.branch(actions, request.player)
+    if is_looking:
+        session.question = session.eviction = None
+        session.cursor.jump(min(line.tip, line.film.num_moves - 1), session.cursor.selected)
+    else:
+        line.go(before)

@@ -1,0 +1,168 @@
+"""The panel beside the map, as one piece of HTML: the line, the move in words, its actions.
+
+Its buttons carry `data-do`; the map's script listens to them and sends the command, so that a step
+sends one small element and the keys do the same as the buttons.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from engine.game.explain import explain
+from engine.game.moves import ACTION_NAMES
+from engine.game.reference import ReferenceGame
+from engine.plan.model import Plan
+from ui.components.html import command_html, facts_html, gain_text
+from ui.components.memory_map.actions import NO_ACTION
+from ui.components.units import address_text, count_text, time_text
+from ui.play.cards_html import choice_html, story_html
+from ui.play.choices import choices, room_text
+from ui.play.eviction import Eviction
+from ui.play.ghosts import by_size
+from ui.play.line import Line
+from ui.play.opinion import Opinion
+from ui.play.quiz_html import quiz_html
+from ui.play.story import Story, story
+from ui.session import caching
+from ui.session.state import Session
+
+_MOST_BLOCKERS = 8
+
+
+def turn_html(
+    session: Session, plan: Plan, line: Line, game: ReferenceGame, opinion: Opinion | None
+) -> str:
+    """Of the position at the cursor: where it lies, what is at stake, what each action would do."""
+    if session.quiz is not None and session.quiz.plan == _identity(session) and not game.is_over:
+        parts = [quiz_html(session.quiz, session.cursor.move)]
+    else:
+        parts = [_plan_html(session, line) if line.is_on_plan else _variation_html(line, game)]
+    if game.num_moves == 0:
+        text = "This program has no move: no tensor of it can save time in fast memory."
+        parts.append(f"<p>{text}</p>")
+    elif game.is_over:
+        parts.append('<p class="headline">The game is over</p><p>Every move is decided.</p>')
+    else:
+        parts += _move_parts(session, plan, line, game, opinion)
+    return f'<div class="turn">{"".join(parts)}</div>'
+
+
+def _identity(session: Session) -> str:
+    return session.plan.identity if session.plan else ""
+
+
+def _move_parts(
+    session: Session, plan: Plan, line: Line, game: ReferenceGame, opinion: Opinion | None
+) -> list[str]:
+    program, move = session.open.program, session.cursor.move
+    told = story(program, game.move)
+    is_asked = session.quiz is not None and session.quiz.is_open_at(_identity(session), move)
+    chosen = None if is_asked else _chosen(session, plan, line, move)
+    cards = [
+        choice_html(c, c.action == chosen, session.question == c.action, line.is_on_plan)
+        for c in choices(game, None if is_asked else opinion)
+    ]
+    facts = (*told.facts, ("Memory", room_text(game)))
+    return [
+        story_html(told),
+        *cards,
+        _blockers_html(game, session.question),
+        _eviction_html(session, game, told),
+        facts_html(facts),
+    ]
+
+
+def _blockers_html(game: ReferenceGame, question: int | None) -> str:
+    """The tensors that forbid the action asked about: their addresses, and how long they stand."""
+    found = [] if question is None else by_size(explain(game, question).blockers)
+    if not found or question is None:
+        return ""
+    rows = [
+        (
+            blocker.name,
+            f"{address_text(blocker.low)} – {address_text(blocker.high)}, slots"
+            f" {max(0, blocker.start):,} – {blocker.end:,}",
+        )
+        for blocker in found[:_MOST_BLOCKERS]
+    ]
+    more = len(found) - len(rows)
+    rest = f"<p>and {count_text(more, 'smaller one')}</p>" if more else ""
+    title = f"<p><b>In the way of {ACTION_NAMES[question]}</b>, the largest first</p>"
+    return f'<div class="blockers">{title}{facts_html(rows)}{rest}</div>'
+
+
+def _chosen(session: Session, plan: Plan, line: Line, move: int) -> int | None:
+    """What is played at this move: by the plan as it is, or by the game on the map."""
+    if not line.is_on_plan or session.is_as_moves or line.film.is_exact:
+        return line.action_at(move)
+    opened, identity = session.open, _identity(session)
+    action = caching.actions_of_plan(identity, opened.identity, opened.program, plan)[move]
+    return None if action == NO_ACTION else action
+
+
+def _plan_html(session: Session, line: Line) -> str:
+    """Three lines of fixed height, as long as no variation is shown."""
+    play = "<b>Play any action</b> to leave it, or "
+    play += command_html("quiz", "guess its decisions", to="begin") + "."
+    if line.film.is_exact:
+        text = f"You follow the plan. {play}"
+        if len(session.open.plans) > 1:
+            text += f" {command_html('compare', 'Compare it')} with another plan."
+    elif session.is_as_moves:
+        text = f"You see the plan as moves of the game. {play} "
+        text += command_html("as_moves", "Show the plan itself")
+    else:
+        text = f"This plan was placed outside the game. {play} The cards below are about "
+        text += command_html("as_moves", "the same plan as moves") + "."
+    return f'<div class="line"><span>{text}</span></div>'
+
+
+def _variation_html(line: Line, game: ReferenceGame) -> str:
+    """How the variation does against the plan, and what to do with it."""
+    left = game.num_moves - line.tip
+    final = line.tree.lines[line.tree.current].rating.final
+    if left:
+        button = command_html("let", "Finish it", player="the plan", moves=0, tip=1)
+        state = f"{left:,} moves to go. With the plan's rest it is"
+    else:
+        button = command_html("keep", "Keep as a plan") + command_html("compare", "Compare")
+        state = "complete:"
+    back = command_html("go", "Back to the plan", number=-1)
+    return (
+        f'<div class="line"><span><b>Your variation</b>, {state}'
+        f" <b>{_slower(-final)}</b>.</span><span>{button}{back}</span></div>"
+    )
+
+
+def _slower(seconds: float) -> str:
+    """How a runtime compares with the one before, in words."""
+    if gain_text(seconds) == gain_text(0.0):
+        return "as fast as the plan"
+    return f"{time_text(abs(seconds))} {'slower' if seconds > 0 else 'faster'} than the plan"
+
+
+def _eviction_html(session: Session, game: ReferenceGame, told: Story) -> str:
+    """The question, and the answer once it was asked."""
+    program, selected = session.open.program, session.cursor.selected
+    name = told.tensor
+    if selected >= 0 and selected != game.move.group:
+        name = program.values[program.groups[selected].values[0]].name
+    here_button = command_html("evict", "dropped here", for_ever=0)
+    ever_button = command_html("evict", "never fast", for_ever=1)
+    answer = _answer(session.eviction) if session.eviction else "The rest is replayed as it is now."
+    return (
+        f'<div class="what-if"><b>What if</b> <code>{escape(name)}</code> were {here_button}'
+        f" or {ever_button}?<br>{answer}</div>"
+    )
+
+
+def _answer(found: Eviction) -> str:
+    if found.obstacle and not found.is_for_ever:
+        return escape(found.obstacle)
+    change = gain_text(found.change_s)
+    new = f"Runtime {time_text(found.latency_s)}, <b>{change}</b>"
+    if not found.num_lost:
+        return f"{new}: slow memory serves it already."
+    when = "" if found.is_for_ever else f" from move {found.move + 1:,}"
+    lost = f"{found.num_lost} of its touches" if found.num_lost > 1 else "one touch"
+    return f"{new}; {lost}{when} lost. {command_html('open_eviction', 'Open as variation')}"

@@ -1,0 +1,1 @@
+"""The page Programs: samples, uploads, other hardware."""

@@ -1,0 +1,160 @@
+"""The sample programs: what the gallery says of each, and which of them a search finds."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from engine.hardware.what_if import KIND
+from engine.program.library import SampleEntry
+from engine.program.model import Program
+from ui.components.units import count_text, share_text, size_text, time_text
+
+CONTESTED = 0.03
+"""XLA's plan so far above the bound: there is something to fight for."""
+
+TEACHING = "teaching"
+_FAMILIES = {
+    "image": (
+        "resnet",
+        "alexnet",
+        "vgg",
+        "mobilenet",
+        "efficientnet",
+        "densenet",
+        "inception",
+        "vit",
+        "mixer",
+    ),
+    "diffusion": ("unet",),
+    "decoding": ("gptdecode", "llamadecode"),
+    "language": ("bert", "t5", "gpt", "lstm"),
+    "recommendation": ("dlrm",),
+    "games": ("alphatensor",),
+}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What the visitor looks for; empty fields let everything through."""
+
+    words: str = ""
+    hardware: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    steps: str = ""
+    is_contested: bool = False
+
+
+def family(entry: SampleEntry) -> str:
+    """What kind of model a sample is of; programs made by hand are for teaching."""
+    if entry.model in ("", TEACHING):
+        return TEACHING
+    found = (n for n, heads in _FAMILIES.items() if entry.model.startswith(heads))
+    return next(found, "other")
+
+
+def step_of(entry: SampleEntry) -> str:
+    """`training`, `inference`, or nothing for a program made by hand."""
+    if family(entry) == TEACHING:
+        return ""
+    return "training" if entry.train else "inference"
+
+
+def above_bound(latency_s: float | None, bound_s: float | None) -> float | None:
+    """How far a latency is above the bound, as a fraction; None if either is not known."""
+    return latency_s / bound_s - 1 if latency_s and bound_s else None
+
+
+def matching(entries: Sequence[SampleEntry], wish: Filter) -> list[SampleEntry]:
+    """The samples that a filter lets through; every word must occur somewhere in the entry."""
+    words = wish.words.lower().split()
+    return [e for e in entries if _matches(e, wish) and all(w in _text(e) for w in words)]
+
+
+def _matches(entry: SampleEntry, wish: Filter) -> bool:
+    over = above_bound(entry.xla_latency_s, entry.bound_s)
+    return (
+        (not wish.hardware or entry.hardware in wish.hardware)
+        and (not wish.families or family(entry) in wish.families)
+        and (not wish.steps or step_of(entry) == wish.steps)
+        and (not wish.is_contested or (over is not None and over >= CONTESTED))
+    )
+
+
+def _text(entry: SampleEntry) -> str:
+    return f"{entry.name} {entry.title} {family(entry)} {step_of(entry)}".lower()
+
+
+def short_title(entry: SampleEntry) -> str:
+    """The title up to the first comma, with the batch size; whole where there is none."""
+    if not entry.batch:
+        return entry.title or entry.name
+    head = re.split("[,:]", entry.title)[0]
+    return f"{head}, batch {entry.batch}" + (", training" if entry.train else "")
+
+
+def card_html(entry: SampleEntry, picture: str) -> str:
+    """One sample: its memory map, what it is, and how far plans are from the bound."""
+    size = f"{count_text(entry.instructions, 'instruction')}, {count_text(entry.values, 'tensor')}"
+    return (
+        f'<div class="card"><div class="thumb">{_image(picture)}</div>'
+        f"<b>{escape(short_title(entry))}</b>"
+        f"<span>{escape(entry.hardware)} · {size}</span>"
+        f"{_gap_html('XLA', above_bound(entry.xla_latency_s, entry.bound_s))}"
+        f"{_gap_html(_best_name(entry), above_bound(entry.best_s, entry.bound_s))}</div>"
+    )
+
+
+def _image(svg: str) -> str:
+    """An image element, since pages keep no SVG elements in their HTML; nothing for no picture."""
+    if not svg:
+        return ""
+    return (
+        f'<img alt="memory map" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
+    )
+
+
+def _best_name(entry: SampleEntry) -> str:
+    return f"best, {entry.best_solver}" if entry.best_solver else "best known"
+
+
+def _gap_html(label: str, over: float | None) -> str:
+    """A bar for the distance to the bound: full at half as much again as the bound."""
+    if over is None:
+        return ""
+    width = min(100.0, 200 * over)
+    text = "optimal" if over < 5e-4 else f"+{share_text(over)}"
+    return (
+        f'<div class="gap" title="over the lower bound"><i>{escape(label)}</i>'
+        f'<u><s style="width:{width:.1f}%"></s></u><em>{text}</em></div>'
+    )
+
+
+def facts(program: Program) -> list[tuple[str, str]]:
+    """What one sees of a program at a glance."""
+    hardware = program.hardware
+    savings = program.all_slow_s - program.all_fast_s
+    memory = f"{hardware.name}, {size_text(hardware.fast_bytes)} of {hardware.fast_name}"
+    weights = sum(g.size_bytes for g in program.groups if g.is_input)
+    others = sum(g.size_bytes for g in program.groups if not g.is_input)
+    found = [
+        ("Hardware", f"{memory}, {hardware.bandwidth / 1e9:,.0f} GB/s behind it"),
+        ("Length", count_text(program.num_slots, "instruction") + _loops(program)),
+        ("Tensors", f"{size_text(weights)} of inputs, {size_text(others)} made on the way"),
+        ("All slow", time_text(program.all_slow_s)),
+        ("All fast", f"{time_text(program.all_fast_s)}, {time_text(savings)} less"),
+    ]
+    if program.provenance.get("kind") == KIND:
+        origin = program.provenance
+        text = f"from {origin['derived_from']} ({origin['original_hardware']}), not a compilation"
+        found.append(("Derived", text))
+    return found
+
+
+def _loops(program: Program) -> str:
+    if not program.regions:
+        return ""
+    return f", of them {sum(i.level >= 0 for i in program.instructions):,} in loops or branches"

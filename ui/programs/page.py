@@ -1,0 +1,158 @@
+"""Programs: find a sample, look closer, change its hardware, or bring a file of your own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import EngineError
+from engine.program.library import SampleEntry
+from ui.components.charts import CHART_CONFIG
+from ui.components.html import facts_html
+from ui.programs import uploads
+from ui.programs.catalogue import Filter, card_html, facts, family, matching, short_title, step_of
+from ui.programs.pressure_chart import pressure
+from ui.programs.what_if_view import what_if_form
+from ui.session import caching, opening
+from ui.session.state import Session, current_session
+
+_STYLE = Path(__file__).with_name("gallery.css")
+_COLUMNS = 3
+_HINT = (
+    "A program file (`.json`, `.json.gz`); a minimalloc table (`.csv`); an HLO dump of any compiler"
+    " (`.txt`, `.hlo`, `.gz`), to which you can add the dump of a second compile of the same"
+    " program (named `…slow…` and `…fast…`: the savings are then fitted to both) and its"
+    " buffer-assignment dump (then XLA's own plan is read as well)."
+)
+
+
+def render() -> None:
+    """The page."""
+    session = current_session()
+    opening.ensure_open(session)
+    st.html(_STYLE)
+    entries = caching.sample_index()
+    left, right = st.columns([2.7, 1], gap="medium")
+    with left:
+        found = matching(entries, _filter(session, entries))
+        _gallery(session, entries, found)
+    with right, st.container(key="details"):
+        _details(session, entries)
+        what_if_form(session)
+        _upload(session)
+
+
+def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
+    """The search row; what was entered survives a visit to another view."""
+    known, places = (
+        session.gallery,
+        st.columns([1.7, 1.2, 1.3, 1.5, 1.1], vertical_alignment="bottom"),
+    )
+    words = places[0].text_input(
+        "Search",
+        known.words,
+        key="words",
+        placeholder="model, chip, batch …",
+        icon=":material/search:",
+    )
+    chips = sorted({e.hardware for e in entries})
+    hardware = places[1].multiselect(
+        "Hardware", chips, known.hardware, key="chips", placeholder="any"
+    )
+    kinds = sorted({family(e) for e in entries})
+    families = places[2].multiselect(
+        "Model", kinds, known.families, key="families", placeholder="any"
+    )
+    steps = places[3].segmented_control(
+        "Step", ["inference", "training"], default=known.steps or None, key="steps"
+    )
+    contested = places[4].toggle(
+        "Contested",
+        known.is_contested,
+        key="contested",
+        help="Only programs on which XLA's own plan is at least 3 % above the lower bound",
+    )
+    session.gallery = Filter(words, tuple(hardware), tuple(families), steps or "", contested)
+    return session.gallery
+
+
+def _gallery(session: Session, entries: tuple[SampleEntry, ...], found: list[SampleEntry]) -> None:
+    if not found:
+        st.info("No program matches. Remove a filter or a word.", icon=":material/search_off:")
+        return
+    count = f"{len(found)} of {len(entries)}" if len(found) < len(entries) else str(len(entries))
+    st.caption(
+        f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
+    )
+    with st.container(key="gallery"):
+        for first in range(0, len(found), _COLUMNS):
+            row = st.columns(_COLUMNS, gap="small")
+            for place, entry in zip(row, found[first : first + _COLUMNS], strict=False):
+                with place.container(border=True, height="stretch", gap="small"):
+                    _card(session, entry)
+
+
+def _card(session: Session, entry: SampleEntry) -> None:
+    try:
+        picture = caching.thumbnail_of(entry.name, entry.content_hash)
+    except EngineError:
+        picture = ""
+    st.html(card_html(entry, picture))
+    play, compare, look = st.columns([1.15, 1.45, 0.6], gap="small")
+    if play.button("Play", key=f"card_play_{entry.name}", width="stretch", type="primary"):
+        _go(session, entry.name, "play")
+    if compare.button("Compare", key=f"card_compare_{entry.name}", width="stretch"):
+        _go(session, entry.name, "compare")
+    if look.button(
+        "",
+        key=f"card_look_{entry.name}",
+        icon=":material/tune:",
+        width="stretch",
+        help=f"Details of {entry.name}, and other hardware",
+    ) and opening.try_open(session, entry.name):
+        st.rerun()
+
+
+def _go(session: Session, name: str, view: str) -> None:
+    if opening.try_open(session, name):
+        st.switch_page(session.pages[view])
+
+
+def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
+    opened = session.open
+    entry = next((e for e in entries if e.name == opened.name), None)
+    st.subheader(short_title(entry) if entry else opened.name, anchor=False)
+    if entry is not None:
+        about = " · ".join(
+            part for part in (f"`{entry.name}`", family(entry), step_of(entry)) if part
+        )
+        st.caption(about)
+    st.html(facts_html(facts(opened.program)))
+    st.plotly_chart(pressure(opened.program), key="pressure", config=CHART_CONFIG)
+    play, compare = st.columns(2)
+    if play.button(
+        "Play", type="primary", icon=":material/memory:", key="go_play", width="stretch"
+    ):
+        st.switch_page(session.pages["play"])
+    if compare.button("Compare", icon=":material/bar_chart:", key="go_compare", width="stretch"):
+        st.switch_page(session.pages["compare"])
+
+
+def _upload(session: Session) -> None:
+    with st.expander("Open a file of your own", icon=":material/upload_file:"):
+        st.caption(_HINT)
+        files = st.file_uploader(
+            "Files", accept_multiple_files=True, key="files", label_visibility="collapsed"
+        )
+        names = uploads.hardware_names()
+        hardware = st.selectbox("Hardware (for HLO and CSV)", names, key="hardware")
+        if st.button("Open", key="open_files", disabled=not files, width="stretch"):
+            try:
+                with st.spinner("Reading …"):
+                    program = uploads.read([(f.name, f.getvalue()) for f in files], hardware)
+            except EngineError as error:
+                st.error(str(error), icon=":material/error:")
+                return
+            opening.add_program(session, program.name, program)
+            st.switch_page(session.pages["play"])

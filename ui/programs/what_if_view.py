@@ -1,0 +1,87 @@
+"""What if the chip were another one: a derived program, for which the solvers run again."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.errors import EngineError
+from engine.hardware.presets import PRESETS
+from engine.hardware.what_if import WhatIf, wish_of
+from engine.program.model import Program
+from ui.programs import uploads
+from ui.session import caching, opening
+from ui.session.state import Session
+
+_MIB = 2**20
+_SOLVERS = ("xla_like", "greedy")
+_AS_IT_IS = "as captured"
+_RULE = (
+    "Arithmetic, not a compilation: schedule, fusions and padding stay. Another bandwidth changes"
+    " what an instruction's slow accesses cost by the change of *bytes ÷ bandwidth*; transfers that"
+    " were hidden behind compute stay hidden as long. Another chip also scales compute by the ratio"
+    " of the peak rates. The new program has its own hash and says where it comes from."
+)
+
+
+def what_if_form(session: Session) -> None:
+    """Controls for the program in use; a derived one is derived anew from its original."""
+    with st.expander("What if the hardware were another?", icon=":material/tune:"):
+        original, wish = _origin(session)
+        with st.form(f"what_if_{session.program_name}", border=False):
+            changes = _fields(original, wish)
+            st.caption(_RULE)
+            is_sent = st.form_submit_button("Derive and solve again", width="stretch")
+        if is_sent:
+            _derive(session, original, changes)
+
+
+def _origin(session: Session) -> tuple[Program, WhatIf]:
+    """The captured or brought program behind the one in use, and what is changed of it so far."""
+    found = wish_of(session.program_name)
+    if found is None:
+        return session.open.program, WhatIf()
+    name, wish = found
+    known = session.programs.get(name)
+    return (known.program if known else caching.sample(name)), wish
+
+
+def _fields(original: Program, wish: WhatIf) -> WhatIf:
+    names = [_AS_IT_IS, *uploads.hardware_names()]
+    chosen = st.selectbox("Chip", names, names.index(wish.hardware) if wish.hardware else 0)
+    hardware = original.hardware if chosen == _AS_IT_IS else PRESETS[chosen]
+    size, speed = st.columns(2)
+    name = original.hardware.fast_name
+    mib = size.number_input(
+        f"{name}, MiB",
+        min_value=original.hardware.alignment / _MIB,
+        max_value=float(2**16),
+        value=None if wish.fast_bytes is None else wish.fast_bytes / _MIB,
+        placeholder=f"{hardware.fast_bytes / _MIB:,.6g}",
+        format="%.6g",
+    )
+    gigabytes = speed.number_input(
+        "Bandwidth, GB/s",
+        min_value=0.001,
+        max_value=1e6,
+        value=None if wish.bandwidth is None else wish.bandwidth / 1e9,
+        placeholder=f"{hardware.bandwidth / 1e9:,.6g}",
+        format="%.6g",
+    )
+    return WhatIf(
+        hardware=None if chosen == _AS_IT_IS else chosen,
+        fast_bytes=None if mib is None else round(mib * _MIB),
+        bandwidth=None if gigabytes is None else gigabytes * 1e9,
+    )
+
+
+def _derive(session: Session, original: Program, wish: WhatIf) -> None:
+    if wish == WhatIf():
+        st.info("Choose a chip, a size or a bandwidth first.")
+        return
+    try:
+        opening.open_what_if(session, original, wish)
+    except EngineError as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    session.open.comparison.expected = list(_SOLVERS)
+    st.switch_page(session.pages["compare"])

@@ -1,0 +1,1 @@
+"""The page Search: what the agent considered at each move of a game."""

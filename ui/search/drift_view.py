@@ -1,0 +1,48 @@
+"""Search, drift: what the learned model imagined against what the rules said."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.analysis.drift import drift
+from ui.components.charts import CHART_CONFIG
+from ui.search.curves import drift_figure, drift_rows
+from ui.search.state import Thought
+from ui.session.state import Session
+
+_COLUMNS = {
+    "move": st.column_config.NumberColumn("Move", format="localized"),
+    "action": st.column_config.TextColumn("Played"),
+    "reward": st.column_config.NumberColumn("Imagined reward", format="%+.2f"),
+    "real_reward": st.column_config.NumberColumn("Real reward", format="%+.2f"),
+    "value": st.column_config.NumberColumn("Imagined value", format="%+.2f"),
+    "searched": st.column_config.NumberColumn("Searched there", format="%+.2f"),
+    "earned": st.column_config.NumberColumn("Earned in fact", format="%+.2f"),
+}
+
+
+def show(session: Session, thought: Thought) -> None:
+    """Of the current move as a table, of the whole game as a chart."""
+    move = session.open.searches.move
+    now, average = st.columns([1.25, 1], gap="medium")
+    with now:
+        st.markdown(f"##### From move {move + 1:,} on")
+        st.dataframe(
+            drift_rows(thought.trace, move),
+            key="drift_rows",
+            hide_index=True,
+            column_order=list(_COLUMNS),
+            column_config=_COLUMNS,
+        )
+        st.caption(
+            "Microseconds above par. The model saw the position before the first of these moves"
+            " and imagined the others along the moves that were played; *value* is of the rest of"
+            " the game."
+        )
+    with average:
+        st.markdown("##### On average over the game")
+        st.plotly_chart(drift_figure(drift(thought.trace)), key="drift", config=CHART_CONFIG)
+        st.caption(
+            "An error above its dotted line is worse than always predicting par. *Slip* is what"
+            " imagining adds: the value of the imagined position against that of the real one."
+        )

@@ -1,0 +1,96 @@
+"""Search, the inbox: moves that surprised the agent, and what they cost."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.search import jobs_view
+from ui.search.inbox import inbox
+from ui.search.state import Thought
+from ui.session import caching
+from ui.session.state import Session
+
+_REGRET_SECONDS = 30.0
+_COLUMNS = {
+    "move": st.column_config.NumberColumn("Move", format="localized", width=70),
+    "surprise": st.column_config.NumberColumn(
+        "Surprise", format="%.1f", width=80, help="1 is the average move of this game"
+    ),
+    "why": st.column_config.TextColumn("Why", width=245),
+    "prior": st.column_config.TextColumn("First thought", width=95),
+    "played": st.column_config.TextColumn("Played", width=80),
+    "shift": st.column_config.NumberColumn(
+        "Policy shift", format="percent", width=95, help="How far the search moved the prior"
+    ),
+    "jump": st.column_config.NumberColumn(
+        "Value jump, µs",
+        format="%+.2f",
+        help="How much better than expected the game stood after it",
+    ),
+    "correction": st.column_config.NumberColumn(
+        "Correction, µs", format="%+.2f", help="The search's value less the networks' own"
+    ),
+    "regret": st.column_config.NumberColumn(
+        "Regret, µs",
+        format="%.2f",
+        help="What the best line found with another action saves more; measured on demand",
+    ),
+    "better": st.column_config.TextColumn("Better", width=75),
+    "at_once": st.column_config.NumberColumn(
+        "Felt at once", format="percent", help="The share of the regret in the very next reward"
+    ),
+    "tensor": st.column_config.TextColumn("Tensor", width="medium"),
+    "instruction": st.column_config.TextColumn("Instruction", width="medium"),
+}
+
+
+def show(session: Session, thought: Thought) -> None:
+    """The table; a row leads to its move."""
+    opened, state = session.open, session.open.searches
+    regrets = state.regrets.get(thought.identity, {})
+    rows = inbox(
+        opened.program,
+        caching.moves_of(opened.identity, opened.program),
+        thought.trace,
+        caching.surprises_of(thought.identity, thought.trace),
+        regrets,
+    )
+    if rows.empty:
+        st.caption("Nothing surprised the agent in this game.")
+        return
+    shown = list(_COLUMNS) if regrets else [c for c in _COLUMNS if c not in _MEASURED]
+    chosen = st.dataframe(
+        rows,
+        key=f"inbox_{thought.identity}_{len(regrets)}",
+        hide_index=True,
+        height=282,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_order=shown,
+        column_config=_COLUMNS,
+        placeholder="–",
+    )
+    text, button = st.columns([5, 1.6], vertical_alignment="center")
+    text.caption(
+        "Surprise weighs four signs alike: visits and improved policy against the prior, the jump"
+        " of the value, and what the search corrected. Select a row to go there."
+        + (f" Regret is known of {len(regrets):,} moves." if regrets else "")
+    )
+    if button.button(
+        "Measure regrets",
+        key="regrets",
+        width="stretch",
+        disabled=any(not job.is_over for job in state.jobs),
+        help="Plays every other action of these moves to the end of the game, for half a minute",
+    ):
+        jobs_view.order_regrets(session, thought, _REGRET_SECONDS)
+    picked = chosen.selection.rows
+    row = picked[0] if picked else None
+    if row != state.inbox_row:
+        state.inbox_row = row
+        if row is not None:
+            state.jump(int(rows["move"].iloc[row]) - 1)
+            st.rerun()
+
+
+_MEASURED = ("regret", "better", "at_once")

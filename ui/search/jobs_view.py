@@ -1,0 +1,212 @@
+"""Search: letting the agent practise, searching again, traces as files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.errors import EngineError
+from ui.components.job_bar_view import job_bar
+from ui.jobs.protocol import FAILED, MUZERO, REGRET, RESEARCH, SOLVE, TRACE, Order
+from ui.jobs.run import Job
+from ui.jobs.weights import FRESH, PRACTISED, shipped, words
+from ui.search.state import Thought, brought
+from ui.session import caching
+from ui.session.state import Session, current_session
+
+FIRST_SECONDS = 30
+_SECONDS = (10, 30, 60, 120, 300, 600, 1800)
+_SIMULATIONS = (8, 16, 32, 64, 128)
+_AGAIN = (1, 8, 32, 100, 300, 1000, 3000, 10_000)
+_MOST_REAL = 1000
+"""Simulations with the real rules: each copies all positions so far, so ten times as many take a
+hundred times as long."""
+_AGAIN_SECONDS = 60.0
+"""Of a search again, as far as the bar is concerned; much of it is getting ready."""
+_MODELS = {"learned": "what the agent learned", "simulator": "the real rules"}
+_ALGORITHMS = {"gumbel": "Gumbel MuZero", "muzero": "classic MuZero"}
+_POLL_SECONDS = 0.7
+_WHAT = (
+    "At every move the agent asks its networks how good each action looks, and then *searches*: it"
+    " imagines hundreds of possible continuations and spends most of them on the actions that turn"
+    " out well. Here you see that happen: the tree it grew, how its opinion changed with every"
+    " simulation, and what it expects the memory to look like. Let it practise on this program"
+    " first; its best game then also appears among the plans in Play and Compare."
+)
+
+
+def introduce(session: Session) -> None:
+    """What a search is, and the button that makes one to look at."""
+    with st.container(border=True):
+        st.subheader("Watch the agent think", anchor=False)
+        st.markdown(_WHAT)
+        job = _practice(session)
+        if job is not None and not job.is_over:
+            progress(session)
+            return
+        progress(session)
+        button, note = st.columns([1.4, 3], vertical_alignment="center")
+        if button.button(
+            f"Let the agent practise for {FIRST_SECONDS} s",
+            type="primary",
+            icon=":material/fitness_center:",
+            key="practise_first",
+            width="stretch",
+        ):
+            _order_practice(session, FIRST_SECONDS, 0, ())
+            st.rerun()
+        note.caption(f"It begins with {words(_begin())}. Getting ready takes a while longer.")
+    more, file = st.columns(2)
+    with more.expander("Practise otherwise", icon=":material/tune:"):
+        practice_form(session)
+    with file.expander("Open a trace file", icon=":material/upload_file:"):
+        _upload(session)
+
+
+def _begin() -> str:
+    return next(iter(shipped()), FRESH)
+
+
+def practice_form(session: Session) -> None:
+    """All that can be chosen about a practice."""
+    with st.form(f"practice_{session.program_name}", border=False):
+        seconds = st.select_slider("Seconds", _SECONDS, value=FIRST_SECONDS)
+        count = st.select_slider("Simulations a move", _SIMULATIONS, value=_SIMULATIONS[0])
+        model = st.selectbox("Imagines with", list(_MODELS), format_func=_MODELS.__getitem__)
+        weights = st.selectbox("Begins with", [*shipped(), FRESH], format_func=words)
+        seed = st.number_input("Seed", 0, 10**6, value=0)
+        if not shipped():
+            st.caption("No trained checkpoint came with this copy, so it begins untrained.")
+        is_sent = st.form_submit_button("Practise", type="primary", width="stretch")
+    if is_sent:
+        details = (("checkpoint", weights), ("model", model), ("simulations", int(count)))
+        _order_practice(session, float(seconds), int(seed), details)
+        st.rerun()
+
+
+def _order_practice(
+    session: Session, seconds: float, seed: int, details: tuple[tuple[str, int | str], ...]
+) -> None:
+    order = Order(SOLVE, MUZERO, seconds, seed, details=details)
+    opened = session.open
+    opened.jobs = [j for j in opened.jobs if j.solver != MUZERO or not j.is_over]
+    opened.jobs.append(caching.workshop().order(opened.program, order, session.identity))
+
+
+def _practice(session: Session) -> Job | None:
+    return next((j for j in session.open.jobs if j.solver == MUZERO), None)
+
+
+def progress(session: Session) -> None:
+    """Bars of what is under way for this view, with buttons that stop it; why something failed."""
+    if not _jobs(session):
+        return
+    is_busy = any(not job.is_over for job in _jobs(session))
+
+    @st.fragment(run_every=_POLL_SECONDS if is_busy else None)
+    def bars() -> None:
+        session = current_session()
+        jobs = _jobs(session)
+        if is_busy and any(job.is_over for job in jobs if id(job) in waiting):
+            st.rerun()
+        for job in jobs:
+            _bar(job)
+
+    waiting = {id(job) for job in _jobs(session) if not job.is_over}
+    bars()
+
+
+def _jobs(session: Session) -> list[Job]:
+    practice = _practice(session)
+    jobs = [practice] if practice is not None else []
+    return [*jobs, *session.open.searches.jobs]
+
+
+def _bar(job: Job) -> None:
+    name = {MUZERO: "The agent practises"}.get(job.solver, job.solver)
+    if job.state == FAILED:
+        st.error(f"**{name}**: {job.error}", icon=":material/error:")
+    job_bar(job, name)
+
+
+def again_form(session: Session, thought: Thought) -> None:
+    """Another search of the position that is shown."""
+    sizes, model, algorithm, weights, button = st.columns(
+        [2.2, 1.5, 1.3, 1.7, 1], vertical_alignment="bottom"
+    )
+    count = sizes.select_slider("Simulations", _AGAIN, value=300, key="again_count")
+    imagined = model.selectbox(
+        "Imagines with", list(_MODELS), format_func=_MODELS.__getitem__, key="again_model"
+    )
+    method = algorithm.selectbox(
+        "Algorithm", list(_ALGORITHMS), format_func=_ALGORITHMS.__getitem__, key="again_algorithm"
+    )
+    known = [PRACTISED] if thought.weights else []
+    chosen = weights.selectbox(
+        "Weights", [*known, *shipped(), FRESH], format_func=words, key="again_weights"
+    )
+    is_too_much = imagined == "simulator" and int(count) > _MOST_REAL
+    if button.button("Search", type="primary", key="again", width="stretch", disabled=is_too_much):
+        details = (
+            ("move", session.open.searches.move),
+            ("simulations", int(count)),
+            ("model", imagined),
+            ("algorithm", method),
+            ("weights", chosen),
+        )
+        order = Order(
+            RESEARCH,
+            f"Search of move {session.open.searches.move + 1:,}",
+            _AGAIN_SECONDS,
+            basis=thought.identity,
+            details=details,
+        )
+        _start(session, thought, order, dict(thought.weights) if chosen == PRACTISED else {})
+    st.caption(
+        "The result stands beside the search of the game, above. The learned model forbids nothing"
+        " below the root and may imagine wrongly; with the real rules it cannot, but takes longer,"
+        f" so that it is limited to {_MOST_REAL:,} simulations."
+    )
+
+
+def order_regrets(session: Session, thought: Thought, seconds: float) -> None:
+    """Look for what the moves of the game cost."""
+    order = Order(REGRET, "Regrets", seconds, basis=thought.identity)
+    _start(session, thought, order, {TRACE: thought.data})
+
+
+def _start(session: Session, thought: Thought, order: Order, given: dict[str, bytes]) -> None:
+    opened = session.open
+    job = caching.workshop().order(opened.program, order, session.identity, thought.plan, given)
+    kept = [j for j in opened.searches.jobs if not j.is_over]
+    opened.searches.jobs = [*kept, job]
+    st.rerun()
+
+
+def files(session: Session, thought: Thought) -> None:
+    """The trace as a file, and back."""
+    st.download_button(
+        "Save this trace (npz)",
+        data=thought.data,
+        file_name=f"{session.program_name}-muzero.trace.npz".replace(" ", "-"),
+        mime="application/octet-stream",
+        help="All searches of the game; NumPy arrays, see `engine/agent/trace_io.py`",
+        on_click="ignore",
+        key="save_trace",
+        width="stretch",
+    )
+    _upload(session)
+
+
+def _upload(session: Session) -> None:
+    found = st.file_uploader(
+        "A trace of this program", type="npz", key="trace_file",
+        help="As saved here, or by `python -m engine solve … --solver muzero --trace FILE`",
+    )  # fmt: skip
+    if st.button("Open", key="open_trace", disabled=found is None, width="stretch"):
+        assert found is not None
+        try:
+            session.open.searches.add(brought(session.open.program, found.getvalue(), found.name))
+        except EngineError as error:
+            st.error(str(error), icon=":material/error:")
+            return
+        st.rerun()

@@ -1,0 +1,184 @@
+"""The messages that the Search view draws: a whole game once, then one position at a time.
+
+Seconds count what is saved against slow memory for everything, at the end of the game: what was
+saved so far plus what is still to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.agent.trace_io import SearchTrace
+from engine.game.moves import Move
+from engine.game.reference import ReferenceGame
+from engine.program.model import Program
+from ui.components.columns import fast_granules, group_granules, move_columns, reserved_granules
+from ui.components.names import group_names
+from ui.components.packing import pack
+from ui.search.truth import Truth, standing, truth_of
+
+_AHEAD_SLOTS = 64
+"""Slots beyond the last imagined move for which standing blocks are sent."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Seconds, `[L + 1]` each; the last entries are those of the finished game.
+
+    `so_far`: saved before each move. `search`, `raw`: what the search and the bare networks then
+    expect of the whole game. `par`: the same, if the rest went as the heuristics' average.
+    """
+
+    so_far: Floats
+    search: Floats
+    raw: Floats
+    par: Floats
+
+    @property
+    def final(self) -> float:
+        """What the game saved in the end."""
+        return float(self.so_far[-1])
+
+
+def curves(trace: SearchTrace) -> Curves:
+    """The values of a trace as absolute saved time."""
+    par, reward = trace.par.astype(np.float64), trace.reward.astype(np.float64)
+    above = np.append(0.0, np.cumsum(reward))
+    so_far = par[0] - par + above
+    expected = so_far + par
+    return Curves(
+        so_far=so_far * trace.point_s,
+        search=(expected + np.append(trace.value, 0.0)) * trace.point_s,
+        raw=(expected + np.append(trace.raw_value, 0.0)) * trace.point_s,
+        par=expected * trace.point_s,
+    )
+
+
+def game_message(
+    program: Program,
+    moves: Sequence[Move],
+    trace: SearchTrace,
+    surprise: Floats,
+    bound_s: float | None,
+    identity: str,
+) -> bytes:
+    """All that does not depend on the position; `surprise`: index per move, `[L]`."""
+    found = curves(trace)
+    header = {
+        "id": identity,
+        "program": program.name,
+        "granule": program.hardware.alignment,
+        "fast_granules": fast_granules(program),
+        "best_possible": None if bound_s is None else program.all_slow_s - bound_s,
+        "group_names": group_names(program),
+        "instruction_names": [i.name for i in program.instructions],
+    }
+    return pack(
+        header,
+        {
+            **move_columns(moves),
+            "move_action": trace.action.astype(np.uint8),
+            "move_choice": trace.legal.sum(axis=1).astype(np.uint8),
+            "group_granules": group_granules(program),
+            "slot_reserved": reserved_granules(program).astype("u4"),
+            "so_far": found.so_far,
+            "search": found.search,
+            "raw": found.raw,
+            "par": found.par,
+            "surprise": surprise.astype(np.float32),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Root:
+    """One search of a position, ready to be drawn: a row of a trace with a name."""
+
+    name: str
+    trace: SearchTrace
+    row: int
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes that were visited; they come first."""
+        return int(np.count_nonzero(self.trace.tree_visits[self.row]))
+
+
+def position_message(
+    game: ReferenceGame, roots: Sequence[Root], par_s: Floats, identity: str, nonce: int
+) -> bytes:
+    """The searches of one position; `par_s`: seconds still to earn at par, `[L + 1]`."""
+    headers: list[dict[str, Any]] = []
+    columns: dict[str, NDArray[Any]] = {}
+    move, deepest = game.move_index, 1
+    for number, root in enumerate(roots):
+        trace, row, count = root.trace, root.row, root.num_nodes
+        parent = trace.tree_parent[row, :count].astype(np.int32)
+        action = np.maximum(trace.tree_action[row, :count], 0).astype(np.uint8)
+        visits = trace.tree_visits[row, :count]
+        truth = truth_of(game, parent.tolist(), action.tolist(), visits.tolist())
+        depth = _depths(parent)
+        deepest = max(deepest, int(depth.max()))
+        headers.append(_root_header(root, truth))
+        found = {
+            "parent": parent,
+            "action": action,
+            "raw": trace.tree_raw_value[row, :count],
+            "reward": trace.tree_reward[row, :count],
+            "prior": trace.tree_prior[row, :count],
+            "state": truth.state,
+            "real": _above_par(truth, depth, par_s, move),
+            "place": truth.place.ravel(),
+        }
+        columns |= {f"t{number}_{name}": column for name, column in found.items()}
+    moves = game.moves
+    last = moves[min(move + deepest, len(moves) - 1)].time + _AHEAD_SLOTS
+    blocks = np.array(standing(game, last), np.int32).reshape(-1, 5)
+    columns["standing"] = blocks.ravel()
+    names = "|".join(root.name for root in roots)
+    header = {"game": identity, "move": move, "nonce": nonce, "key": f"{move}|{names}"}
+    return pack({**header, "roots": headers}, columns)
+
+
+def _root_header(root: Root, truth: Truth) -> dict[str, Any]:
+    trace, row = root.trace, root.row
+    known = ("algorithm", "value_scale", "maxvisit_init")
+    return {
+        "name": root.name,
+        "point_s": trace.point_s,
+        "chosen": int(trace.action[row]),
+        "legal": trace.legal[row].tolist(),
+        "policies": {"prior": _rounded(trace.prior[row]), "improved": _rounded(trace.policy[row])},
+        "value": float(trace.value[row]),
+        "raw_value": float(trace.raw_value[row]),
+        "gone": truth.gone,
+        **{name: trace.settings[name] for name in known if name in trace.settings},
+    }
+
+
+def _rounded(row: NDArray[np.float32]) -> list[float]:
+    return [float(f"{x:.6g}") for x in row]
+
+
+def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
+    depth = np.zeros(len(parent), np.int64)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    return depth
+
+
+def _above_par(
+    truth: Truth, depth: NDArray[np.int64], par_s: Floats, move: int
+) -> NDArray[np.float32]:
+    """What each node really earns on the way to it, in seconds above par as the tree counts."""
+    after = np.minimum(move + depth, len(par_s) - 1)
+    before = np.maximum(after - 1, 0)
+    relative = truth.reward_s - (par_s[before] - par_s[after])
+    return np.where(depth > 0, relative, 0.0).astype(np.float32)

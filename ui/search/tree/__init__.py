@@ -1,0 +1,1 @@
+"""The canvases of the page Search."""

@@ -1,0 +1,180 @@
+"""Results that all visitors share: sample programs, moves, packed boards, films, judgements.
+
+What is large or immutable is kept once per server; the keys are content identities, so a stale
+entry cannot be met. Arguments with an underscore are not part of the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from engine.agent.trace_io import SearchTrace
+from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
+from engine.analysis.plan_diff import TouchDifference, touch_differences
+from engine.analysis.surprise import Surprises, surprises
+from engine.errors import EngineError
+from engine.game.moves import Move, moves
+from engine.plan.check import check
+from engine.plan.io import load_plan, plan_from_json
+from engine.plan.model import Plan
+from engine.plan.simulate import Simulation, simulate
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.program.model import Program
+from ui.compare.ranking import Row, row
+from ui.compare.sheet import Panel, sheet
+from ui.components.map_svg import thumbnail
+from ui.components.memory_map.actions import actions_of
+from ui.components.memory_map.board import NO_COMPANY, Company, board
+from ui.jobs.queue import Workshop
+from ui.play.film import Film
+from ui.search.messages import game_message
+
+
+@st.cache_resource(show_spinner=False)
+def sample_index() -> tuple[SampleEntry, ...]:
+    """What the samples' index says; empty if it cannot be read."""
+    try:
+        return library.index()
+    except EngineError:
+        return ()
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading the program …")
+def sample(name: str) -> Program:
+    """A sample program by name."""
+    return library.load_sample(name)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def best_plan(name: str) -> Plan | None:
+    """The best plan known of a sample; None if it ships with none, or that one is damaged."""
+    path = library.find_sample(name).best_plan_path
+    try:
+        plan = load_plan(path) if path else None
+    except (EngineError, OSError):
+        return None
+    return plan if plan and check(sample(name), plan) is None else None
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def moves_of(identity: str, _program: Program) -> Sequence[Move]:
+    """The moves of a program."""
+    return moves(_program)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def actions_of_plan(
+    identity: str, program_identity: str, _program: Program, _plan: Plan
+) -> Sequence[int]:
+    """What a plan amounts to at each move."""
+    return actions_of(_program, _plan, moves_of(program_identity, _program))
+
+
+@st.cache_resource(max_entries=64, show_spinner="Simulating the plan …")
+def simulation_of(identity: str, _program: Program, _plan: Plan) -> Simulation:
+    """The simulated run of a plan."""
+    return simulate(_program, _plan)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Checking the plan …")
+def row_of(identity: str, _program: Program, _plan: Plan, name: str) -> Row:
+    """A plan's line in the comparison: simulated and checked."""
+    return row(_program, name, _plan)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing the memory map …")
+def packed_board(
+    identity: str,
+    _program: Program,
+    _plan: Plan,
+    program_identity: str,
+    _company: Company = NO_COMPANY,
+) -> bytes:
+    """The message that draws a plan; `identity` names it, company included, in the browser too."""
+    return board(
+        _program,
+        _plan,
+        moves_of(program_identity, _program),
+        simulation_of(identity, _program, _plan),
+        identity,
+        _company,
+    )
+
+
+@st.cache_resource(max_entries=8, show_spinner="Replaying the plan as moves of the game …")
+def film_of(identity: str, _program: Program, _plan: Plan) -> Film:
+    """The game that follows a plan as closely as the rules allow."""
+    return Film(_program, _plan)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def solver_names(identity: str, _program: Program) -> dict[str, str]:
+    """Solvers that can run on a program, each with its description."""
+    from engine.analysis.compare import applicable
+    from engine.solvers import SOLVERS
+
+    return {name: SOLVERS[name].description for name in applicable(_program)}
+
+
+@st.cache_resource(show_spinner=False)
+def workshop() -> Workshop:
+    """The solver runs of this server."""
+    return Workshop()
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def thumbnail_of(name: str, content_hash: str) -> str:
+    """The small memory map of a sample: of the compiler's own plan, or else of the greedy one."""
+    program = sample(name)
+    found = program.provenance.get("xla_plan")
+    if found is not None:
+        return thumbnail(program, plan_from_json(found, f"{name}: provenance.xla_plan"))
+    from engine.solvers import solve
+
+    return thumbnail(program, solve("greedy", program))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def breakdown_of(identity: str, _program: Program, _plan: Plan) -> Breakdown:
+    """Where the time of a plan goes."""
+    return breakdown(_program, simulation_of(identity, _program, _plan))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Comparing the plans …")
+def differences_of(
+    identities: tuple[str, str], _program: Program, _first: Plan, _second: Plan
+) -> tuple[list[TouchDifference], list[Cost]]:
+    """What two plans do differently, and what it costs."""
+    first = (_first, simulation_of(identities[0], _program, _first))
+    second = (_second, simulation_of(identities[1], _program, _second))
+    found = touch_differences(_program, _first, _second)
+    return found, attribute(_program, first, second)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing the plans …")
+def packed_sheet(identity: str, _program: Program, _panels: Sequence[Panel]) -> bytes:
+    """The message that draws plans side by side."""
+    return sheet(_program, _panels, f"{_program.name} plans")
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def surprises_of(identity: str, _trace: SearchTrace) -> Surprises:
+    """How surprising each move of an agent's game was."""
+    return surprises(_trace)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Drawing the search …")
+def search_game(
+    identity: str,
+    program_identity: str,
+    _program: Program,
+    _trace: SearchTrace,
+    bound_s: float | None,
+) -> bytes:
+    """The message that draws an agent's game; `identity` names it in the browser too."""
+    found = moves_of(program_identity, _program)
+    surprise = surprises_of(identity, _trace).index
+    return game_message(_program, found, _trace, surprise, bound_s, identity)

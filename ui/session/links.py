@@ -1,0 +1,74 @@
+"""Links that restore a view: program, plan, line, move, selection; and what the map looked like.
+
+The map itself adds its window, axis and colours when the user copies a link (`link.js`), since
+these never leave the browser otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ui.components.memory_map.actions import telling_move
+from ui.play.line import Line
+from ui.session import caching
+from ui.session.opening import COMPILED
+from ui.session.state import OpenPlan, Session
+
+LOOK = ("window", "axis", "colour", "curve")
+"""Parameters that only the map reads."""
+_LONGEST = 300
+"""Characters of a line that the address bar carries at every step; copied links carry any."""
+
+
+def line_of(session: Session, plan: OpenPlan) -> Line:
+    """What the visitor has played on a plan; begun at the first call."""
+    lines = session.open.lines
+    if plan.identity not in lines:
+        lines[plan.identity] = Line(caching.film_of(plan.identity, session.open.program, plan.plan))
+    return lines[plan.identity]
+
+
+def follow(session: Session, line: Line, query: Mapping[str, str]) -> None:
+    """Take up line, move, selection and look from the link with which the visitor came."""
+    if query.get("program") != session.program_name:
+        return
+    session.look = {name: query[name] for name in LOOK if name in query}
+    begin = line.follow(query["line"]) if "line" in query else None
+    move, select = query.get("move", ""), query.get("select", "")
+    if move.isdecimal():
+        at = int(move) - 1
+    else:
+        moves = caching.moves_of(session.open.identity, session.open.program)
+        at = telling_move(moves) if begin is None else begin
+    num_groups = len(session.open.program.groups)
+    is_known = select.isdecimal() and int(select) < num_groups
+    last = min(line.tip, line.film.num_moves - 1)
+    session.cursor.jump(max(0, min(at, last)), int(select) if is_known else -1)
+
+
+def query(session: Session, plan: OpenPlan, line: Line) -> dict[str, str]:
+    """What the address bar says."""
+    found = {
+        "program": session.program_name,
+        "plan": plan.name,
+        "move": str(session.cursor.move + 1),
+    }
+    if session.cursor.selected >= 0:
+        found["select"] = str(session.cursor.selected)
+    text = line.text()
+    if text and len(text) <= _LONGEST:
+        found["line"] = text
+    return found
+
+
+def for_browser(session: Session, plan: OpenPlan, line: Line) -> dict[str, object]:
+    """For the copy-link button: a plan that every visitor has, and the move from which on the link
+    spells out the actions (-1: none, it is that plan).
+    """
+    lasting = COMPILED if COMPILED in session.open.plans else next(iter(session.open.plans))
+    path = line.path
+    if plan.name != lasting:
+        begin = 0
+    else:
+        begin = path.fork if path else -1
+    return {"program": session.program_name, "plan": lasting, "from": begin}

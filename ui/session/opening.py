@@ -1,0 +1,206 @@
+"""Getting a program and a first plan onto the table: samples, uploads, what-ifs, links."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.errors import EngineError
+from engine.hardware.what_if import WhatIf, derive, name_of, wish_of
+from engine.plan.io import plan_from_json
+from engine.program import library
+from engine.program.io import content_hash
+from engine.program.model import Program
+from ui.components.memory_map.actions import telling_move
+from ui.jobs.protocol import DONE
+from ui.jobs.run import Job
+from ui.session import caching
+from ui.session.state import OpenPlan, OpenProgram, Session
+
+COMPILED = "xla_compiled"
+BEST_KNOWN = "best known"
+"""The plan that ships with a sample, whoever found it."""
+FIRST_SOLVER = "greedy"
+_FIRST_SECONDS = 60.0
+_LINK_SECONDS = 10.0
+_QUICK_TOUCHES = 2500
+"""A first plan for so many touches takes less than a second: no need to show how it goes."""
+_POLL_SECONDS = 0.5
+
+
+def program_names(session: Session) -> list[str]:
+    """Samples first, in the order of their index, then what the visitor brought or derived."""
+    names = [entry.name for entry in caching.sample_index()]
+    return names + [name for name in session.programs if name not in names]
+
+
+def ensure_open(session: Session) -> None:
+    """Open what the link asks for, else the first sample; without samples the page ends here.
+
+    It also ends here, and runs again, while a plan that the link names is being made.
+    """
+    if not session.program_name:
+        _open_first(session)
+    _await_linked_plan(session)
+
+
+def _open_first(session: Session) -> None:
+    names = program_names(session)
+    if not names:
+        st.error("No sample program can be read: `sample_programs/` is missing or damaged.")
+        st.stop()
+    query = st.query_params.to_dict()
+    wanted = query.get("program", "")
+    if wanted and _try_link(session, wanted):
+        session.plan_name = query.get("plan", "")
+        session.open.comparison.take_query(query)
+        move = query.get("move", "")
+        if move.isdecimal():
+            session.cursor.jump(max(0, int(move) - 1))
+    else:
+        open_named(session, names[0])
+        if wanted:
+            st.toast(f"The link's program “{wanted}” is not here.", icon=":material/link_off:")
+
+
+def _await_linked_plan(session: Session) -> None:
+    """A link names a plan by its solver: make it if it is not here yet."""
+    opened, name = session.open, session.plan_name
+    opened.collect()
+    if not name or name in opened.plans:
+        return
+    if name not in caching.solver_names(opened.identity, opened.program):
+        session.plan_name = ""
+        return
+    if name == FIRST_SOLVER and len(opened.program.touches) <= _QUICK_TOUCHES:
+        _solve_here(opened)
+        return
+    job = next((j for j in opened.jobs if j.solver == name), None)
+    job = job or order(session, name, _LINK_SECONDS)
+    if job.is_over:
+        session.plan_name = ""
+        return
+    _show_waiting(job)
+    st.stop()
+
+
+def _try_link(session: Session, name: str) -> bool:
+    try:
+        open_named(session, name)
+    except EngineError:
+        return False
+    return True
+
+
+def open_named(session: Session, name: str) -> None:
+    """Open a program by name: of the list, a sample, or a what-if. Raises EngineError."""
+    if name in session.programs:
+        session.open_program(name, session.programs[name].program)
+        return
+    wish = wish_of(name)
+    if wish is not None:
+        original, changes = wish
+        known = session.programs.get(original)
+        open_what_if(session, known.program if known else caching.sample(original), changes)
+        return
+    add_program(session, name, caching.sample(name))
+    session.open.bound_s = library.find_sample(name).bound_s
+    best = caching.best_plan(name)
+    if best is not None:
+        session.open.add_plan(BEST_KNOWN, best)
+
+
+def title_of(plan: OpenPlan) -> str:
+    """The name of a plan, and of the best known one who found it."""
+    return f"{plan.name} ({plan.plan.solver})" if plan.name == BEST_KNOWN else plan.name
+
+
+def open_what_if(session: Session, original: Program, wish: WhatIf) -> None:
+    """Open a captured or brought program as it would be on other hardware. Raises EngineError."""
+    name = name_of(original.name, wish)
+    if name not in session.programs:
+        add_program(session, name, derive(original, wish, name))
+    session.open_program(name, session.programs[name].program)
+
+
+def add_program(session: Session, name: str, program: Program) -> None:
+    """Open a new program, with the compiler's own plan if it came with one.
+
+    A program of the same name but other content is kept; the newcomer gets a number.
+    """
+    identity = content_hash(program)
+    stem, number = name, 1
+    while name in session.programs and session.programs[name].identity != identity:
+        number += 1
+        name = f"{stem} {number}"
+    session.open_program(name, program)
+    session.cursor.jump(telling_move(caching.moves_of(session.open.identity, program)))
+    compiled = program.provenance.get("xla_plan")
+    if compiled is not None and COMPILED not in session.open.plans:
+        session.open.add_plan(COMPILED, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
+
+
+def order(session: Session, solver: str, seconds: float, seed: int = 0) -> Job:
+    """Start a solver, or the bound, for the program in use; its older runs leave the list."""
+    opened = session.open
+    opened.jobs = [j for j in opened.jobs if j.solver != solver or not j.is_over]
+    job = caching.workshop().start(opened.program, solver, seconds, seed, session.identity)
+    opened.jobs.append(job)
+    return job
+
+
+def first_plan(session: Session) -> None:
+    """Give a program without any plan one to look at; shows how it goes where that takes long.
+
+    Where there is none yet the page ends here, and runs again once there is one.
+    """
+    opened = session.open
+    opened.collect()
+    if opened.plans:
+        return
+    if len(opened.program.touches) <= _QUICK_TOUCHES:
+        _solve_here(opened)
+        return
+    job = next((j for j in opened.jobs if j.solver == FIRST_SOLVER), None)
+    if job is None:
+        job = order(session, FIRST_SOLVER, _FIRST_SECONDS)
+    if job.is_over and job.state != DONE:
+        st.error(f"There is no plan yet: {job.error or 'the run was stopped'}")
+        if st.button("Try again", key="again"):
+            order(session, FIRST_SOLVER, _FIRST_SECONDS)
+            st.rerun()
+        st.stop()
+    _show_waiting(job)
+    st.stop()
+
+
+def _solve_here(opened: OpenProgram) -> None:
+    from engine.solvers import Budget, solve
+
+    with st.spinner("Making a first plan …"):
+        try:
+            plan = solve(FIRST_SOLVER, opened.program, Budget(_FIRST_SECONDS))
+        except EngineError as error:
+            st.error(f"No plan could be made: {error}")
+            return
+    opened.add_plan(FIRST_SOLVER, plan)
+
+
+@st.fragment(run_every=_POLL_SECONDS)
+def _show_waiting(job: Job) -> None:
+    if job.is_over:
+        st.rerun()
+    bar, button = st.columns([9, 1], vertical_alignment="center")
+    bar.progress(job.progress, text=f"Making a plan with **{job.solver}** · {job.state}")
+    if button.button("Stop", key="stop_first", width="stretch"):
+        job.stop()
+        st.rerun()
+
+
+def try_open(session: Session, name: str) -> bool:
+    """Open a program of the list, or say on the page why it cannot be."""
+    try:
+        open_named(session, name)
+    except EngineError as error:
+        st.error(str(error), icon=":material/error:")
+        return False
+    return True

@@ -1,0 +1,164 @@
+"""The one typed session: which program and plan are open, where the cursor is, what is running."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from engine.plan.model import Plan
+from engine.program.io import content_hash
+from engine.program.model import Program
+from ui.compare.comparison import Comparison
+from ui.jobs.protocol import SOLVE, TRACE
+from ui.jobs.run import Job
+from ui.play.eviction import Eviction
+from ui.play.line import Line
+from ui.play.quiz import Quiz
+from ui.programs.catalogue import Filter
+from ui.search.state import Searches, practised
+from ui.session.play_request import PlayRequest
+
+_KEY = "explorer"
+
+
+@dataclass(frozen=True)
+class OpenPlan:
+    """A plan with the name it is listed under; `identity` is the same for the same content."""
+
+    name: str
+    plan: Plan
+    identity: str
+
+
+@dataclass
+class OpenProgram:
+    """A program in use: its plans by name, the runs under way, the bound once it is known."""
+
+    name: str
+    program: Program
+    identity: str
+    plans: dict[str, OpenPlan] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
+    bound_s: float | None = None
+    lines: dict[str, Line] = field(default_factory=dict)
+    """What the visitor has played, by the identity of the plan that it leaves."""
+    comparison: Comparison = field(default_factory=Comparison)
+    searches: Searches = field(default_factory=Searches)
+    play_request: PlayRequest | None = None
+    """Who was asked to play on and is not done yet (`ui.play.playing_on`)."""
+
+    def add_plan(self, name: str, plan: Plan) -> None:
+        """List a plan; one of the same name is replaced."""
+        self.plans[name] = OpenPlan(name, plan, self.identity_of(plan))
+
+    def identity_of(self, plan: Plan) -> str:
+        """The same for plans of this program that do the same, by the same moves."""
+        content = (plan.is_fast, plan.stays, plan.copies, plan.notes.get("moves"))
+        return f"{self.identity}-{hashlib.sha256(repr(content).encode()).hexdigest()[:12]}"
+
+    def free_name(self, stem: str) -> str:
+        """`stem`, or the first of `stem 2`, `stem 3` … that no plan has."""
+        number = 1
+        while (name := stem if number == 1 else f"{stem} {number}") in self.plans:
+            number += 1
+        return name
+
+    def collect(self) -> bool:
+        """Take in the results of finished runs; whether there were any."""
+        finished = [job for job in self.jobs if job.take()]
+        for job in finished:
+            if job.order.kind == SOLVE and job.plan is not None:
+                self.add_plan(job.solver, job.plan)
+                if TRACE in job.files:
+                    self.searches.add(practised(job.plan, job.files, job.result))
+            self.bound_s = job.bound_s or self.bound_s
+        return bool(finished)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run is waiting or under way."""
+        return any(not job.is_over for job in self.jobs)
+
+
+@dataclass
+class Cursor:
+    """The move shown and the group selected. A new `nonce` makes the browser take them over."""
+
+    move: int = 0
+    selected: int = -1
+    nonce: int = 0
+
+    def jump(self, move: int, selected: int = -1) -> None:
+        """Send the browser to a move."""
+        self.move, self.selected, self.nonce = move, selected, self.nonce + 1
+
+
+@dataclass
+class Session:
+    """Everything that one visitor has open."""
+
+    identity: str = field(default_factory=lambda: uuid4().hex)
+    """Tells this visitor's runs from those of others."""
+    pages: dict[str, StreamlitPage] = field(default_factory=dict)
+    """The views by name, to switch to."""
+    programs: dict[str, OpenProgram] = field(default_factory=dict)
+    gallery: Filter = field(default_factory=Filter)
+    program_name: str = ""
+    plan_name: str = ""
+    cursor: Cursor = field(default_factory=Cursor)
+    is_as_moves: bool = False
+    """Whether a plan is shown as the game would play it instead of as it is."""
+    stored: str = ""
+    """Identity of the plan that the browser was sent last."""
+    question: int | None = None
+    """The refused action whose blockers are shown, if any."""
+    handled: int = 0
+    """Serial number of the last command of the map that was carried out."""
+    quiz: Quiz | None = None
+    """The questions that the visitor is being asked."""
+    eviction: Eviction | None = None
+    """The answer to the last what-if, while its move is shown."""
+    wanted_page: str = ""
+    """The view that a command leads to."""
+    awaited: PlayRequest | None = None
+    """The request whose bar Play shows."""
+    look: dict[str, str] = field(default_factory=dict)
+    """Window, axis and colours that a link asked for."""
+    is_restored: bool = False
+    """Whether the link with which the visitor came has been followed."""
+
+    @property
+    def open(self) -> OpenProgram:
+        """The program in use."""
+        return self.programs[self.program_name]
+
+    @property
+    def plan(self) -> OpenPlan | None:
+        """The plan in use, or None while the program has none."""
+        return self.open.plans.get(self.plan_name) or next(iter(self.open.plans.values()), None)
+
+    def open_program(self, name: str, program: Program) -> None:
+        """Switch to a program; its plans and runs are kept if it was open before."""
+        if name not in self.programs:
+            self.programs[name] = OpenProgram(name, program, content_hash(program))
+        if name != self.program_name:
+            self.program_name, self.plan_name = name, ""
+            self.question = self.eviction = self.quiz = None
+            self.cursor.jump(0)
+
+    def show_plan(self, name: str) -> None:
+        """Switch to another plan of the same program; the cursor stays on its move."""
+        self.plan_name, self.is_as_moves = name, False
+        self.question = self.eviction = self.quiz = None
+
+
+def current_session() -> Session:
+    """The visitor's session, made at the first call."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = Session()
+    found: Session = st.session_state[_KEY]
+    return found
