@@ -8,8 +8,9 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page, WebSocket
 
 STEP_BYTES = 5_000
-PATIENCE_MS = 180_000
-"""A shared machine may be slow."""
+PATIENCE_S = 300
+"""How long to wait for what must come: a shared machine may be slow."""
+PATIENCE_MS = 1000 * PATIENCE_S
 
 # Distinct colours on a grid of pixels of a canvas: a blank one has one.
 _COLOURS = """canvas => {
@@ -38,7 +39,7 @@ class Traffic:
         self.sent = self.received = 0
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
     """Whether something becomes true in time."""
     until = time.monotonic() + seconds
     while not holds():

@@ -172,20 +172,21 @@ def test_search_jumps_and_the_listing_follows(page: Page) -> None:
     assert eventually(lambda: page.locator(".row.current .slot").inner_text() == "0")
 
 
-@pytest.mark.parametrize("colour", ["kind", "saving", "size", "age", "layer"])
+LEGENDS = {
+    "kind": "temporary",
+    "saving": "saves by rank",
+    "size": "size, log scale",
+    "age": "in fast memory since",
+    "layer": "layers, in order of use",
+}
+
+
+@pytest.mark.parametrize("colour", LEGENDS)
 def test_the_legend_says_what_colours_mean(page: Page, colour: str) -> None:
     page.locator("select.colour").select_option(colour)
-    words = {
-        "kind": "temporary",
-        "saving": "µs/MiB",
-        "size": "MiB",
-        "age": "slot 0",
-        "layer": "of ",
-    }
     legend = page.locator(".legend")
-    assert eventually(
-        lambda: words[colour] in legend.inner_text() or "s/MiB" in legend.inner_text()
-    )
+    assert eventually(lambda: LEGENDS[colour] in legend.inner_text())
+    assert not any(text in legend.inner_text() for c, text in LEGENDS.items() if c != colour)
     if colour == "kind":
         return
     assert page.locator(".map").evaluate(FILLS) > 2

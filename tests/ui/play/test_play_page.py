@@ -188,5 +188,5 @@ def test_the_views_do_not_load_jax() -> None:
 
 def test_no_collection_follows_a_step() -> None:
     """Streamlit would look through all programs in memory after every key press."""
-    config = APP.parents[1] / ".streamlit" / "config.toml"
+    config = APP.with_name(".streamlit") / "config.toml"
     assert tomllib.loads(config.read_text())["runner"]["postScriptGC"] is False

@@ -1,0 +1,90 @@
+"""The wheel: built, installed into an environment of its own, used outside the repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def run(command: Sequence[str | Path], folder: Path) -> str:
+    """What a command prints; it sees neither the repository nor its checkout's folder."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an environment's programs, which holds the wheel and nothing else of ours.
+
+    Its dependencies are those of the environment that runs the tests, so that nothing large is
+    downloaded: a path file names the folder where they lie.
+    """
+    folder = tmp_path_factory.mktemp("package")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    flags = ["--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    run([*pip, "wheel", *flags, ROOT], folder)
+    (wheel,) = folder.glob("*.whl")
+    environment = folder / "environment"
+    venv.create(environment, symlinks=True)
+    python = environment / "bin" / "python"
+    run([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], folder)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return environment / "bin"
+
+
+def test_an_installed_engine_solves_a_sample(installed: Path, tmp_path: Path) -> None:
+    command = [installed / "mallocmuzero", "solve", "resnet50-v5e-b64", "--seconds", "1"]
+    body = json.loads(run([*command, "--json"], tmp_path))
+    assert body["all_fast_s"] < body["latency_s"] < body["all_slow_s"]
+
+
+def test_an_installed_engine_has_the_shipped_weights(installed: Path, tmp_path: Path) -> None:
+    code = """
+from engine.agent.checkpoint import load_checkpoint
+from engine.solvers.practice import GENERALIST
+print(len(load_checkpoint(GENERALIST).params))
+"""
+    assert int(run([installed / "python", "-c", code], tmp_path)) > 0
+
+
+def test_an_installed_explorer_shows_its_first_page(installed: Path, tmp_path: Path) -> None:
+    code = """
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+import ui
+script = Path(ui.__file__).with_name("app.py")
+page = AppTest.from_file(script, default_timeout=300).run()
+print(script.is_relative_to(PREFIX), len(page.exception), script.with_name(".streamlit").is_dir())
+"""
+    code = code.replace("PREFIX", repr(str(installed.parent)))
+    assert run([installed / "python", "-c", code], tmp_path).split() == ["True", "0", "True"]
+
+
+def test_build_and_test_tools_are_the_same() -> None:
+    """What builds the wheel is pinned twice: for a build of its own, and for these tests."""
+    lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    assert set(PYPROJECT["build-system"]["requires"]) <= {
+        line.split("#")[0].strip() for line in lines
+    }
