@@ -11,10 +11,11 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from engine.errors import MissingDependencyError
+from engine.errors import MissingDependencyError, UnknownNameError
 
 TOPOLOGIES: Mapping[str, str] = {
     "tpu-v4": "v4:2x2x1",
@@ -25,7 +26,7 @@ TOPOLOGIES: Mapping[str, str] = {
 
 # Read by libtpu while it loads, so they must be in place before jax is imported. Without them it
 # asks a metadata server for the host's TPU, and a second process on the machine aborts on a lock.
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",
@@ -33,6 +34,20 @@ _ENVIRONMENT = {
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
+
+
+@dataclass(frozen=True)
+class Module:
+    """A program as `jax.export` serialised it.
+
+    `artifact`: its StableHLO as portable bytecode. `devices`: for how many it was exported.
+    """
+
+    name: str
+    artifact: bytes
+    platforms: tuple[str, ...]
+    devices: int
+    is_polymorphic: bool
 
 
 @dataclass(frozen=True)
@@ -49,7 +64,7 @@ class Compiled:
 
 def prepare_environment() -> None:
     """Set what libtpu reads while loading; call it before the first import of jax."""
-    for key, value in _ENVIRONMENT.items():
+    for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
 
 
@@ -60,15 +75,24 @@ def versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("jax", "jaxlib", "libtpu")}
 
 
+def require_compiler(hardware: str) -> None:
+    """Raise unless the compiler is installed and knows the hardware.
+
+    MissingDependencyError or UnknownNameError.
+    """
+    if hardware not in TOPOLOGIES:
+        known = ", ".join(TOPOLOGIES)
+        raise UnknownNameError(f"the compiler is not asked for {hardware!r}; only for {known}")
+    if find_spec("libtpu") is None:
+        raise MissingDependencyError(
+            "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
+        )
+
+
 @cache
 def _device(hardware: str) -> Any:
     prepare_environment()
-    try:
-        import libtpu  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
-        ) from error
+    require_compiler(hardware)
     from jax.experimental import topologies
 
     topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[hardware])
@@ -96,6 +120,61 @@ def compile_lowered(lowered: Any, options: Mapping[str, str]) -> Compiled:
             buffers=_dump(folder, "after_optimizations-buffer-assignment.txt"),
             live_ranges=_dump(folder, "after_optimizations-live-range.txt"),
         )
+
+
+def exported_module(data: bytes) -> Module:
+    """The module in bytes that `jax.export` serialised; jax raises where they are not such."""
+    prepare_environment()
+    from jax import export
+    from jax._src.interpreters import mlir
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+
+    exported = export.deserialize(bytearray(data))
+    with mlir.make_ir_context():
+        module = _jax.mlir.deserialize_portable_artifact(exported.mlir_module_serialized)
+        name = ir.StringAttr(module.operation.attributes["sym_name"]).value
+    return Module(
+        name=name,
+        artifact=exported.mlir_module_serialized,
+        platforms=tuple(exported.platforms),
+        devices=exported.nr_devices,
+        is_polymorphic=exported.uses_global_constants,
+    )
+
+
+def module_problem(module: Module) -> str:
+    """Why a module cannot be compiled for one TPU; empty if it can."""
+    if module.platforms != ("tpu",):
+        known = ", ".join(module.platforms)
+        return f'it was exported for {known}; export it with platforms=["tpu"]'
+    if module.devices != 1:
+        return f"it was exported for {module.devices} devices; only programs of one are placed"
+    if module.is_polymorphic:
+        return "some of its shapes are unknown; export it with every dimension a number"
+    return ""
+
+
+def compile_module(module: Module, hardware: str, options: Mapping[str, str]) -> str:
+    """Compile for `hardware` with the given compiler options; the final, scheduled HLO.
+
+    The exported module itself is compiled. Called from another jitted function instead, it would
+    lose its donated arguments, and its instructions would bear other names than those of
+    `jitted.lower(*args).compile()`, to which the options found for them are to be given.
+    """
+    device = _device(hardware)
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jaxlib import _jax, xla_client
+
+    with mlir.make_ir_context():
+        parsed = _jax.mlir.deserialize_portable_artifact(module.artifact)
+    asked = compiler.get_compile_options(
+        num_replicas=1, num_partitions=1, env_options_overrides=dict(options)
+    )
+    devices = xla_client.DeviceList((device,))
+    executable = compiler.backend_compile_and_load(device.client, parsed, devices, asked, [])
+    return "\n\n".join(m.to_string() for m in executable.hlo_modules())
 
 
 def _dump(folder: str, ending: str) -> str:
