@@ -78,8 +78,8 @@ class Answers:
         self._memory[key] = answer
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            body = {"error": answer} if isinstance(answer, str) else asdict(_plain(answer))
-            body["options"] = dict(options)
+            told = {"error": answer} if isinstance(answer, str) else asdict(_plain(answer))
+            body = {"options": dict(options), **told}
             write_bytes(self.folder / f"{key}.json.gz", json.dumps(body).encode())
 
     def _key(self, options: Mapping[str, str], is_full: bool) -> str:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from engine.errors import MissingDependencyError, UnknownNameError
@@ -50,18 +48,6 @@ class Module:
     is_polymorphic: bool
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """What one compile tells: the scheduled HLO and where its buffers were put.
-
-    `buffers` and `live_ranges` are the compiler's own text dumps.
-    """
-
-    hlo: str
-    buffers: str
-    live_ranges: str
-
-
 def prepare_environment() -> None:
     """Set what libtpu reads while loading; call it before the first import of jax."""
     for key, value in ENVIRONMENT.items():
@@ -97,29 +83,6 @@ def _device(hardware: str) -> Any:
 
     topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[hardware])
     return topology.devices[0]
-
-
-def lower(fn: Any, args: Any, donate_argnums: tuple[int, ...], hardware: str) -> Any:
-    """Lower `fn` for `hardware`; every array of the pytree `args` is put on one device."""
-    device = _device(hardware)
-    import jax
-    from jax.sharding import SingleDeviceSharding
-
-    sharding = SingleDeviceSharding(device)
-    placed = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), args)
-    return jax.jit(fn, donate_argnums=donate_argnums).lower(*placed)
-
-
-def compile_lowered(lowered: Any, options: Mapping[str, str]) -> Compiled:
-    """Compile with the given compiler options and collect the dumps; seconds to minutes."""
-    with tempfile.TemporaryDirectory(prefix="xla-dump-") as folder:
-        asked = {**options, "xla_dump_to": folder}
-        hlo = lowered.compile(compiler_options=asked).as_text()
-        return Compiled(
-            hlo=hlo,
-            buffers=_dump(folder, "after_optimizations-buffer-assignment.txt"),
-            live_ranges=_dump(folder, "after_optimizations-live-range.txt"),
-        )
 
 
 def exported_module(data: bytes) -> Module:
@@ -175,12 +138,6 @@ def compile_module(module: Module, hardware: str, options: Mapping[str, str]) ->
     devices = xla_client.DeviceList((device,))
     executable = compiler.backend_compile_and_load(device.client, parsed, devices, asked, [])
     return "\n\n".join(m.to_string() for m in executable.hlo_modules())
-
-
-def _dump(folder: str, ending: str) -> str:
-    """The biggest dump of that kind: small helper modules may be compiled on the way."""
-    files = [p for p in Path(folder).iterdir() if p.name.endswith(ending)]
-    return max(files, key=lambda p: p.stat().st_size).read_text() if files else ""
 
 
 def strip_paths(hlo: str) -> str:
