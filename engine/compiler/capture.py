@@ -68,7 +68,7 @@ def assemble(folder: Path) -> Program:
         name=folder.name,
         hardware=hardware,
         where=folder.name,
-        reserved_bytes=device.scoped_bytes,
+        reserved_bytes=device.fixed_scratch_bytes,
     )
     imported = without_unwritable(imported)
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}

@@ -48,7 +48,7 @@ def import_hlo(
         name=slow.name.split(".")[0],
         hardware=device.hardware,
         where=str(slow),
-        reserved_bytes=device.scoped_bytes,
+        reserved_bytes=device.fixed_scratch_bytes,
         roofline=roofline(device),
     )
     imported = without_unwritable(imported)

@@ -20,6 +20,7 @@ TOPOLOGIES: Mapping[str, str] = {
     "tpu-v5e": "v5e:2x2",
     "tpu-v5p": "v5p:2x2x1",
     "tpu-v6e": "v6e:2x2",
+    "tpu7x": "tpu7x:2x2x1",
 }
 
 # Read by libtpu while it loads, so they must be in place before jax is imported. Without them it
