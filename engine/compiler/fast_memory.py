@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.compiler import toolchain
+from engine.compiler.source import exported
 from engine.errors import CompilerError
 from engine.program.io import write_bytes
 
@@ -86,7 +87,8 @@ def compile_small(hardware: str) -> None:
         return jnp.tanh(x @ first) @ second
 
     matrix = jax.ShapeDtypeStruct((1024, 1024), jnp.bfloat16)
-    toolchain.lower(products, (matrix, matrix, matrix), (), hardware).compile()
+    stablehlo = exported(jax.jit(products), matrix, matrix, matrix)
+    toolchain.compile_module(toolchain.exported_module(stablehlo), hardware, {})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
