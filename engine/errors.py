@@ -31,6 +31,10 @@ class MissingDependencyError(EngineError):
     """An optional package is needed for this; the message holds the install line."""
 
 
+class CompilerError(EngineError):
+    """The compiler refused a program or its options, aborted, or took too long."""
+
+
 class CheckpointError(EngineError):
     """A checkpoint of the agent cannot be read, or is of another version or shape."""
 

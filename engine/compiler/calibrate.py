@@ -3,19 +3,22 @@
 The compiler's estimate of an instruction drops by nearly additive amounts when an operand or a
 result moves to fast memory. So for every instruction `cycles(placement) = slow - Σ saving_j·fast_j`
 is solved in the least-squares sense with savings >= 0. Instructions that are equal but for their
-names (layers repeat) share one fit. What no placement tells apart falls back to a prior
-proportional to bytes.
+names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
+
+An access that no compile ever served from fast memory saves nothing here: a solver looks for what
+pays most, and so for every estimate that is too high. What it may save is its *uncertainty*
+(`docs/costs.md`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import linprog, nnls
 
 from engine.compiler.observe import Observation
 from engine.program.hlo.build import Imported
@@ -31,14 +34,17 @@ MAX_SAVED_SHARE = 0.97
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted cycles of the all-fast program and savings per access, per execution.
+    """Fitted cycles, per execution.
 
-    `errors`: relative errors of the program's total on each kept-out placement.
+    `slow_cycles` `[T]`: all in slow memory. `savings` `[A]`, and `uncertainty` `[A]`: how much more
+    an access may save by all that was seen. `errors`: relative errors of the program's total on
+    each kept-out placement.
     """
 
     slow_cycles: NDArray[np.float64]
     savings: NDArray[np.float64]
-    errors: tuple[float, ...]
+    uncertainty: NDArray[np.float64]
+    errors: tuple[float, ...] = ()
 
 
 def calibrate(
@@ -46,21 +52,180 @@ def calibrate(
     slow: Observation,
     fitted: Sequence[Observation],
     held_out: Sequence[Observation],
+    guess: float = 0.0,
 ) -> tuple[Program, Fit]:
     """The program with fitted costs, and how well they predict placements kept out of the fit."""
     program = imported.program
+    fit = fit_costs(program, pools(imported, slow), slow, fitted, guess)
+    errors = tuple(total_error(program, fit, o) for o in held_out)
+    return with_costs(program, fit), replace(fit, errors=errors)
+
+
+def pools(imported: Imported, slow: Observation) -> tuple[int, ...]:
+    """`[T]` a number per slot, the same for equal operation, shapes, layouts and slow cycles."""
+    numbers: dict[object, int] = {}
+    accesses = _accesses_by_slot(imported.program)
+    values = imported.flow.values
+    found = []
+    for slot, event_number in enumerate(imported.events):
+        event = imported.flow.events[event_number]
+        operands = tuple((n, layout_text(values[v].shape)) for n, v, _ in event.reads)
+        results = tuple(layout_text(values[v].shape) for v in event.writes)
+        roles = tuple(imported.program.accesses[a].operand for a in accesses[slot])
+        cycles = float(np.nan_to_num(slow.cycles[slot]))
+        key = (event.instruction.opcode, cycles, operands, results, roles)
+        found.append(numbers.setdefault(key, len(numbers)))
+    return tuple(found)
+
+
+def fit_costs(
+    program: Program,
+    pool_of: Sequence[int],
+    slow: Observation,
+    seen: Sequence[Observation],
+    guess: float = 0.0,
+) -> Fit:
+    """Fit all that was seen of a program whose instruction `k` belongs to pool `pool_of[k]`.
+
+    `guess`: the share of what an access saves by its bytes that it is credited with where it was
+    never seen fast. The rest is uncertainty.
+    """
     slow_cycles = np.nan_to_num(slow.cycles)
     accesses = _accesses_by_slot(program)
-    bytes_drawn = _bytes_per_execution(program)
-    per_byte = _cycles_per_byte(program, slow_cycles, fitted, bytes_drawn)
+    prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
     savings = np.zeros(len(program.accesses))
-    for slots in _pools(imported, slow_cycles, accesses).values():
-        prior = per_byte * bytes_drawn[accesses[slots[0]]]
-        fit = _fit_pool(slots, accesses, slow_cycles, fitted, prior)
+    uncertainty = np.zeros(len(program.accesses))
+    for slots in _slots_by_pool(pool_of).values():
+        own = accesses[slots[0]]
+        if not own or slow_cycles[slots[0]] <= 0:
+            continue
+        rows = pool_rows(slots, accesses, slow_cycles, seen)
+        found = _fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
         for slot in slots:
-            savings[accesses[slot]] = fit
-    errors = tuple(_total_error(program, slow_cycles, savings, o) for o in held_out)
-    return _with_costs(program, slow_cycles, savings), Fit(slow_cycles, savings, errors)
+            savings[accesses[slot]], uncertainty[accesses[slot]] = found
+    return Fit(slow_cycles, savings, uncertainty)
+
+
+def with_costs(program: Program, fit: Fit) -> Program:
+    """The program with `fast_s`, `saving_s` and `uncertainty_s` in seconds over one run."""
+    clock = program.hardware.clock_hz
+    times = [program.multiplicity(i.level) for i in program.instructions]
+    fast = fit.slow_cycles.copy()
+    np.subtract.at(fast, _access_times(program), fit.savings)
+    return replace(
+        program,
+        instructions=tuple(
+            replace(i, fast_s=max(0.0, float(f)) * t / clock)
+            for i, f, t in zip(program.instructions, fast, times, strict=True)
+        ),
+        accesses=tuple(
+            replace(
+                access,
+                saving_s=float(saving) * times[access.time] / clock,
+                uncertainty_s=float(more) * times[access.time] / clock,
+            )
+            for access, saving, more in zip(
+                program.accesses, fit.savings, fit.uncertainty, strict=True
+            )
+        ),
+    )
+
+
+def total_error(program: Program, fit: Fit, seen: Observation) -> float:
+    """Relative error of the predicted total cycles of one placement, loops multiplied out."""
+    saved = np.bincount(
+        _access_times(program), fit.savings * seen.is_fast, minlength=program.num_slots
+    )
+    times = np.array([program.multiplicity(i.level) for i in program.instructions])
+    known = ~np.isnan(seen.cycles)
+    real = float((seen.cycles * times)[known].sum())
+    predicted = float(((fit.slow_cycles - saved) * times)[known].sum())
+    return predicted / real - 1.0 if real > 0 else 0.0
+
+
+def bytes_per_execution(program: Program) -> NDArray[np.float64]:
+    """`[A]` bytes that each access draws from slow memory when its instruction runs once."""
+    levels = [program.instructions[a.time].level for a in program.accesses]
+    times = np.array([program.multiplicity(level) for level in levels], dtype=np.float64)
+    drawn: NDArray[np.float64] = np.array([a.slow_bytes for a in program.accesses], dtype=float)
+    drawn /= times
+    return drawn
+
+
+Rows = Mapping[tuple[bool, ...], float]
+"""What was seen of a pool: which of its accesses were fast `[J]`, and the cycles (their mean)."""
+
+
+def pool_rows(
+    slots: Sequence[int],
+    accesses: Sequence[Sequence[int]],
+    slow_cycles: NDArray[np.float64],
+    seen: Sequence[Observation],
+) -> Rows:
+    """The different placements in which the instructions of one pool were seen."""
+    cycles: dict[tuple[bool, ...], list[float]] = defaultdict(list)
+    for slot in slots:
+        for one in seen:
+            fast = tuple(one.is_fast[list(accesses[slot])].tolist())
+            if any(fast) and not np.isnan(one.cycles[slot]):
+                cycles[fast].append(float(one.cycles[slot]))
+    return {fast: float(np.mean(found)) for fast, found in cycles.items()}
+
+
+def _fit_pool(
+    total: float, rows: Rows, prior: NDArray[np.float64], guess: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Savings `[J]` of one pool and how much more they may be; `total` cycles if all is slow.
+
+    Least squares, all >= 0, with a weak pull that shares what is seen only together by `prior`.
+    """
+    matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
+    saved = np.array([total - cycles for cycles in rows.values()])
+    is_seen = matrix.any(axis=0)
+    limit = MAX_SAVED_SHARE * total
+    weights = PRIOR_WEIGHT * np.eye(len(prior))[is_seen]
+    stacked = np.vstack([matrix, weights]) / total
+    goal = np.concatenate([saved, PRIOR_WEIGHT * np.minimum(prior, limit)[is_seen]]) / total
+    savings = np.zeros(len(prior))
+    if is_seen.any():
+        rounds = 100 + 30 * len(prior)
+        savings[is_seen] = nnls(stacked[:, is_seen], goal, maxiter=rounds)[0]
+    savings *= min(1.0, limit / max(savings.sum(), 1.0))
+    more = _shared(matrix, savings)
+    left = limit - float(savings.sum())
+    unseen = np.where(is_seen, 0.0, prior)
+    guessed = guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
+    more += np.where(is_seen, 0.0, np.minimum(unseen, left) - guessed)
+    return savings + guessed, np.maximum(0.0, more)
+
+
+def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much more an access may save that was never seen `[R, J]` without certain others.
+
+    It is the most that it can have of what they save together.
+    """
+    more = np.zeros(len(savings))
+    explained = matrix @ savings
+    for index in np.flatnonzero(matrix.any(axis=0)):
+        if not _is_told_apart(matrix, int(index)):
+            more[index] = _most(matrix, explained, int(index)) - savings[index]
+    return more
+
+
+def _is_told_apart(matrix: NDArray[np.float64], index: int) -> bool:
+    """Whether the placements `[R, J]` settle what access `index` alone saves."""
+    alone = np.zeros((1, matrix.shape[1]))
+    alone[0, index] = 1.0
+    rank = np.linalg.matrix_rank(matrix)
+    return bool(np.linalg.matrix_rank(np.vstack([matrix, alone])) == rank)
+
+
+def _most(matrix: NDArray[np.float64], explained: NDArray[np.float64], index: int) -> float:
+    """The largest saving of one access with which all placements save what they do."""
+    aim = np.zeros(matrix.shape[1])
+    aim[index] = -1.0
+    found = linprog(aim, A_eq=matrix, b_eq=explained, bounds=(0, None))
+    return float(-found.fun) if found.status == 0 else 0.0
 
 
 def _accesses_by_slot(program: Program) -> list[list[int]]:
@@ -70,122 +235,26 @@ def _accesses_by_slot(program: Program) -> list[list[int]]:
     return accesses
 
 
-def _bytes_per_execution(program: Program) -> NDArray[np.float64]:
-    levels = [program.instructions[a.time].level for a in program.accesses]
-    times = np.array([program.multiplicity(level) for level in levels], dtype=np.float64)
-    drawn: NDArray[np.float64] = np.array([a.slow_bytes for a in program.accesses], dtype=float)
-    drawn /= times
-    return drawn
+def _access_times(program: Program) -> NDArray[np.int64]:
+    return np.array([a.time for a in program.accesses], dtype=np.int64)
 
 
-def _pools(
-    imported: Imported, slow_cycles: NDArray[np.float64], accesses: list[list[int]]
-) -> dict[object, list[int]]:
-    """Slots of instructions with the same operation, shapes and all-slow cycles."""
-    pools: dict[object, list[int]] = defaultdict(list)
-    values = imported.flow.values
-    for slot, event_number in enumerate(imported.events):
-        event = imported.flow.events[event_number]
-        operands = tuple((n, layout_text(values[v].shape)) for n, v, _ in event.reads)
-        results = tuple(layout_text(values[v].shape) for v in event.writes)
-        roles = tuple(imported.program.accesses[a].operand for a in accesses[slot])
-        key = (event.instruction.opcode, float(slow_cycles[slot]), operands, results, roles)
-        pools[key].append(slot)
-    return pools
+def _slots_by_pool(pool_of: Sequence[int]) -> dict[int, list[int]]:
+    slots: dict[int, list[int]] = defaultdict(list)
+    for slot, pool in enumerate(pool_of):
+        slots[pool].append(slot)
+    return slots
 
 
 def _cycles_per_byte(
-    program: Program,
-    slow_cycles: NDArray[np.float64],
-    observations: Sequence[Observation],
-    bytes_drawn: NDArray[np.float64],
+    program: Program, slow_cycles: NDArray[np.float64], seen: Sequence[Observation]
 ) -> float:
     """Cycles saved per fast byte over all observations: the scale of the prior."""
-    times = np.array([a.time for a in program.accesses], dtype=np.int64)
+    times, drawn = _access_times(program), bytes_per_execution(program)
     saved = moved = 0.0
-    for seen in observations:
-        fast = seen.is_fast & ~np.isnan(seen.cycles[times]) & (slow_cycles[times] > 0)
-        saved += float(np.nansum(np.where(slow_cycles > 0, slow_cycles - seen.cycles, 0.0)))
-        moved += float(bytes_drawn[fast].sum())
-    hardware = program.hardware
-    by_bandwidth = hardware.clock_hz / hardware.bandwidth
+    for one in seen:
+        fast = one.is_fast & ~np.isnan(one.cycles[times]) & (slow_cycles[times] > 0)
+        saved += float(np.nansum(np.where(slow_cycles > 0, slow_cycles - one.cycles, 0.0)))
+        moved += float(drawn[fast].sum())
+    by_bandwidth = program.hardware.clock_hz / program.hardware.bandwidth
     return saved / moved if moved > 0 and saved > 0 else by_bandwidth
-
-
-def _fit_pool(
-    slots: list[int],
-    accesses: list[list[int]],
-    slow_cycles: NDArray[np.float64],
-    observations: Sequence[Observation],
-    prior: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Savings `[J]` of one pool: least squares with a weak pull to the prior, all >= 0."""
-    total = float(slow_cycles[slots[0]])
-    if total <= 0 or len(prior) == 0:
-        return np.zeros(len(prior))
-    limit = MAX_SAVED_SHARE * total
-    if prior.sum() > limit:
-        prior = prior * (limit / prior.sum())
-    rows, targets = [], []
-    for slot in slots:
-        for seen in observations:
-            fast = seen.is_fast[accesses[slot]]
-            if fast.any() and not np.isnan(seen.cycles[slot]):
-                rows.append(fast.astype(float))
-                targets.append(total - seen.cycles[slot])
-    pull = PRIOR_WEIGHT * np.eye(len(prior))
-    matrix = np.vstack([np.array(rows).reshape(len(rows), len(prior)), pull])
-    goal = np.concatenate([np.array(targets), PRIOR_WEIGHT * prior])
-    rounds = 100 + 30 * len(prior)
-    savings: NDArray[np.float64] = nnls(matrix / total, goal / total, maxiter=rounds)[0]
-    is_open: NDArray[np.bool_] = np.all(matrix[: len(rows)] == 0.0, axis=0)
-    return _limited(savings, is_open, limit)
-
-
-def _limited(
-    savings: NDArray[np.float64], is_open: NDArray[np.bool_], limit: float
-) -> NDArray[np.float64]:
-    """At most `limit` together; what no observation shows (`is_open`) gives way first."""
-    shown = float(savings[~is_open].sum())
-    guessed = float(savings[is_open].sum())
-    scale = min(1.0, limit / shown) if shown > 0 else 1.0
-    open_scale = min(1.0, max(0.0, limit - shown) / guessed) if guessed > 0 else 1.0
-    limited: NDArray[np.float64] = savings * np.where(is_open, open_scale, scale)
-    return limited
-
-
-def _total_error(
-    program: Program,
-    slow_cycles: NDArray[np.float64],
-    savings: NDArray[np.float64],
-    seen: Observation,
-) -> float:
-    """Relative error of the predicted total cycles of one placement, loops multiplied out."""
-    slots = np.array([a.time for a in program.accesses], dtype=np.int64)
-    saved = np.bincount(slots, savings * seen.is_fast, minlength=program.num_slots)
-    times = np.array([program.multiplicity(i.level) for i in program.instructions])
-    known = ~np.isnan(seen.cycles)
-    real = float((seen.cycles * times)[known].sum())
-    predicted = float(((slow_cycles - saved) * times)[known].sum())
-    return predicted / real - 1.0 if real > 0 else 0.0
-
-
-def _with_costs(
-    program: Program, slow_cycles: NDArray[np.float64], savings: NDArray[np.float64]
-) -> Program:
-    """The program with `fast_s` and `saving_s` in seconds over one run."""
-    clock = program.hardware.clock_hz
-    times = [program.multiplicity(i.level) for i in program.instructions]
-    fast = slow_cycles.copy()
-    np.subtract.at(fast, np.array([a.time for a in program.accesses], dtype=np.int64), savings)
-    return replace(
-        program,
-        instructions=tuple(
-            replace(i, fast_s=max(0.0, float(f)) * t / clock)
-            for i, f, t in zip(program.instructions, fast, times, strict=True)
-        ),
-        accesses=tuple(
-            replace(a, saving_s=float(s) * times[a.time] / clock)
-            for a, s in zip(program.accesses, savings, strict=True)
-        ),
-    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
-from collections.abc import Callable
+import hashlib
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,18 @@ from engine.compiler.raw import (
     MAX_PLACEMENTS,
     MIN_PLACEMENTS,
     SLOW,
-    capture_raw,
+    compile_placements,
+    is_complete,
     placement_names,
+    read_facts,
     read_raw,
+    read_source,
+    write_source,
 )
 from engine.compiler.repair import repaired
 from engine.compiler.samples import SAMPLES, Sample
+from engine.compiler.source import exported, sample_source
+from engine.compiler.toolchain import require_compiler, versions
 from engine.compiler.writable import without_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
@@ -47,7 +54,7 @@ MAX_HELD_OUT = 2
 
 def assemble(folder: Path) -> Program:
     """The sample program of one raw capture. Raises ProgramFormatError if it is incomplete."""
-    facts = json.loads((folder / "facts.json").read_text())
+    facts = read_facts(folder)
     names = placement_names(folder)
     if len(names) < MIN_PLACEMENTS or SLOW not in names or DEFAULT not in names:
         raise ProgramFormatError(
@@ -61,14 +68,14 @@ def assemble(folder: Path) -> Program:
         name=folder.name,
         hardware=hardware,
         where=folder.name,
-        reserved_bytes=device.scoped_bytes,
+        reserved_bytes=device.fixed_scratch_bytes,
     )
     imported = without_unwritable(imported)
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
     plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
     plan = repaired(program, replace(plan, program_hash=content_hash(program)))
-    source = gzip.decompress((folder / "stablehlo.gz").read_bytes())
+    source = read_source(folder)
     provenance = {
         **facts,
         "kind": "captured",
@@ -128,19 +135,74 @@ def capture_one(
 ) -> Program:
     """Compile a sample at all placements (minutes; what is in `raw` is used) and assemble it.
 
-    Where the fitted costs miss a placement kept out of the fit by more than `MAX_ERROR`, more
-    placements are compiled, as long as there are any. `is_offline`: compile nothing.
+    `is_offline`: compile nothing.
     """
     folder = raw / sample.name
+    if not (is_offline or is_complete(folder)):
+        write_source(folder, *sample_source(sample))
+    return _captured(folder, note, is_offline)
+
+
+def capture_stablehlo(
+    stablehlo: bytes,
+    name: str,
+    hardware: str,
+    raw: Path,
+    note: Callable[[str], None],
+    facts: Mapping[str, Any] | None = None,
+) -> Program:
+    """A program of unknown origin that `jax.export` serialised, captured like the samples.
+
+    Minutes: it is compiled at many placements, in a folder of `raw` that is named by its content,
+    where an interrupted capture goes on. `facts` go to the program's provenance. Raises
+    CompilerError where it cannot be compiled, UnknownNameError for other hardware than XLA's.
+    """
+    require_compiler(hardware)
+    digest = hashlib.sha256(stablehlo).hexdigest()[:12]
+    folder = raw / f"{_file_name(name)}-{hardware.removeprefix('tpu-')}-{digest}"
+    known = {"model": name, "hardware": hardware, "versions": versions()}
+    write_source(folder, stablehlo, {**known, **(facts or {})})
+    return replace(_captured(folder, note), name=name)
+
+
+def capture(
+    jitted: Any,
+    *args: Any,
+    hardware: str,
+    name: str | None = None,
+    raw: Path = Path(".capture"),
+    note: Callable[[str], None] = lambda _: None,
+    **kwargs: Any,
+) -> Program:
+    """The program of a jitted JAX function of the user's.
+
+    `args` and `kwargs`: what it is called with; arrays, or `jax.ShapeDtypeStruct` in their place.
+    The options found for the program hold for `jitted.lower(*args, **kwargs).compile()` on a TPU.
+    `raw`: a folder where the compiler's answers are kept, and an interrupted capture goes on.
+    """
+    title = name or str(getattr(jitted, "__name__", "program"))
+    return capture_stablehlo(exported(jitted, *args, **kwargs), title, hardware, raw, note)
+
+
+def _captured(folder: Path, note: Callable[[str], None], is_offline: bool = False) -> Program:
+    """Compile what `folder` lacks, and assemble it.
+
+    Where the fitted costs miss a placement kept out of the fit by more than `MAX_ERROR`, more
+    placements are compiled, as long as there are any.
+    """
     if not is_offline:
-        capture_raw(sample, raw)
+        compile_placements(folder)
     program = assemble(folder)
     count = len(placement_names(folder))
     while not (is_trusted(program) or is_offline) and count < MAX_PLACEMENTS:
-        note(f"{sample.name}: the fit is not good enough with {count} placements")
-        capture_raw(sample, raw, min(MAX_PLACEMENTS, count + MORE_PLACEMENTS))
+        note(f"{program.name}: the fit is not good enough with {count} placements")
+        compile_placements(folder, min(MAX_PLACEMENTS, count + MORE_PLACEMENTS))
         program, count = assemble(folder), len(placement_names(folder))
     return program
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60]
 
 
 def is_trusted(program: Program) -> bool:

@@ -10,13 +10,12 @@ import gzip
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.compiler import toolchain
-from engine.compiler.models import build
-from engine.compiler.samples import Sample
+from engine.compiler.compile import compile_full
+from engine.compiler.toolchain import strip_paths
 
 SLOW = "slow"
 DEFAULT = "default"
@@ -65,31 +64,25 @@ def placements(count: int, hardware: str) -> Iterator[tuple[str, dict[str, str]]
         yield f"varied-{index + 1}", options
 
 
-def capture_raw(sample: Sample, folder: Path, at_least: int = MIN_PLACEMENTS) -> None:
-    """Compile `sample` into `folder/<name>/` until its placements are varied enough.
+def compile_placements(target: Path, at_least: int = MIN_PLACEMENTS) -> None:
+    """Compile the source that `target` holds until its placements are varied enough.
 
     `at_least` placements, and on until `MIN_DISTINCT` of them differ, at most `MAX_PLACEMENTS`.
-    Goes on where an earlier capture stopped.
+    Goes on where an earlier capture stopped. Raises CompilerError, UnknownNameError.
     """
-    target = folder / sample.name
-    target.mkdir(parents=True, exist_ok=True)
-    if is_complete(target, at_least):
-        return
-    toolchain.prepare_environment()
-    workload = build(sample.model, sample.batch, sample.train)
-    lowered = toolchain.lower(workload.fn, workload.args, workload.donate_argnums, sample.hardware)
-    _write_source(target, sample, workload)
-    for name, options in placements(MAX_PLACEMENTS, sample.hardware):
+    hardware = read_facts(target)["hardware"]
+    stablehlo = read_source(target)
+    for name, options in placements(MAX_PLACEMENTS, hardware):
         if is_complete(target, at_least):
             break
         if _path(target, name).exists():
             continue
         begun = time.perf_counter()
-        compiled = toolchain.compile_lowered(lowered, options)
+        compiled = compile_full(stablehlo, hardware, options)
         answer = {
             "options": options,
             "seconds": round(time.perf_counter() - begun, 2),
-            "hlo": toolchain.strip_paths(compiled.hlo),
+            "hlo": strip_paths(compiled.hlo),
             "buffers": compiled.buffers,
             "live_ranges": compiled.live_ranges,
         }
@@ -118,6 +111,28 @@ def read_raw(folder: Path, name: str) -> dict[str, Any]:
     return loaded
 
 
+def write_source(target: Path, stablehlo: bytes, facts: Mapping[str, Any]) -> None:
+    """Begin a raw capture: the serialised StableHLO, and what is known of it."""
+    target.mkdir(parents=True, exist_ok=True)
+    _write(_source_path(target), stablehlo)
+    (target / "facts.json").write_text(json.dumps(facts, indent=1))
+
+
+def read_source(target: Path) -> bytes:
+    """The serialised StableHLO of a raw capture."""
+    return gzip.decompress(_source_path(target).read_bytes())
+
+
+def read_facts(target: Path) -> dict[str, Any]:
+    """What is known of a raw capture: `hardware`, `versions`, `model` …."""
+    facts: dict[str, Any] = json.loads((target / "facts.json").read_text())
+    return facts
+
+
+def _source_path(target: Path) -> Path:
+    return target / "stablehlo.gz"
+
+
 def _path(folder: Path, name: str) -> Path:
     return folder / f"{name}.json.gz"
 
@@ -126,23 +141,3 @@ def _write(path: Path, data: bytes) -> None:
     part = path.with_suffix(".part")
     part.write_bytes(gzip.compress(data, mtime=0))
     part.rename(path)
-
-
-def _write_source(target: Path, sample: Sample, workload: Any) -> None:
-    """Keep the serialised StableHLO, so that the program can be compiled again without Python."""
-    import jax
-    from jax import export
-
-    shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), workload.args)
-    jitted = jax.jit(workload.fn, donate_argnums=workload.donate_argnums)
-    exported = export.export(jitted, platforms=["tpu"])(*shapes)
-    _write(target / "stablehlo.gz", bytes(exported.serialize()))
-    facts = {
-        "model": sample.model,
-        "description": workload.description,
-        "hardware": sample.hardware,
-        "batch": sample.batch,
-        "train": sample.train,
-        "versions": toolchain.versions(),
-    }
-    (target / "facts.json").write_text(json.dumps(facts, indent=1))

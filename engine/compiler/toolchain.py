@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
-from engine.errors import MissingDependencyError
+from engine.errors import MissingDependencyError, UnknownNameError
 
 TOPOLOGIES: Mapping[str, str] = {
     "tpu-v4": "v4:2x2x1",
     "tpu-v5e": "v5e:2x2",
     "tpu-v5p": "v5p:2x2x1",
     "tpu-v6e": "v6e:2x2",
+    "tpu7x": "tpu7x:2x2x1",
 }
 
 # Read by libtpu while it loads, so they must be in place before jax is imported. Without them it
 # asks a metadata server for the host's TPU, and a second process on the machine aborts on a lock.
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",
@@ -36,20 +36,22 @@ _ENVIRONMENT = {
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """What one compile tells: the scheduled HLO and where its buffers were put.
+class Module:
+    """A program as `jax.export` serialised it.
 
-    `buffers` and `live_ranges` are the compiler's own text dumps.
+    `artifact`: its StableHLO as portable bytecode. `devices`: for how many it was exported.
     """
 
-    hlo: str
-    buffers: str
-    live_ranges: str
+    name: str
+    artifact: bytes
+    platforms: tuple[str, ...]
+    devices: int
+    is_polymorphic: bool
 
 
 def prepare_environment() -> None:
     """Set what libtpu reads while loading; call it before the first import of jax."""
-    for key, value in _ENVIRONMENT.items():
+    for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
 
 
@@ -60,48 +62,83 @@ def versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("jax", "jaxlib", "libtpu")}
 
 
+def require_compiler(hardware: str) -> None:
+    """Raise unless the compiler is installed and knows the hardware.
+
+    MissingDependencyError or UnknownNameError.
+    """
+    if hardware not in TOPOLOGIES:
+        known = ", ".join(TOPOLOGIES)
+        raise UnknownNameError(f"the compiler is not asked for {hardware!r}; only for {known}")
+    if find_spec("libtpu") is None:
+        raise MissingDependencyError(
+            "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
+        )
+
+
 @cache
 def _device(hardware: str) -> Any:
     prepare_environment()
-    try:
-        import libtpu  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
-        ) from error
+    require_compiler(hardware)
     from jax.experimental import topologies
 
     topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[hardware])
     return topology.devices[0]
 
 
-def lower(fn: Any, args: Any, donate_argnums: tuple[int, ...], hardware: str) -> Any:
-    """Lower `fn` for `hardware`; every array of the pytree `args` is put on one device."""
+def exported_module(data: bytes) -> Module:
+    """The module in bytes that `jax.export` serialised; jax raises where they are not such."""
+    prepare_environment()
+    from jax import export
+    from jax._src.interpreters import mlir
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+
+    exported = export.deserialize(bytearray(data))
+    with mlir.make_ir_context():
+        module = _jax.mlir.deserialize_portable_artifact(exported.mlir_module_serialized)
+        name = ir.StringAttr(module.operation.attributes["sym_name"]).value
+    return Module(
+        name=name,
+        artifact=exported.mlir_module_serialized,
+        platforms=tuple(exported.platforms),
+        devices=exported.nr_devices,
+        is_polymorphic=exported.uses_global_constants,
+    )
+
+
+def module_problem(module: Module) -> str:
+    """Why a module cannot be compiled for one TPU; empty if it can."""
+    if module.platforms != ("tpu",):
+        known = ", ".join(module.platforms)
+        return f'it was exported for {known}; export it with platforms=["tpu"]'
+    if module.devices != 1:
+        return f"it was exported for {module.devices} devices; only programs of one are placed"
+    if module.is_polymorphic:
+        return "some of its shapes are unknown; export it with every dimension a number"
+    return ""
+
+
+def compile_module(module: Module, hardware: str, options: Mapping[str, str]) -> str:
+    """Compile for `hardware` with the given compiler options; the final, scheduled HLO.
+
+    The exported module itself is compiled. Called from another jitted function instead, it would
+    lose its donated arguments, and its instructions would bear other names than those of
+    `jitted.lower(*args).compile()`, to which the options found for them are to be given.
+    """
     device = _device(hardware)
-    import jax
-    from jax.sharding import SingleDeviceSharding
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jaxlib import _jax, xla_client
 
-    sharding = SingleDeviceSharding(device)
-    placed = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding), args)
-    return jax.jit(fn, donate_argnums=donate_argnums).lower(*placed)
-
-
-def compile_lowered(lowered: Any, options: Mapping[str, str]) -> Compiled:
-    """Compile with the given compiler options and collect the dumps; seconds to minutes."""
-    with tempfile.TemporaryDirectory(prefix="xla-dump-") as folder:
-        asked = {**options, "xla_dump_to": folder}
-        hlo = lowered.compile(compiler_options=asked).as_text()
-        return Compiled(
-            hlo=hlo,
-            buffers=_dump(folder, "after_optimizations-buffer-assignment.txt"),
-            live_ranges=_dump(folder, "after_optimizations-live-range.txt"),
-        )
-
-
-def _dump(folder: str, ending: str) -> str:
-    """The biggest dump of that kind: small helper modules may be compiled on the way."""
-    files = [p for p in Path(folder).iterdir() if p.name.endswith(ending)]
-    return max(files, key=lambda p: p.stat().st_size).read_text() if files else ""
+    with mlir.make_ir_context():
+        parsed = _jax.mlir.deserialize_portable_artifact(module.artifact)
+    asked = compiler.get_compile_options(
+        num_replicas=1, num_partitions=1, env_options_overrides=dict(options)
+    )
+    devices = xla_client.DeviceList((device,))
+    executable = compiler.backend_compile_and_load(device.client, parsed, devices, asked, [])
+    return "\n\n".join(m.to_string() for m in executable.hlo_modules())
 
 
 def strip_paths(hlo: str) -> str:

@@ -2,9 +2,10 @@
 
 A *device* is what the compiler sees: a whole chip on v4 and v5p (two cores work as one), one core
 elsewhere. Figures come from Google's pages of each generation (docs.cloud.google.com/tpu/docs/v4,
-/v5e, /v5p, /v6e, /tpu7x: bandwidth and bfloat16 peak), from the table of JAX's own
-`pallas/mosaic/tpu_info.py` (fast-memory sizes), and from compilations with libtpu 0.0.42 (scoped
-regions, and the clocks of v4 and v5e by which its cycles match the peaks).
+/v5e, /v5p, /v6e, /tpu7x: bandwidth and bfloat16 peak), from the log of the compiler's memory pass
+(heap, scoped region and alignment: `docs/results/fast_memory.json`, made with libtpu 0.0.42 by
+`python -m engine.compiler.fast_memory`), and from compilations (the clocks of v4 and v5e by which
+its cycles match the peaks).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Device:
     """A compilation target.
 
     `scoped_bytes`: the region at offset 0 of the fast memory that XLA keeps apart from its heap for
-    the scratch of single instructions. `peak_flops`: bfloat16 operations per second.
+    the scratch of single instructions. `is_scratch_in_heap`: there is none, and each instruction's
+    scratch takes a place in the heap while it runs. `peak_flops`: bfloat16 operations per second.
     `fast_bandwidth`: bytes per second between the fast memory and the compute units.
     """
 
@@ -33,24 +35,35 @@ class Device:
     scoped_bytes: int
     peak_flops: float
     fast_bandwidth: float
+    is_scratch_in_heap: bool = False
+
+    @property
+    def fixed_scratch_bytes(self) -> int | None:
+        """Bytes at offset 0 that are kept free for every instruction; None if each has its own."""
+        return None if self.is_scratch_in_heap else self.scoped_bytes
+
+    def reserved_bytes(self, scratch_bytes: int) -> int:
+        """Bytes at offset 0 that are kept free for an instruction with so much scratch."""
+        return scratch_bytes if self.is_scratch_in_heap else self.scoped_bytes
 
 
 def _tpu(
     name: str,
-    fast_mib: int,
+    heap_bytes: int,
     bandwidth: float,
     *,
     clock_hz: float,
     scoped_mib: int,
     peak_flops: float,
     fast_name: str = "VMEM",
+    is_scratch_in_heap: bool = False,
 ) -> Device:
     return Device(
         hardware=Hardware(
             name=name,
-            fast_bytes=fast_mib * MIB,
-            # XLA places at multiples of 512 bytes on all of them.
-            alignment=512,
+            fast_bytes=scoped_mib * MIB + heap_bytes,
+            # The compiler's log says so on all of them.
+            alignment=4 * KIB,
             bandwidth=bandwidth,
             clock_hz=clock_hz,
             fast_name=fast_name,
@@ -60,18 +73,18 @@ def _tpu(
         # Not published. VMEM bandwidth is given as "around 22 times" that of HBM on v5e in
         # jax-ml.github.io/scaling-book/tpus; the same ratio is assumed for the others.
         fast_bandwidth=22 * bandwidth,
+        is_scratch_in_heap=is_scratch_in_heap,
     )
 
 
 DEVICES: Mapping[str, Device] = {
     device.hardware.name: device
     for device in (
-        # v4: CMEM has 128 MiB, but XLA gives a program half: over nine compiles of AlexNet no 72 MB
-        # weight is ever placed, and the highest end is 63.8 MiB.
+        # v4: CMEM has 128 MiB, but XLA gives a program half.
         # 275 TFLOP/s = 8 units × 128² × 2 × 1.05 GHz.
         _tpu(
             "tpu-v4",
-            64,
+            64 * MIB,
             1.2e12,
             clock_hz=1.05e9,
             scoped_mib=0,
@@ -79,14 +92,37 @@ DEVICES: Mapping[str, Device] = {
             fast_name="CMEM",
         ),
         # v5e: 197 TFLOP/s = 4 units × 128² × 2 × 1.5 GHz.
-        _tpu("tpu-v5e", 128, 819e9, clock_hz=1.5e9, scoped_mib=16, peak_flops=197e12),
-        # v5p: 459 TFLOP/s = 8 units × 128² × 2 × 1.75 GHz; 64 MiB per core.
-        _tpu("tpu-v5p", 64, 2765e9, clock_hz=1.75e9, scoped_mib=16, peak_flops=459e12),
+        _tpu("tpu-v5e", 112 * MIB, 819e9, clock_hz=1.5e9, scoped_mib=16, peak_flops=197e12),
+        # v5p: 459 TFLOP/s = 8 units × 128² × 2 × 1.75 GHz; 64 MiB per core, of which XLA leaves the
+        # last 64 KiB alone, as on v6e.
+        _tpu(
+            "tpu-v5p",
+            48 * MIB - 64 * KIB,
+            2765e9,
+            clock_hz=1.75e9,
+            scoped_mib=16,
+            peak_flops=459e12,
+        ),
         # v6e: the clock is not published; v5p's is assumed.
-        _tpu("tpu-v6e", 128, 1640e9, clock_hz=1.75e9, scoped_mib=32, peak_flops=918e12),
-        # tpu7x: one of two cores, each with half the chip's 7.38 TB/s and 2307 TFLOP/s. Clock and
-        # scoped region are not known; v6e's clock and v5p's region are assumed.
-        _tpu("tpu7x", 64, 3690e9, clock_hz=1.75e9, scoped_mib=16, peak_flops=1153.5e12),
+        _tpu(
+            "tpu-v6e",
+            96 * MIB - 64 * KIB,
+            1640e9,
+            clock_hz=1.75e9,
+            scoped_mib=32,
+            peak_flops=918e12,
+        ),
+        # tpu7x: one of two cores, each with half the chip's 7.38 TB/s and 2307 TFLOP/s. The clock
+        # is not known; v6e's is assumed. Scratch of up to 32 MiB is placed within the heap.
+        _tpu(
+            "tpu7x",
+            64 * MIB,
+            3690e9,
+            clock_hz=1.75e9,
+            scoped_mib=0,
+            peak_flops=1153.5e12,
+            is_scratch_in_heap=True,
+        ),
         # For teaching: one KiB moves in one microsecond.
         Device(
             hardware=Hardware(

@@ -121,7 +121,8 @@ def derive(program: Program, wish: WhatIf, name: str) -> Program:
 
 
 def _hardware(original: Hardware, wish: WhatIf) -> Hardware:
-    found = original if wish.hardware is None else find_device(wish.hardware).hardware
+    is_same = wish.hardware in (None, original.name)
+    found = original if is_same else find_device(str(wish.hardware)).hardware
     return replace(
         found,
         # Sizes and offsets of the tensors are multiples of the original's granule.
@@ -143,8 +144,8 @@ def _instruction(
 ) -> Instruction:
     reserved = instruction.reserved_bytes
     is_known = original.name in DEVICES and wished.name in DEVICES
-    if is_known and reserved == DEVICES[original.name].scoped_bytes:
-        reserved = DEVICES[wished.name].scoped_bytes
+    if is_known and reserved == DEVICES[original.name].reserved_bytes(instruction.scratch_bytes):
+        reserved = DEVICES[wished.name].reserved_bytes(instruction.scratch_bytes)
     return replace(instruction, fast_s=scale * instruction.fast_s, reserved_bytes=reserved)
 
 

@@ -31,15 +31,17 @@ _TABLES: Mapping[str, type] = {
     "accesses": Access,
     "regions": Region,
 }
-_OPTIONAL = {"flops"}
-"""Last columns, left out where they say nothing, and no part of a program's identity."""
+_OPTIONAL = {"flops", "uncertainty_s"}
+"""Columns that are left out where they say nothing."""
+_NO_IDENTITY = {"flops", "uncertainty_s"}
+"""Columns that change neither the validity nor the cost of any plan."""
 
 
 def content_hash(program: Program) -> str:
     """SHA-256 (first 16 hex digits) of everything that can change a plan's meaning or cost."""
     kept = {k: v for k, v in to_json(program).items() if k not in ("name", "provenance")}
     for table in _TABLES:
-        kept[table] = {k: v for k, v in kept[table].items() if k not in _OPTIONAL}
+        kept[table] = {k: v for k, v in kept[table].items() if k not in _NO_IDENTITY}
     packed = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(packed.encode()).hexdigest()[:16]
 
@@ -150,7 +152,8 @@ def _rows(columns: Any, row: type[_Row]) -> tuple[_Row, ...]:
     lists: list[Sequence[Any]] = [_column(columns[n], _TYPES[row, n]) for n in names]
     if len({len(c) for c in lists}) > 1:
         raise ValueError(f"columns of {row.__name__} differ in length")
-    return tuple(row(*items) for items in zip(*lists, strict=True))
+    cells = zip(*lists, strict=True)
+    return tuple(row(**dict(zip(names, items, strict=True))) for items in cells)
 
 
 def _record(body: Any, record: type) -> dict[str, Any]:
@@ -257,8 +260,8 @@ def _access_problem(program: Program) -> str:
             return f"access {index} is before its value's definition or past the end"
         if access.is_write and access.time != value.defined:
             return f"access {index} writes a value that another instruction defines"
-        if access.saving_s < 0 or access.slow_bytes < 0:
-            return f"access {index} has a negative saving or size"
+        if min(access.saving_s, access.slow_bytes, access.uncertainty_s) < 0:
+            return f"access {index} has a negative saving, uncertainty or size"
         if (access.time, access.is_write) < last:
             return f"access {index} is out of order"
         last = (access.time, access.is_write)

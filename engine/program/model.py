@@ -79,7 +79,8 @@ class Access:
 
     `saving_s`: seconds saved when served from fast instead of slow memory (never negative).
     `slow_bytes`: bytes drawn from slow memory when it is not. `operand`: operand number of a read,
-    result number of a write.
+    result number of a write. `uncertainty_s`: how much more than `saving_s` it may save, as far as
+    anybody has seen (`docs/costs.md`); it changes no plan's latency.
     """
 
     time: int
@@ -88,6 +89,7 @@ class Access:
     saving_s: float
     slow_bytes: int
     operand: int = 0
+    uncertainty_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

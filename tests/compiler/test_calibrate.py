@@ -71,27 +71,50 @@ def test_equal_instructions_share_what_they_show() -> None:
     assert found[:6] == pytest.approx(TRUE_SAVINGS[:6], rel=1e-4, abs=1.0)
 
 
-def test_what_was_never_fast_follows_the_prior() -> None:
-    """Prior: as many cycles per byte as the observed accesses saved, here 30000 for 32 KiB."""
-    found = fitted(three_calls(), [0, 3])
-    assert found[6:] == pytest.approx([30_000.0, 15_000.0, 60_000.0], rel=1e-3)
+def uncertain(
+    imported: Imported, *placements: list[int], guess: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Savings, and how much more they may be."""
+    slow = observe(imported, imported.flow)
+    seen = [observation(imported, fast) for fast in placements]
+    fit = calibrate(imported, slow, seen, [], guess)[1]
+    return fit.savings, fit.uncertainty
 
 
-def test_what_was_observed_does_not_give_way_to_guesses() -> None:
-    """In the cheaper calls the prior asks for more than there is: the guesses share the rest."""
-    found = fitted(three_calls(), [0, 3])
-    rest = MAX_SAVED_SHARE * 100_000 - 30_000
-    assert found[:3] == pytest.approx([30_000, rest / 5, rest * 4 / 5], rel=1e-3)
+def test_what_was_never_fast_saves_nothing_and_is_uncertain() -> None:
+    """By its bytes: as many cycles as the observed accesses saved, here 30000 for 32 KiB."""
+    savings, more = uncertain(three_calls(), [0, 3])
+    assert savings == pytest.approx([30_000, 0, 0, 30_000, 0, 0, 0, 0, 0], rel=1e-4)
+    assert more[6:] == pytest.approx([30_000.0, 15_000.0, 60_000.0], rel=1e-3)
+    # The cheaper calls have 67,000 cycles left to save.
+    assert more[:3] == pytest.approx([0.0, 15_000.0, 60_000.0], rel=1e-3)
+
+
+def test_what_is_settled_is_certain() -> None:
+    _, more = uncertain(three_calls(), [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 1, 2, 6, 7])
+    assert more == pytest.approx(np.zeros(9), abs=1e-6)
+
+
+def test_what_was_only_seen_together_may_be_the_work_of_one() -> None:
+    """Operands 0 and 1 of `w` save 60,000 together: each has a part, and may have all of it."""
+    savings, more = uncertain(three_calls(), [6, 7], [8])
+    assert savings[6] > savings[7] > 10_000
+    assert savings[6] + savings[7] == pytest.approx(60_000.0, rel=1e-4)
+    assert (savings + more)[6:8] == pytest.approx([60_000.0, 60_000.0], rel=1e-4)
+
+
+def test_a_guess_credits_a_share_of_what_bytes_say() -> None:
+    savings, more = uncertain(three_calls(), [0, 3], guess=0.5)
+    assert savings[6:] == pytest.approx([15_000.0, 7_500.0, 30_000.0], rel=1e-3)
+    assert more[6:] == pytest.approx([15_000.0, 7_500.0, 30_000.0], rel=1e-3)
+    assert savings[0] == pytest.approx(30_000.0, rel=1e-4)
+    assert savings[:3].sum() <= MAX_SAVED_SHARE * 100_000
 
 
 def test_without_observations_the_bandwidth_decides() -> None:
-    found = fitted(three_calls())
-    by_bandwidth = np.array([32768.0, 16384.0, 65536.0])
-    assert found[6:] == pytest.approx(by_bandwidth, rel=1e-3)
-    # In the cheaper calls all three together would save more than there is.
-    assert found[:3] == pytest.approx(
-        by_bandwidth * MAX_SAVED_SHARE * 100_000 / by_bandwidth.sum(), rel=1e-3
-    )
+    savings, more = uncertain(three_calls())
+    assert (savings == 0).all()
+    assert more[6:] == pytest.approx([32768.0, 16384.0, 65536.0], rel=1e-3)
 
 
 def test_savings_are_never_negative_and_never_all() -> None:
@@ -114,6 +137,9 @@ def test_costs_become_seconds_over_one_run() -> None:
     assert program.all_slow_s == pytest.approx(400_000 / HARDWARE.clock_hz)
     assert [a.saving_s for a in program.accesses] == pytest.approx(
         list(fit.savings / HARDWARE.clock_hz)
+    )
+    assert [a.uncertainty_s for a in program.accesses] == pytest.approx(
+        list(fit.uncertainty / HARDWARE.clock_hz)
     )
     assert replace(program, accesses=(), instructions=()) == replace(
         imported.program, accesses=(), instructions=()

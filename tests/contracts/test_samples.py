@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 
 from engine.game.replay import replay
+from engine.hardware.presets import DEVICES
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import io, library
@@ -34,6 +35,18 @@ def test_the_compilers_plan_is_valid_and_its_costs_were_verified(name: str) -> N
     assert plan.notes["left_out_saving_share"] <= 0.01
     assert program.provenance["fit"]["worst_held_out_error"] <= 0.03
     assert {"versions", "model", "batch", "placements"} <= set(program.provenance)
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_the_compilers_plan_keeps_to_its_heap_and_alignment(name: str) -> None:
+    """As its log states them, whatever the file says that the program was captured with."""
+    program = library.load_sample(name)
+    device = DEVICES[program.hardware.name]
+    for stay in solve("xla_compiled", program).stays:
+        assert stay.offset % device.hardware.alignment == 0
+        assert stay.offset >= device.scoped_bytes
+        end = stay.offset + program.groups[stay.group].size_bytes
+        assert end <= device.hardware.fast_bytes
 
 
 def replayed_share(name: str) -> float:

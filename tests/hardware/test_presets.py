@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from engine.errors import UnknownNameError
@@ -10,6 +13,7 @@ from engine.program.io import from_json, to_json
 from engine.program.model import Program
 from engine.program.teaching import HARDWARE
 
+RESULTS = Path(__file__).parents[2] / "docs/results"
 TPUS = [name for name in PRESETS if name != "generic"]
 
 
@@ -25,23 +29,33 @@ def test_peak_rates_are_those_of_the_matrix_units(name: str) -> None:
     device = DEVICES[name]
     units = device.peak_flops / (2 * 128**2 * device.hardware.clock_hz)
     assert units == pytest.approx(round(units), rel=0.01)
-    assert device.hardware.alignment == 512
     assert device.scoped_bytes < device.hardware.fast_bytes
     assert device.fast_bandwidth > 10 * device.hardware.bandwidth
 
 
 def test_known_figures() -> None:
     assert PRESETS["tpu-v4"].fast_name == "CMEM"
-    assert {n: PRESETS[n].fast_bytes // MIB for n in TPUS} == {
-        "tpu-v4": 64,
-        "tpu-v5e": 128,
-        "tpu-v5p": 64,
-        "tpu-v6e": 128,
-        "tpu7x": 64,
-    }
     assert DEVICES["tpu-v6e"].scoped_bytes == 32 * MIB
     assert DEVICES["tpu-v4"].scoped_bytes == 0
     assert PRESETS["tpu-v5e"].bandwidth == 819e9
+
+
+@pytest.mark.parametrize("name", TPUS)
+def test_heap_and_alignment_are_those_of_the_compilers_log(name: str) -> None:
+    rows = json.loads((RESULTS / "fast_memory.json").read_text())["rows"]
+    (row,) = [row for row in rows if row["hardware"] == name]
+    device = DEVICES[name]
+    assert device.hardware.alignment == row["alignment"]
+    assert device.hardware.fast_bytes - device.scoped_bytes == row["heap_bytes"]
+    assert device.is_scratch_in_heap == row["is_scratch_in_heap"]
+    if not device.is_scratch_in_heap:
+        assert device.scoped_bytes == row["scoped_bytes"]
+        assert device.reserved_bytes(77) == device.fixed_scratch_bytes == device.scoped_bytes
+
+
+def test_where_scratch_lies_in_the_heap_each_instruction_reserves_its_own() -> None:
+    assert DEVICES["tpu7x"].fixed_scratch_bytes is None
+    assert DEVICES["tpu7x"].reserved_bytes(77) == 77
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

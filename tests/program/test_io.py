@@ -90,6 +90,20 @@ def test_counts_of_operations_are_optional_and_no_part_of_the_identity() -> None
     assert "negative" in refusal(with_counts)
 
 
+def test_uncertainty_is_optional_and_no_part_of_the_identity() -> None:
+    program = random_program(3, 12)
+    assert "uncertainty_s" not in io.to_json(program)["accesses"]
+    accesses = tuple(
+        replace(a, uncertainty_s=1e-6 * (n % 3)) for n, a in enumerate(program.accesses)
+    )
+    unsure = replace(program, accesses=accesses)
+    body = io.to_json(unsure)
+    assert io.from_json(body, "test") == unsure
+    assert io.content_hash(unsure) == io.content_hash(program)
+    body["accesses"]["uncertainty_s"][1] = -1e-9
+    assert "negative" in refusal(body)
+
+
 def test_a_value_that_nobody_writes_is_refused() -> None:
     program = random_program(6, 30)
     value = next(i for i, v in enumerate(program.values) if not v.is_input)

@@ -1,0 +1,64 @@
+"""Child process of a compile: `python -m engine.compiler.child FOLDER`.
+
+`FOLDER` holds `request.json` and `stablehlo` (a program as `jax.export` serialises it, of unknown
+origin). The child first writes `module` (the module's name, by which its dumps are told apart),
+then compiles, and writes `final.hlo`. Exit 3 with one line on stderr: the input was refused. The
+compiler is C++ and may abort; here it only takes this process with it.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+from engine.compiler import toolchain
+
+REFUSED = 3
+"""Exit code where the request cannot be compiled, and a line on stderr says why."""
+
+MEMORY_BYTES = 20 * 2**30
+
+
+def main(folder: Path) -> int:
+    """Compile the request in `folder` under limits; returns the exit code."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    request = json.loads((folder / "request.json").read_text())
+    try:
+        module = toolchain.exported_module((folder / "stablehlo").read_bytes())
+    except Exception as error:  # noqa: BLE001 - jax raises many kinds on bytes of unknown origin
+        return _refuse(f"it is not a program that jax.export serialised: {_first_line(error)}")
+    problem = toolchain.module_problem(module)
+    if problem:
+        return _refuse(problem)
+    _write(folder / "module", module.name)
+    options = {**request["options"], "xla_dump_to": str(folder / "dump")}
+    try:
+        hlo = toolchain.compile_module(module, request["hardware"], options)
+    except Exception as error:  # noqa: BLE001 - a status of the compiler comes as one of many kinds
+        return _refuse(f"the compiler refused it: {_first_line(error)}")
+    _write(folder / "final.hlo", hlo)
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: the parent looks for the name."""
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    part.rename(path)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].strip()[:300] if lines else type(error).__name__
+
+
+def _refuse(reason: str) -> int:
+    sys.stderr.write(f"{reason}\n")
+    return REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

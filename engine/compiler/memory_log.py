@@ -1,0 +1,93 @@
+"""What the compiler's memory pass says while it works: its limits, and what it refused and why.
+
+XLA's memory-space assignment logs every segment of a value's life that it tries to place
+(`xla/service/memory_space_assignment/algorithm.cc`), at the verbosity that `compile` asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+REASONS: Mapping[str, str] = {
+    "FailOutOfMemory": "out of memory",
+    "FailLiveRangeTooShort": "live range too short",
+    "FailLiveRangeTooLong": "live range too long",
+    "FailViolatesAsyncCopyResource": "copy resource",
+    "FailOutOfAsyncCopies": "out of asynchronous copies",
+    "FailPrevAllocationNotInAlternateMem": "not in fast memory before",
+    "FailRequiresUncommit": "would displace others",
+    "FailResultsAreNotSatisfying": "not satisfying",
+    "AllSlicesHaveTheSameStartTime": "slices start together",
+    "FailConflictingPreferredOffsets": "conflicting offsets",
+    "InefficientSite": "inefficient site",
+}
+"""The compiler's reasons in words."""
+
+_OPTION = re.compile(r"memory_space_assignment\.cc:\d+\] (\w+): (\S+)$")
+_WORKING = re.compile(
+    r"Working on use: (?P<use>\S+?), operand (?P<operand>\d+).*?"
+    r" position = (?P<position>[^,{]+?)(?: (?P<index>\{[\d,]*\}))?, value ="
+)
+_RESULT = re.compile(r"AllocateSegment result: (.+)$")
+_INEFFICIENT = re.compile(
+    r"equired assignment.*?<\d+ (?P<position>[^ >{]+)(?P<index>\{[\d,]*\})?"
+    r".*memory_space=def.*message=Inefficient site"
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A value that was not placed for one use.
+
+    `position`: XLA's name of the value, like `fusion.3{1}`. `use`: the instruction that would have
+    read it from fast memory (empty where the whole value is refused). `reason`: in words.
+    """
+
+    position: str
+    use: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class MemoryLog:
+    """`limits`: the pass's options, by name. `refusals`: the last answer for each use."""
+
+    limits: Mapping[str, str]
+    refusals: tuple[Refusal, ...]
+
+
+def read_log(path: Path) -> MemoryLog:
+    """Read a log of any size, line by line."""
+    with path.open(errors="replace") as lines:
+        return parse_log(lines)
+
+
+def parse_log(lines: Iterable[str]) -> MemoryLog:
+    """The limits and refusals in a log.
+
+    The pass tries a value again after repacking, so a later success takes a refusal back.
+    """
+    limits: dict[str, str] = {}
+    refused: dict[tuple[str, str], Refusal] = {}
+    working = ("", "")
+    for line in lines:
+        if found := _OPTION.search(line):
+            limits.setdefault(found[1], found[2])
+        elif found := _WORKING.search(line):
+            working = (found["position"] + (found["index"] or ""), found["use"])
+        elif found := _RESULT.search(line):
+            refused.pop(working, None)
+            if "Success" not in found[1]:
+                refused[working] = Refusal(*working, _in_words(found[1]))
+        elif found := _INEFFICIENT.search(line):
+            position = found["position"] + (found["index"] or "")
+            refused[position, ""] = Refusal(position, "", REASONS["InefficientSite"])
+    return MemoryLog(limits, tuple(refused.values()))
+
+
+def _in_words(result: str) -> str:
+    """`FailOutOfMemory | FailOther` as a list in words."""
+    return ", ".join(REASONS.get(part.strip(), part.strip()) for part in result.split("|"))

@@ -1,0 +1,140 @@
+"""What every whole compile of a program said, in kilobytes, so that anyone can fit costs again.
+
+`sample_programs/observations/NAME.json.gz` holds, per compile, its options, the cycles of every
+instruction, and which accesses it served from fast memory; the HLO itself is not needed any more.
+Instructions of one *pool* are equal but for their names (layers repeat) and share one fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.observe import Observation
+from engine.errors import ProgramFormatError
+from engine.program.io import read_json, require_header, write_bytes
+from engine.program.library import SAMPLES_FOLDER
+from engine.program.model import Program
+
+FORMAT = "mallocmuzero-observations"
+VERSION = 1
+OBSERVATIONS_FOLDER = SAMPLES_FOLDER / "observations"
+
+
+@dataclass(frozen=True)
+class Compile:
+    """One whole compile: the options that made it, and what it said."""
+
+    name: str
+    options: Mapping[str, str]
+    seen: Observation
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Everything that was seen of one program.
+
+    `structure`: the `structure_hash` of the program that the numbers of instructions and accesses
+    refer to. `pools` `[T]`: the pool of each instruction. `slow`: the compile with everything in
+    slow memory; `compiles`: the others, in the order in which they were made.
+    """
+
+    program: str
+    structure: str
+    versions: Mapping[str, str]
+    pools: tuple[int, ...]
+    slow: Compile
+    compiles: tuple[Compile, ...]
+
+
+def structure_hash(program: Program) -> str:
+    """A hash of the schedule, the values and who reads and writes them, whatever they cost."""
+    rows = [
+        [(i.name, i.opcode) for i in program.instructions],
+        [(v.name, v.shape, v.group) for v in program.values],
+        [(a.time, a.value, a.is_write, a.operand) for a in program.accesses],
+    ]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+
+
+def observations_path(name: str) -> Path:
+    """Where the observations of a sample are kept."""
+    return OBSERVATIONS_FOLDER / f"{name}.json.gz"
+
+
+def save_observations(found: Observations, path: Path) -> None:
+    """Write the file, whole or not at all."""
+    body = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": found.program,
+        "structure": found.structure,
+        "versions": dict(found.versions),
+        "pools": list(found.pools),
+        "num_accesses": len(found.slow.seen.is_fast),
+        "compiles": [_to_json(c, found.slow.seen) for c in (found.slow, *found.compiles)],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, json.dumps(body, separators=(",", ":")).encode())
+
+
+def load_observations(path: Path, program: Program) -> Observations:
+    """Read what was seen of `program`. Raises ProgramFormatError, also if it is of another."""
+    body = read_json(path)
+    require_header(body, FORMAT, VERSION, str(path))
+    if body.get("structure") != structure_hash(program):
+        raise ProgramFormatError(f"{path}: made of another program than {program.name}")
+    try:
+        pools = tuple(int(n) for n in body["pools"])
+        compiles = _from_json(body["compiles"], program)
+        versions = {str(k): str(v) for k, v in body["versions"].items()}
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ProgramFormatError(f"{path}: not valid observations ({error!r:.200})") from error
+    if len(pools) != program.num_slots or not compiles:
+        raise ProgramFormatError(f"{path}: lacks pools or compiles")
+    slow, *others = compiles
+    return Observations(program.name, body["structure"], versions, pools, slow, tuple(others))
+
+
+def _to_json(compile_: Compile, slow: Observation) -> dict[str, Any]:
+    """Only the cycles that differ from those of the all-slow compile, by slot."""
+    seen = compile_.seen
+    base = slow.cycles if seen is not slow else np.full(len(slow.cycles), np.nan)
+    is_same = (seen.cycles == base) | (np.isnan(seen.cycles) & np.isnan(base))
+    slots = np.flatnonzero(~is_same)
+    return {
+        "name": compile_.name,
+        "options": dict(compile_.options),
+        "slots": slots.tolist(),
+        "cycles": [None if np.isnan(c) else float(c) for c in seen.cycles[slots]],
+        "fast": np.flatnonzero(seen.is_fast).tolist(),
+    }
+
+
+def _from_json(rows: Sequence[Any], program: Program) -> list[Compile]:
+    compiles: list[Compile] = []
+    base = np.full(program.num_slots, np.nan)
+    for row in rows:
+        cycles = base.copy()
+        stated = [np.nan if c is None else float(c) for c in row["cycles"]]
+        cycles[_indices(row["slots"], len(cycles))] = stated
+        is_fast = np.zeros(len(program.accesses), dtype=bool)
+        is_fast[_indices(row["fast"], len(is_fast))] = True
+        options = {str(k): str(v) for k, v in row["options"].items()}
+        compiles.append(Compile(str(row["name"]), options, Observation(cycles, is_fast)))
+        base = compiles[0].seen.cycles
+    return compiles
+
+
+def _indices(items: Any, count: int) -> list[int]:
+    """The items as indices below `count`. Raises ValueError, IndexError."""
+    indices = [int(item) for item in items]
+    if any(not 0 <= index < count for index in indices):
+        raise IndexError(f"an index is not below {count}")
+    return indices

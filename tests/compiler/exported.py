@@ -1,0 +1,25 @@
+"""Small programs as `jax.export` serialises them, for the tests that compile for real."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import export
+
+
+def serialised(fn: Any, *shapes: tuple[int, ...], platform: str = "tpu") -> bytes:
+    """`fn` of bfloat16 arrays of the given shapes."""
+    args = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in shapes]
+    return bytes(export.export(jax.jit(fn), platforms=[platform])(*args).serialize())
+
+
+def layers(x: jax.Array, first: jax.Array, second: jax.Array) -> jax.Array:
+    """Two dense layers."""
+    return jnp.tanh(jnp.tanh(x @ first) @ second)
+
+
+def small() -> bytes:
+    """A program that fits into any fast memory whole."""
+    return serialised(layers, (256, 512), (512, 512), (512, 512))

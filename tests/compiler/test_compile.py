@@ -1,0 +1,115 @@
+"""Compiles in a child: what comes back, and what becomes of a child that fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.compiler import compile as compiling
+from engine.compiler.compile import compile_early, compile_full
+from engine.errors import CompilerError, UnknownNameError
+from tests.compiler.exported import layers, serialised, small
+
+V5E = "tpu-v5e"
+
+
+def child_that(tmp_path: Path, *lines: str) -> tuple[str, ...]:
+    """A stand-in for the child process."""
+    script = tmp_path / "child.py"
+    script.write_text("\n".join(["import os, sys, time, pathlib", *lines]))
+    return (sys.executable, str(script))
+
+
+def test_an_abort_is_an_error_that_names_the_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = child_that(
+        tmp_path,
+        "print('I1124 all is well', file=sys.stderr)",
+        "print('F1124 x.cc:1] Check failed: stats.sequence.size() > 0', file=sys.stderr)",
+        "sys.stderr.flush()",
+        "os.abort()",
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompilerError) as error:
+        compile_full(b"any", V5E, {"xla_some_knob": "7"})
+    told = str(error.value)
+    assert "\n" not in told
+    assert "aborted (code -6" in told
+    assert "Check failed: stats.sequence.size() > 0" in told
+    assert "xla_some_knob=7" in told
+
+
+def test_a_compile_that_takes_too_long_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "pid"
+    child = child_that(
+        tmp_path, f"pathlib.Path({str(note)!r}).write_text(str(os.getpid()))", "time.sleep(600)"
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompilerError, match="took over 3 s with its default options"):
+        compile_early(b"any", V5E, timeout_s=3)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
+def test_an_early_stop_ends_the_child_once_the_placement_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dumps = {
+        "after_optimizations.txt": "placed",
+        "after_optimizations-buffer-assignment.txt": "buffers",
+        "after_optimizations-live-range.txt": "ranges",
+        "after_optimizations-memory-usage-report.txt": "",
+    }
+    lines = ["folder = pathlib.Path(sys.argv[1])", "(folder / 'module').write_text('jit_f')"]
+    for ending, text in dumps.items():
+        for module, content in (("jit_f", text), ("helper", "a helper's, " + text)):
+            name = f"module_0000.{module}.cl_1.{ending}"
+            lines.append(f"(folder / 'dump' / {name!r}).write_text({content!r})")
+    child = child_that(tmp_path, *lines, "time.sleep(600)")
+    monkeypatch.setattr(compiling, "CHILD", child)
+    found = compile_early(b"any", V5E, timeout_s=60)
+    assert (found.hlo, found.buffers, found.live_ranges) == ("placed", "buffers", "ranges")
+    assert not found.is_full
+
+
+def test_what_cannot_be_compiled_is_said_before_a_child_starts() -> None:
+    with pytest.raises(UnknownNameError, match="tpu-v9"):
+        compile_full(b"any", "tpu-v9")
+    with pytest.raises(CompilerError, match="larger than 64 MiB"):
+        compile_full(b"0" * (64 * 2**20 + 1), V5E)
+
+
+@pytest.mark.compiler
+def test_a_whole_compile_and_an_early_stop_place_alike() -> None:
+    early, full = compile_early(small(), V5E), compile_full(small(), V5E)
+    assert early.buffers == full.buffers
+    assert "@1>" in full.buffers
+    assert "estimated_cycles" in full.hlo
+    assert "estimated_cycles" not in early.hlo
+    assert full.limits["alignment_in_bytes"] == "4096"
+    assert full.limits["max_size_in_bytes"] == "117440512"
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("stablehlo", "options", "told"),
+    [
+        (b"not a program", {}, "it is not a program that jax.export serialised"),
+        (small()[:-9], {}, "it is not a program that jax.export serialised"),
+        (serialised(layers, (8, 8), (8, 8), (8, 8), platform="cpu"), {}, "exported for cpu"),
+        (small(), {"xla_made_up": "1"}, "No such compile option: 'xla_made_up'"),
+    ],
+)
+def test_what_the_child_refuses_is_one_line(
+    stablehlo: bytes, options: dict[str, str], told: str
+) -> None:
+    with pytest.raises(CompilerError) as error:
+        compile_early(stablehlo, V5E, options)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)

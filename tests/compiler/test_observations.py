@@ -1,0 +1,112 @@
+"""What compiles said, kept in a file: exact, small, and refused where it is of another program."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.compiler.calibrate import pools
+from engine.compiler.observations import (
+    Compile,
+    Observations,
+    load_observations,
+    save_observations,
+    structure_hash,
+)
+from engine.compiler.observe import observe
+from engine.compiler.refit import left_out, refitted
+from engine.errors import ProgramFormatError
+from engine.plan.io import plan_to_json
+from engine.program.hlo.build import Imported
+from engine.program.io import content_hash
+from engine.solvers import solve
+from tests.compiler.test_calibrate import observation, three_calls
+
+PLACEMENTS = [[0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 1, 6, 7], [0, 1, 6, 7]]
+
+
+def found(imported: Imported) -> Observations:
+    slow = observe(imported, imported.flow)
+    seen = [observation(imported, fast) for fast in PLACEMENTS]
+    partly = replace(seen[0], cycles=np.where([True, False, True], np.nan, seen[0].cycles))
+    compiles = [Compile(f"p{n}", {"flag": str(n)}, one) for n, one in enumerate([*seen, partly])]
+    return Observations(
+        imported.program.name,
+        structure_hash(imported.program),
+        {"jax": "1"},
+        pools(imported, slow),
+        Compile("slow", {}, slow),
+        tuple(compiles),
+    )
+
+
+def test_a_file_says_what_was_seen(tmp_path: Path) -> None:
+    imported = three_calls()
+    before, path = found(imported), tmp_path / "o.json.gz"
+    save_observations(before, path)
+    after = load_observations(path, imported.program)
+    assert replace(after, slow=before.slow, compiles=before.compiles) == before
+    assert len(after.compiles) == len(before.compiles)
+    for a, b in zip((before.slow, *before.compiles), (after.slow, *after.compiles), strict=True):
+        assert (a.name, a.options) == (b.name, b.options)
+        np.testing.assert_array_equal(a.seen.cycles, b.seen.cycles)
+        np.testing.assert_array_equal(a.seen.is_fast, b.seen.is_fast)
+
+
+def test_the_structure_is_the_same_whatever_it_costs() -> None:
+    program = three_calls().program
+    dearer = tuple(replace(a, saving_s=1.0) for a in program.accesses)
+    assert structure_hash(replace(program, accesses=dearer)) == structure_hash(program)
+    other = tuple(replace(a, operand=a.operand + 1) for a in program.accesses)
+    assert structure_hash(replace(program, accesses=other)) != structure_hash(program)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("structure", "0" * 16), ("pools", [0]), ("compiles", []), ("compiles", [{"name": "x"}])],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, key: str, value: object) -> None:
+    imported = three_calls()
+    path = tmp_path / "o.json"
+    save_observations(found(imported), path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(ProgramFormatError, match=r"o\.json: "):
+        load_observations(path, imported.program)
+
+
+def test_indices_past_the_end_are_refused(tmp_path: Path) -> None:
+    imported = three_calls()
+    path = tmp_path / "o.json"
+    save_observations(found(imported), path)
+    for key, bad in (("fast", [9]), ("fast", [-1]), ("slots", [3])):
+        body = json.loads(path.read_text())
+        body["compiles"][1].update({key: bad, "cycles": body["compiles"][1]["cycles"][: len(bad)]})
+        (tmp_path / "bad.json").write_text(json.dumps(body))
+        with pytest.raises(ProgramFormatError, match=r"bad\.json: "):
+            load_observations(tmp_path / "bad.json", imported.program)
+
+
+def test_each_placement_is_predicted_by_the_others() -> None:
+    """Savings are additive and settled by the others; the same placement counts once."""
+    imported = three_calls()
+    errors = list(left_out(imported.program, found(imported)))
+    assert [e.compile.name for e in errors] == ["p0", "p1", "p2", "p3"]
+    assert errors[3].error == pytest.approx(0.0, abs=1e-4)
+    # Only p2 shows that the result of `w` saves nothing, and that of `y` and `z` 20,000 each.
+    assert errors[2].error == pytest.approx(40_000 / 360_000, abs=1e-4)
+
+
+def test_a_refit_keeps_the_compilers_plan() -> None:
+    imported = three_calls()
+    plan = solve("all_slow", imported.program)
+    program = replace(imported.program, provenance={"xla_plan": plan_to_json(plan), "model": "m"})
+    fresh = refitted(program, found(imported))
+    assert fresh.provenance["model"] == "m"
+    assert fresh.provenance["xla_plan"]["program_hash"] == content_hash(fresh)
+    assert fresh.provenance["placements"]["p1"] == {"flag": "1"}
+    assert fresh.provenance["fit"]["held_out"] == ["p0", "p1", "p2", "p3"]
+    assert fresh.all_slow_s == pytest.approx(400_000e-9)
