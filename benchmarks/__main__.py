@@ -18,6 +18,7 @@ SECTIONS = {
     **dict.fromkeys(ENGINE, "engine_sections"),
     "steps": "explorer_steps",
     **dict.fromkeys(("solvers", "ablations", "curve"), "agent"),
+    "table": "solver_table",
     "search-speed": "search_speed",
     "games": "agent_games",
     "judge": "agent_judge",
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     root.add_argument("section", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     root.add_argument("--programs", type=_names, default=(), help="comma-separated")
+    root.add_argument("--solvers", type=_names, default=(), help="of table, comma-separated")
     root.add_argument("--arms", type=_names, default=(), help="of ablations, comma-separated")
     root.add_argument("--weights", type=_names, default=(), help="NAME=FOLDER, comma-separated")
     root.add_argument("--seconds", type=float, help="of each run of the agent's sections")

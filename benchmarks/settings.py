@@ -19,6 +19,7 @@ class Settings:
     """
 
     programs: tuple[str, ...] = ()
+    solvers: tuple[str, ...] = ()
     arms: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     seconds: float | None = None

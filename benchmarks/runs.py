@@ -1,0 +1,101 @@
+"""Runs of solvers, each in a process and on a core of its own, kept once they are measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import Row, commit, keep, read
+from engine.plan.bounds import lower_bound
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.solvers import solve
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement; `settings` are changes of the agent's settings by dotted name.
+
+    `tells_all`: the row has every round, else those that brought a better game. `is_primed`: the
+    agent plays a few rounds before, so that none of its time goes into compiling.
+    """
+
+    program: str
+    solver: str
+    seconds: float
+    seed: int = 0
+    label: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    tells_all: bool = False
+    is_primed: bool = False
+
+    @property
+    def key(self) -> list[Any]:
+        """What tells it from other runs of its section."""
+        return [self.program, self.solver, self.seconds, self.seed, self.label]
+
+
+def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
+    """One run in a process of its own, on a core of its own, with the gap that it closes."""
+    core = cores.get()
+    command = [sys.executable, "-m", "benchmarks.agent_run", json.dumps(asdict(run))]
+    environment = {**os.environ, "CORE": str(core)}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    finally:
+        cores.put(core)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")
+    found: Row = json.loads(done.stdout.splitlines()[-1])
+    return with_gap(found)
+
+
+def with_gap(row: Row) -> Row:
+    """Add the commit, XLA's latency, the bound, and the share of the gap between them closed."""
+    program = library.load_sample(row["program"])
+    xla_s = simulate(program, solve("xla_compiled", program)).latency_s
+    bound_s = lower_bound(program).bound_s
+    gap_s = xla_s - bound_s
+    closed = (xla_s - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
+    return {**row, "commit": commit(), "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
+
+
+def fill(path: Path, runs: Iterable[Run], tell: Callable[[Row], None]) -> list[Row]:
+    """Measure the runs that have no row in the file yet, one per core at a time; all its rows.
+
+    `tell` is called with each new row. Ends the process if runs failed, after all others.
+    """
+    rows = read(path)
+    known = [row["key"] for row in rows]
+    # With `seconds` two runs of a section may be the same.
+    wanted = {json.dumps(run.key): run for run in runs}
+    missing = [run for run in wanted.values() if run.key not in known]
+    cores: queue.SimpleQueue[int] = queue.SimpleQueue()
+    usable = sorted(os.sched_getaffinity(0))
+    for core in usable:
+        cores.put(core)
+    failed = 0
+    with ThreadPoolExecutor(len(usable)) as pool:
+        for done in as_completed([pool.submit(measure, run, cores) for run in missing]):
+            try:
+                row = done.result()
+            except RuntimeError as error:
+                failed += 1
+                print(error, file=sys.stderr, flush=True)
+                continue
+            rows.append(row)
+            keep(path, rows)
+            tell(row)
+    if failed:
+        sys.exit(f"{failed} of {len(missing)} runs failed; the same command tries them again")
+    return rows

@@ -1,0 +1,78 @@
+"""The section `table`: every solver on every contested program at 1, 10 and 60 seconds.
+
+One core each. Rows go to `docs/results/solver_table.json` as soon as they are measured, the table
+to `docs/results/solvers.md`; families that nothing was tuned on are reported apart.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from benchmarks.rows import RESULTS, Row
+from benchmarks.runs import Run, fill
+from benchmarks.settings import Settings
+from engine.program.io import write_bytes
+from engine.solvers import SOLVERS
+from engine.solvers.generalist import is_held_out
+
+ROWS, TABLE = RESULTS / "solver_table.json", RESULTS / "solvers.md"
+TIMES = (1.0, 10.0, 60.0)
+LEFT_OUT = ("all_slow", "xla_compiled")
+"""The two ends of what is measured."""
+HEAD = """# Solvers
+
+Share of the gap between XLA's plan and the proven lower bound that each solver closes on the
+contested programs, on one core, simulated. Every plan has passed the checker. *Beats XLA*: programs
+on which the plan is faster than XLA's own. Written by `python -m benchmarks table`.
+"""
+
+
+def runs(settings: Settings) -> Iterator[Run]:
+    """Shortest times first, so that a run which is broken off compares what it has."""
+    names = settings.solvers or tuple(n for n in SOLVERS if n not in LEFT_OUT)
+    times = TIMES if settings.seconds is None else (settings.seconds,)
+    for seconds in times:
+        for program in settings.contested():
+            for name in names:
+                if SOLVERS[name].uses_time or seconds == times[0]:
+                    yield Run(program, name, seconds, settings.seed)
+
+
+def tell(row: Row) -> None:
+    """Print one line about a run."""
+    program, solver, seconds, seed, _ = row["key"]
+    closed = f"{row['gap_closed']:7.1%} of the gap in {row['took_s']:.1f} s"
+    print(f"{program:28} {solver:10} {seconds:4.0f} s seed {seed} {closed}", flush=True)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """One line per solver and time; programs of training families and the others apart."""
+    lines = [
+        "| solver | seconds | programs | mean | median | least | beats XLA |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["key"][1], row["key"][2]), []).append(row)
+    for (solver, seconds), some in sorted(groups.items(), key=lambda item: (item[0][1], item[0])):
+        closed = [row["gap_closed"] for row in some]
+        wins = sum(row["latency_s"] < row["xla_s"] for row in some)
+        lines.append(
+            f"| `{solver}` | {seconds:.0f} | {len(some)} | {statistics.mean(closed):.1%}"
+            f" | {statistics.median(closed):.1%} | {min(closed):.1%} | {wins} of {len(some)} |"
+        )
+    return "\n".join(lines)
+
+
+def run(section: str, settings: Settings) -> None:
+    """Measure what is missing and write the table."""
+    del section
+    rows = fill(ROWS, runs(settings), tell)
+    parts = [HEAD]
+    for title, is_apart in (("Families of the training", False), ("Held-out families", True)):
+        some = [row for row in rows if is_held_out(row["program"]) == is_apart]
+        if some:
+            parts.append(f"## {title}\n\n{table(some)}\n")
+    write_bytes(TABLE, "\n".join(parts).encode())
+    print("\n".join(parts))
