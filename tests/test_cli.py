@@ -41,6 +41,11 @@ def test_solve_check_simulate_round(capsys: pytest.CaptureFixture[str], tmp_path
     assert run_json(capsys, "check", NAME, str(plan)) == {"valid": True, "violation": None}
     simulated = run_json(capsys, "simulate", NAME, str(plan))
     assert simulated == {key: solved[key] for key in keys}
+    trace = tmp_path / "trace.json"
+    written = run_json(capsys, "timeline", NAME, str(plan), "-o", str(trace))
+    shown = json.loads(trace.read_text())
+    assert len(shown["traceEvents"]) == written["events"]
+    assert shown["otherData"]["latency_us"] == pytest.approx(solved["latency_s"] * 1e6)
 
 
 def test_bound_and_compare(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.errors import UsageError
+from engine.errors import PlanError, UsageError
+from engine.plan.check import check
+from engine.plan.io import load_plan
+from engine.plan.model import Plan
+from engine.program import library
+from engine.program.model import Program
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -40,3 +45,12 @@ def refuse_missing_folder(path: Path | None) -> None:
     """Raises UsageError if a file could not be written because its folder does not exist."""
     if path is not None and not path.parent.is_dir():
         raise UsageError(f"{path}: its folder does not exist; make it first")
+
+
+def load_valid_plan(options: argparse.Namespace) -> tuple[Program, Plan]:
+    """The program and the plan of a command. Raises PlanError if the plan breaks a rule."""
+    program, plan = library.resolve(options.program), load_plan(options.plan)
+    violation = check(program, plan)
+    if violation is not None:
+        raise PlanError(f"{options.plan}: breaks {violation.rule}: {violation.message}")
+    return program, plan

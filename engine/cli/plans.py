@@ -6,15 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, add_program
+from engine.cli.arguments import add_command, add_program, load_valid_plan
 from engine.cli.output import EXIT_VIOLATION, show, timing, timing_lines
-from engine.errors import PlanError
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan
-from engine.plan.model import Plan
 from engine.program import library
-from engine.program.model import Program
 
 
 def add_parser(commands: Any) -> None:
@@ -31,7 +28,7 @@ def add_parser(commands: Any) -> None:
 
 def run_check(options: argparse.Namespace) -> int:
     """Say whether a plan is valid, or which rule it breaks first."""
-    violation = check(*_load(options))
+    violation = check(library.resolve(options.program), load_plan(options.plan))
     if violation is None:
         show(options, {"valid": True, "violation": None}, ["valid"])
         return 0
@@ -42,10 +39,7 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_simulate(options: argparse.Namespace) -> int:
     """Time a plan, if it is valid."""
-    program, plan = _load(options)
-    violation = check(program, plan)
-    if violation is not None:
-        raise PlanError(f"{options.plan}: breaks {violation.rule}: {violation.message}")
+    program, plan = load_valid_plan(options)
     body = timing(program, plan)
     show(options, body, timing_lines(body))
     return 0
@@ -57,7 +51,3 @@ def run_bound(options: argparse.Namespace) -> int:
     body = {"bound_s": bound.bound_s, "method": bound.method, "seconds": bound.seconds}
     show(options, body, timing_lines(body))
     return 0
-
-
-def _load(options: argparse.Namespace) -> tuple[Program, Plan]:
-    return library.resolve(options.program), load_plan(options.plan)
