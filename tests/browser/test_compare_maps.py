@@ -81,7 +81,9 @@ def test_zoom_and_cursor_are_shared_and_send_nothing(browser: Browser, server: s
     box = page.locator(".sheet canvas").first.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
     assert eventually(lambda: window(page)[1] - window(page)[0] < whole[1] - whole[0])
     page.wait_for_timeout(500)
     for number, picture in enumerate(before):

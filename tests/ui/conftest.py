@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
+from ui.jobs.store import VARIABLE
 from ui.play.film import Film
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_results_on_disk() -> Iterator[None]:
+    """Only tests that say so keep results beyond their process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, "")
+        yield
 
 
 @pytest.fixture(scope="session")

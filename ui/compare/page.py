@@ -8,10 +8,10 @@ from ui.compare import layouts_view, peak_view, runtimes_view, time_view
 from ui.compare.comparison import MODES
 from ui.compare.exports_view import export_button
 from ui.compare.ranking import Row, ranked
-from ui.components.job_bar_view import job_bar
 from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
 from ui.session import caching, opening
+from ui.session.jobs_view import with_jobs
 from ui.session.program_picker_view import program_picker
 from ui.session.state import OpenProgram, Session, current_session
 
@@ -20,9 +20,9 @@ _SHOWN = (SOLVE, BOUND)
 _SECONDS = (5, 10, 30, 60, 120, 300, 600)
 _LINK_SECONDS = 10.0
 _BOUND_SECONDS = 120.0
-_POLL_SECONDS = 0.7
 
 
+@with_jobs
 def render() -> None:
     """The page."""
     session = current_session()
@@ -40,8 +40,7 @@ def render() -> None:
     opened.comparison.settle([row.solver for row in ranked(rows)])
     _figures(opened, rows, figures)
     _controls(session)
-    if any(job.order.kind in _SHOWN for job in opened.jobs):
-        _progress()
+    _failures(opened)
     if rows:
         _mode_bar(session, rows)
         _body(session, rows)
@@ -111,24 +110,10 @@ def _controls(session: Session) -> None:
         st.rerun()
 
 
-def _progress() -> None:
-    """The runs; polls as long as one is under way, then lets the page take in the results."""
-    every = _POLL_SECONDS if current_session().open.is_busy else None
-
-    @st.fragment(run_every=every)
-    def runs() -> None:
-        opened = current_session().open
-        if opened.collect() or (every is not None and not opened.is_busy):
-            st.rerun()
-        for job in opened.jobs:
-            if job.order.kind not in _SHOWN:
-                continue
-            if not job.is_over:
-                job_bar(job, "lower bound" if job.solver == BOUND else job.solver)
-            elif job.state == FAILED:
-                st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
-
-    runs()
+def _failures(opened: OpenProgram) -> None:
+    for job in opened.jobs:
+        if job.state == FAILED and job.order.kind in _SHOWN:
+            st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
 
 
 def _mode_bar(session: Session, rows: list[Row]) -> None:
@@ -139,6 +124,7 @@ def _mode_bar(session: Session, rows: list[Row]) -> None:
         list(MODES),
         format_func=MODES.__getitem__,
         default=state.mode,
+        required=True,
         key=f"mode_{session.program_name}_{state.edition}",
         label_visibility="collapsed",
     )

@@ -14,7 +14,6 @@ from ui.session import caching
 from ui.session.state import OpenPlan, Session, current_session
 
 _MIB = 2**20
-_POLL_SECONDS = 0.5
 
 
 def show(session: Session) -> None:
@@ -133,21 +132,11 @@ def _answer(session: Session, plan: OpenPlan, slot: int) -> None:
     if job is None or job.order.basis != plan.identity or dict(job.order.details)["slot"] != slot:
         return
     if not job.is_over:
-        _show_waiting(job)
+        st.caption("The advisor plays the game again.")
     elif job.state == FAILED:
         st.error(job.error, icon=":material/error:")
     elif job.state == DONE:
         _relief(session, plan, job)
-
-
-@st.fragment(run_every=_POLL_SECONDS)
-def _show_waiting(job: Job) -> None:
-    if job.is_over:
-        st.rerun()
-    st.progress(job.progress, text="Playing the game again …")
-    if st.button("Stop", key="stop_relief"):
-        job.stop()
-        st.rerun()
 
 
 def _relief(session: Session, plan: OpenPlan, job: Job) -> None:

@@ -50,6 +50,21 @@ class View {
   destroy() { for (const undo of this.cleanups) undo(); }
 }
 
+// The wheel zooms a canvas with Ctrl, or once it was clicked and until the pointer leaves it: else
+// somebody who scrolls the page would be caught by it. Returns whether an event is for the canvas.
+function wheelGuard(canvas) {
+  let isClicked = false;
+  canvas.addEventListener("pointerdown", () => { isClicked = true; });
+  canvas.addEventListener("pointerleave", () => { isClicked = false; });
+  return (event) => {
+    const isMine = isClicked || event.ctrlKey || event.metaKey;
+    if (isMine) event.preventDefault();
+    return isMine;
+  };
+}
+
+const WHEEL_HINT = "Ctrl and the wheel zoom, or click first";
+
 function saveAs(href, name) {
   const anchor = document.createElement("a");
   anchor.href = href;

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from ui.components.units import time_text
-
-_NOTHING_S = 1e-13
-"""Below this a gain is the rounding of the game's ticks."""
+from ui.components.units import NOTHING_S, time_text
 
 
 def command_html(do: str, label: str, **arguments: object) -> str:
@@ -25,6 +22,6 @@ def facts_html(facts: Sequence[tuple[str, str]]) -> str:
 
 def gain_text(seconds: float) -> str:
     """Signed seconds; `± 0` for what is only rounding."""
-    if abs(seconds) < _NOTHING_S:
+    if abs(seconds) < NOTHING_S:
         return "± 0"
     return f"{'+' if seconds > 0 else '−'}{time_text(abs(seconds))}"

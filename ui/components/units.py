@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NOTHING_S = 5e-13
+"""Seconds below which a time is the rounding of the game's ticks, or of a sum."""
 _GAP = "\N{NO-BREAK SPACE}"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 _SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -18,8 +20,8 @@ def size_text(num_bytes: float) -> str:
 
 def time_text(seconds: float) -> str:
     """Seconds with the prefix that leaves one to three digits before the point: `14.2 µs`."""
-    if seconds == 0:
-        return f"0{_GAP}s"
+    if abs(seconds) < NOTHING_S:
+        return f"0{_GAP}ns"
     for unit, scale in _SECONDS:
         # 999.95 would be printed as 1,000 of the smaller unit.
         if abs(seconds) >= 0.9995 * scale:
@@ -29,7 +31,8 @@ def time_text(seconds: float) -> str:
 
 def share_text(share: float) -> str:
     """A fraction as a percentage with one decimal: `83.1 %`."""
-    return f"{100 * share:.1f}{_GAP}%"
+    # Adding zero takes the sign off a negative share that rounds to none.
+    return f"{round(100 * share, 1) + 0.0:.1f}{_GAP}%"
 
 
 def count_text(count: int, noun: str) -> str:

@@ -2,6 +2,8 @@
 
 const ACTIONS = ["Copy", "NoCopy", "Drop"];
 const KINDS = ["input", "temporary", "output", "cross-program"];
+// Seconds below which a time is only rounding.
+const NOTHING_S = 5e-13;
 const READS = 1, WRITES = 2, SINK = 4;
 
 function digits(amount) {
@@ -18,7 +20,7 @@ function sizeText(bytes) {
 }
 
 function timeText(seconds) {
-  if (!seconds) return "0 s";
+  if (Math.abs(seconds) < NOTHING_S) return "0 ns";
   for (const [unit, scale] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]]) {
     if (seconds >= 0.9995 * scale) return `${digits(seconds / scale)} ${unit}`;
   }
@@ -27,7 +29,7 @@ function timeText(seconds) {
 
 // `± 0` for what is only rounding.
 function signedTime(seconds) {
-  if (Math.abs(seconds) < 1e-13) return "± 0";
+  if (Math.abs(seconds) < NOTHING_S) return "± 0";
   return `${seconds > 0 ? "+" : "−"}${timeText(Math.abs(seconds))}`;
 }
 

@@ -33,6 +33,7 @@ from engine.program.model import Program
 from engine.solvers import practice
 from engine.solvers.demonstrations import demonstrate, quick_bound
 from engine.solvers.registry import Budget
+from ui.jobs.pace import Pace
 from ui.jobs.protocol import BASIS, MUZERO, PLAN, PROGRAM, TRACE, Progress
 from ui.jobs.weights import CHECKPOINTS, FRESH, PRACTISED, shipped
 from ui.search.messages import curves
@@ -53,7 +54,7 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     options["checkpoint"] = practice.SCRATCH if begun == FRESH else str(CHECKPOINTS / begun)
     budget = Budget(order["seconds"], order["seed"], progress, options)
     found = practice.practise(program, budget)
-    progress(0.99, "searches its best game once more, for you to see")
+    progress(None, "searches its best game once more, for you to see")
     trace = found.trace()
     plan = _with_estimates(practice.plan_of(found), trace)
     violation = check(program, plan)
@@ -79,15 +80,14 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     """
     keep_compiled()
     details = dict(order["details"])
-    progress(0.05, "gets ready, which takes longer the first time")
+    progress(None, "gets ready, which takes longer the first time")
     program, rules = load(folder / PROGRAM), Rules(place=details["place"])
     config, params = _weights(folder, details["weights"], order["seed"])
     workload = _workload(program, config, rules, order["seconds"])
     begun = [int(digit) for digit in details["begun"]]
     script = np.full((workload.num_moves, 1), FREE, np.int32)
     script[: len(begun), 0] = begun
-    chunks = -(-len(script) // CHUNK)
-    said = count(1)
+    pace, played_moves = Pace(workload.num_moves, progress), count(0, CHUNK)
     played = play_games(
         params,
         workload.arena,
@@ -96,13 +96,13 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
         np.zeros((1, 1), np.float32),
         script,
         config.search,
-        go_on=lambda: progress(0.2 + 0.4 * next(said) / chunks, "plays"),
+        go_on=lambda: pace.reached(next(played_moves)),
     )
     assert played is not None, "the progress of a worker never says no"
     game = ReferenceGame(program, rules)
     for action in played.moves.action[:, 0].tolist():
         game.step(action)
-    progress(0.7, "looks back at what it thought")
+    progress(None, f"searches its {workload.num_moves:,} moves once more, for you to see")
     trace = trace_game(params, workload, game.actions, config.search)
     save_trace(trace, folder / TRACE)
     save_plan(_with_estimates(game.plan(MUZERO, notes_of(game)), trace), folder / PLAN)
@@ -116,7 +116,7 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
     """
     keep_compiled()
     details = dict(order["details"])
-    progress(0.05, "prepares the game")
+    progress(None, "prepares the game")
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
     actions, rules = noted_actions(plan, len(moves(program))), noted_rules(plan)
     assert actions is not None and rules is not None, "the basis is a game with notes"
@@ -128,7 +128,7 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
         num_simulations=details["simulations"],
     )
     workload = _workload(program, config, rules, order["seconds"])
-    progress(0.3, f"searches with {settings.num_simulations:,} simulations")
+    progress(None, f"searches with {settings.num_simulations:,} simulations")
     save_trace(trace_move(params, workload, actions, details["move"], settings), folder / TRACE)
     return {"weights": details["weights"]}
 

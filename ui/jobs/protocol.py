@@ -22,8 +22,8 @@ TRACE = "trace.npz"
 WEIGHTS = ("manifest.json", "arrays.npz")
 FILES = (TRACE, *WEIGHTS)
 """Kept as they are: the trace of a search, and a checkpoint."""
-Progress = Callable[[float, str], bool]
-"""Called with the share done (0 to 1) and a message; False asks the work to stop."""
+Progress = Callable[[float | None, str], bool]
+"""Called with the share done (0 to 1, None: not known) and a message; False asks it to stop."""
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,8 @@ class Order:
     seed: int = 0
     basis: str = ""
     details: tuple[tuple[str, int | str], ...] = ()
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether the work is to end after `seconds`; other work takes as long as it takes."""
+        return self.kind in (SOLVE, BOUND, REGRET) and self.seconds > 0

@@ -16,8 +16,9 @@ from types import MappingProxyType
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.jobs.protocol import BOUND, FAILED, RELIEF, SOLVE, STOPPED, Order
-from ui.jobs.run import Job, Run
+from ui.jobs.protocol import BOUND, DONE, FAILED, RELIEF, SOLVE, STOPPED, Order
+from ui.jobs.run import Job, Run, finished
+from ui.jobs.store import Result, ResultStore
 
 _AT_ONCE = 2
 _MOST_WAITING = 32
@@ -28,8 +29,14 @@ _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 class Workshop:
     """Runs jobs, a few at a time; shared by all sessions of the server."""
 
-    def __init__(self, at_once: int = _AT_ONCE, most_waiting: int = _MOST_WAITING) -> None:
-        """Start with idle hands."""
+    def __init__(
+        self,
+        at_once: int = _AT_ONCE,
+        most_waiting: int = _MOST_WAITING,
+        store: ResultStore | None = None,
+    ) -> None:
+        """Start with idle hands; `store` keeps what is finished beyond this process."""
+        self._store = store or ResultStore(None)
         self._at_once, self._most_waiting = at_once, most_waiting
         self._lock = threading.Lock()
         self._runs: OrderedDict[tuple[str, Order], Run] = OrderedDict()
@@ -67,7 +74,7 @@ class Workshop:
         key = (content_hash(program), order)
         with self._lock:
             self._waiting = [entry for entry in self._waiting if not entry[0].is_over]
-            run = self._runs.get(key)
+            run = self._known(*key)
             if run is None or run.state in (FAILED, STOPPED):
                 run = Run(order, owner, given=given)
                 if len(self._waiting) >= self._most_waiting:
@@ -76,11 +83,34 @@ class Workshop:
                     return Job(run)
                 self._runs[key] = run
                 self._waiting.append((run, program, basis))
-            run.holders += 1
+            run.holders.add(owner)
             self._runs.move_to_end(key)
             self._forget()
         self._next()
-        return Job(run)
+        return Job(run, owner)
+
+    def kept(self, program: Program, owner: str = "") -> list[Job]:
+        """What earlier visits to a program left, oldest first: results, and the owner's runs."""
+        identity = content_hash(program)
+        with self._lock:
+            mine = [
+                order
+                for (of, order), run in self._runs.items()
+                if of == identity and not run.is_over and owner in run.holders
+            ]
+            orders = dict.fromkeys([*self._store.orders(identity), *mine])
+            runs = [run for order in orders if (run := self._known(identity, order)) is not None]
+        return [Job(run, owner) for run in runs if run.state not in (FAILED, STOPPED)]
+
+    def _known(self, identity: str, order: Order) -> Run | None:
+        """The run of this order, or one with the result that is kept on disk; under the lock."""
+        key = (identity, order)
+        if key not in self._runs:
+            result = self._store.find(identity, order)
+            if result is None:
+                return None
+            self._runs[key] = finished(order, result)
+        return self._runs[key]
 
     def close(self) -> None:
         """End everything, at the end of the server."""
@@ -109,6 +139,9 @@ class Workshop:
     def _work(self, run: Run, program: Program, basis: Plan | None) -> None:
         try:
             run.work(program, basis)
+            if run.state == DONE:
+                result = Result(run.plan, run.result, run.files)
+                self._store.save(content_hash(program), run.order, result)
         finally:
             with self._lock:
                 self._under_way.remove(run)

@@ -38,18 +38,22 @@ from ui.jobs.protocol import (
     WAITING,
     Order,
 )
+from ui.jobs.store import Result
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(eq=False)
 class Run:
-    """One piece of work; its thread writes the state, `share` (0 … 1), `message`, the result."""
+    """One piece of work; its thread writes the state, `share`, `message`, the result.
+
+    `share`: how much is done, 0 to 1, as the work reports it; None as long as it does not know.
+    """
 
     order: Order
     owner: str
     state: str = WAITING
-    share: float = 0.0
+    share: float | None = None
     message: str = ""
     error: str = ""
     plan: Plan | None = None
@@ -58,7 +62,7 @@ class Run:
     given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     began: float = 0.0
     took_s: float = 0.0
-    holders: int = 0
+    holders: set[str] = field(default_factory=set)
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -130,7 +134,8 @@ class Run:
         with process.stdout as lines:
             for text in lines:
                 line = json.loads(text)
-                self.share = float(line.get("share", self.share))
+                share = line.get("share", self.share)
+                self.share = None if share is None else float(share)
                 self.message = str(line.get("message", self.message))
                 if "error" in line:
                     self._fail(str(line["error"]))
@@ -141,13 +146,22 @@ class Run:
             self.error, self.state = error, FAILED
 
 
+def finished(order: Order, result: Result) -> Run:
+    """A run whose result was kept."""
+    run = Run(order, "", state=DONE, plan=result.plan, result=result.facts)
+    run.files = dict(result.files)
+    return run
+
+
 @dataclass(eq=False)
 class Job:
-    """One visitor's hold on a run."""
+    """One visitor's hold on a run; two of the same visitor are one hold."""
 
     run: Run
+    holder: str = ""
     _is_stopped: bool = False
     _is_taken: bool = False
+    _is_announced: bool = False
 
     @property
     def order(self) -> Order:
@@ -201,12 +215,50 @@ class Job:
         return None if found is None else float(found)
 
     @property
-    def progress(self) -> float:
-        """Share done: what the work says, else the share of its time that has gone by."""
+    def elapsed_s(self) -> float:
+        """Seconds since the work began; 0 before it has."""
+        return time.monotonic() - self.run.began if self.run.state == RUNNING else 0.0
+
+    @property
+    def progress(self) -> float | None:
+        """Share done: what the work says, else the share of its budget; None where nobody knows."""
         if self.is_over or self.run.state != RUNNING:
             return 1.0 if self.is_over else 0.0
-        elapsed = (time.monotonic() - self.run.began) / max(self.order.seconds, 1e-3)
-        return min(0.99, max(self.run.share, elapsed))
+        if self._is_past_its_budget:
+            return None
+        known = self.run.share
+        if self.order.has_budget:
+            return max(known or 0.0, self.elapsed_s / self.order.seconds)
+        return known
+
+    @property
+    def words(self) -> str:
+        """What is being done, and since when, in a few words."""
+        if self.run.state != RUNNING:
+            return "waits for a free worker"
+        elapsed = f"{self.elapsed_s:,.0f}"
+        if self._is_past_its_budget:
+            over = (
+                f"{self.elapsed_s - self.order.seconds:,.0f} s past its {self.order.seconds:,.0f} s"
+            )
+            return f"finishes · {over}"
+        since = (
+            f"{elapsed} of {self.order.seconds:,.0f} s" if self.order.has_budget else f"{elapsed} s"
+        )
+        return f"{self.message or 'gets ready'} · {since}"
+
+    @property
+    def _is_past_its_budget(self) -> bool:
+        return self.order.has_budget and self.elapsed_s >= self.order.seconds
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the job is over, by itself, and nobody has said so yet."""
+        return self.state in (DONE, FAILED) and not self._is_announced
+
+    def announce(self) -> None:
+        """Say so."""
+        self._is_announced = True
 
     def take(self) -> bool:
         """Whether the job is done and this is the first call that says so."""
@@ -218,8 +270,8 @@ class Job:
         """Let go of the run, which ends if nobody else holds it."""
         if not self.is_over:
             self._is_stopped = True
-            self.run.holders -= 1
-            if self.run.holders <= 0:
+            self.run.holders.discard(self.holder)
+            if not self.run.holders:
                 self.run.end()
 
 

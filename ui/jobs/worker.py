@@ -10,7 +10,6 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +31,14 @@ from ui.jobs.protocol import (
     SOLVE,
 )
 
-_NICE = 19
-"""Searches leave the processor to those who step through a game."""
-_AUTOGROUP = Path("/proc/self/autogroup")
-"""Where Linux shares the processor by sessions first, a process' own niceness says nothing to the
-others (sched(7)); the worker has a session of its own."""
+NICE = 3
+"""Half of the processor time that a page's process of niceness 0 gets where both want it. Stepping
+through a game stays quick, and what a visitor started still gets on while the machine is busy."""
 
 
 def main(arguments: list[str]) -> int:
     """Run; returns the exit status, 2 for an error that the user can cause."""
-    _give_way()
+    os.nice(NICE)
     folder = Path(arguments[0])
     order = json.loads((folder / ORDER).read_text())
     try:
@@ -51,13 +48,6 @@ def main(arguments: list[str]) -> int:
         return 2
     _tell({"done": True})
     return 0
-
-
-def _give_way() -> None:
-    os.nice(_NICE)
-    if _AUTOGROUP.exists():
-        with suppress(OSError):
-            _AUTOGROUP.write_text(str(_NICE))
 
 
 def _solve(folder: Path, order: dict[str, Any]) -> None:
@@ -112,7 +102,7 @@ def _regret(folder: Path, order: dict[str, Any]) -> None:
     _write(folder, regret.regrets(folder, order, _progress))
 
 
-def _progress(share: float, message: str) -> bool:
+def _progress(share: float | None, message: str) -> bool:
     _tell({"share": share, "message": message})
     return True
 

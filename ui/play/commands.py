@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.game.explain import explain
+from engine.game.moves import DROP
+from engine.game.notes import notes_of
 from ui.play import playing_on
 from ui.play.company import rival_of
 from ui.play.eviction import evict
@@ -14,6 +17,7 @@ from ui.play.variations import PLAN, Rating
 from ui.session.state import Session
 
 TO_THE_END = 10**9
+NEW_GAME = "new game"
 
 
 def dispatch(session: Session, line: Line, command: Mapping[str, Any]) -> None:
@@ -30,7 +34,12 @@ def dispatch(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 def _play(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     action, move = int(command["action"]), session.cursor.move
     game = line.game_at(move)
-    if game.is_over or not 0 <= action < 3 or not game.legal()[action]:
+    if game.is_over or not 0 <= action < 3:
+        return
+    if not game.legal()[action]:
+        session.refusal = explain(game, action).reason
+        return
+    if _is_answered(session, move):
         return
     if _is_asked(session, move):
         _answer(session, line, move, action)
@@ -45,6 +54,13 @@ def _is_asked(session: Session, move: int) -> bool:
         and plan is not None
         and session.quiz.is_open_at(plan.identity, move)
     )
+
+
+def _is_answered(session: Session, move: int) -> bool:
+    """Whether the verdict of the question at this move is on the panel; another key keeps it."""
+    quiz, plan = session.quiz, session.plan
+    is_of_plan = quiz is not None and plan is not None and quiz.plan == plan.identity
+    return is_of_plan and quiz is not None and quiz.move == move and quiz.answer is not None
 
 
 def _answer(session: Session, line: Line, move: int, action: int) -> None:
@@ -102,9 +118,11 @@ def _go(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 
 
 def _ask(session: Session, line: Line, command: Mapping[str, Any]) -> None:
-    del line
     action = int(command["action"])
     session.question = None if session.question == action else action
+    if session.question is not None and line.is_on_plan and not line.film.is_exact:
+        # What forbids it stands where the game has it, so that is what the map has to show.
+        session.is_as_moves = True
 
 
 def _evict(session: Session, line: Line, command: Mapping[str, Any]) -> None:
@@ -145,6 +163,20 @@ def _compare(session: Session, line: Line, command: Mapping[str, Any]) -> None:
         session.wanted_page = "compare"
 
 
+def _new_game(session: Session, line: Line, command: Mapping[str, Any]) -> None:
+    """A game in which nothing was ever put into fast memory, as a plan to leave at any move."""
+    del command
+    game = line.game_at(0)
+    while not game.is_over:
+        game.step(DROP)
+    if NEW_GAME not in session.open.plans:
+        session.open.add_plan(NEW_GAME, game.plan(NEW_GAME, notes_of(game)))
+    session.show_plan(NEW_GAME)
+    if session.plan is not None and session.plan.identity in session.open.lines:
+        session.open.lines[session.plan.identity].go(PLAN)
+    session.cursor.jump(0)
+
+
 def _as_moves(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     del line, command
     session.is_as_moves = not session.is_as_moves
@@ -167,5 +199,6 @@ _COMMANDS = {
     "keep": _keep,
     "compare": _compare,
     "as_moves": _as_moves,
+    "new_game": _new_game,
     "quiz": _quiz,
 }

@@ -7,10 +7,14 @@ import hashlib
 from ui.compare.ranking import VALID, Row
 from ui.components.memory_map.board import Company
 from ui.components.memory_map.curve import estimates_of, saved_before
+from ui.components.units import NOTHING_S
 from ui.play.line import Line
 from ui.session import caching
-from ui.session.opening import COMPILED
+from ui.session.opening import COMPILED, title_of
 from ui.session.state import OpenPlan, Session
+
+_BEST = "best known"
+"""The line at the best latency that anybody has found."""
 
 
 def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
@@ -32,7 +36,11 @@ def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
         actions = caching.actions_of_plan(rival.identity, identity, program, rival.plan)
         saved = tuple(saved_before(moves, actions, simulation).tolist())
     estimates = estimates_of(plan.plan, len(moves))
-    return Company(_marks(session), rival.name if rival else "", saved, estimates)
+    marks = _marks(session)
+    if saved:
+        # Where the rival is the best plan known, its curve says so: no second line at its end.
+        marks = tuple(m for m in marks if m[0] != _BEST or m[1] > saved[-1] + NOTHING_S)
+    return Company(marks, title_of(rival) if rival else "", saved, estimates)
 
 
 def company_tag(session: Session, plan: OpenPlan) -> str:
@@ -67,7 +75,7 @@ def _marks(session: Session) -> tuple[tuple[str, float], ...]:
         e.best_s for e in caching.sample_index() if e.name == session.program_name and e.best_s
     ]
     if known:
-        marks.append(("best known", all_slow_s - min(known)))
+        marks.append((_BEST, all_slow_s - min(known)))
     return tuple(marks)
 
 

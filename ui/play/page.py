@@ -13,7 +13,6 @@ from engine.game.reference import ReferenceGame
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from ui.compare.ranking import VALID, share_saved
-from ui.components.job_bar_view import job_bar
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
@@ -25,11 +24,13 @@ from ui.play.line import Line
 from ui.play.opinion import Opinion, opinion_of
 from ui.play.turn_html import turn_html
 from ui.session import caching, links, opening
+from ui.session.jobs_view import with_jobs
 from ui.session.program_picker_view import program_picker
 from ui.session.state import OpenPlan, Session, current_session
 
 MAP_KEY = "map"
-_POLL_SECONDS = 0.7
+_LONGEST_REASON = 280
+"""Characters of a reason on the map: a step's message stays small."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class _Shown:
     draft: dict[str, Any] | None = None
 
 
+@with_jobs
 def render() -> None:
     """The page."""
     session = current_session()
@@ -71,7 +73,6 @@ def render() -> None:
         panel = right.empty()
         with left:
             _board(panel)
-        _play_request(session)
 
 
 def _shown(session: Session, plan: OpenPlan) -> _Shown:
@@ -157,22 +158,6 @@ def _figures(session: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> 
         place.metric(label, value, help=explanation)
 
 
-def _play_request(session: Session) -> None:
-    """Who plays on and is not done yet, with a button that stops it."""
-    request = session.awaited
-    if request is None:
-        return
-
-    @st.fragment(run_every=_POLL_SECONDS)
-    def waiting() -> None:
-        if request.job.is_over:
-            st.rerun()
-        job_bar(request.job, request.player)
-
-    with st.container(key="floating_jobs"):
-        waiting()
-
-
 @st.fragment
 def _board(panel: DeltaGenerator) -> None:
     """The map, and in `panel` what is said about the current move; steps rerun only this.
@@ -200,7 +185,7 @@ def _board(panel: DeltaGenerator) -> None:
     game = line.game_at(session.cursor.move)
     thoughts = session.open.searches.thoughts.values()
     opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
-    panel.html(turn_html(session, shown.plan, line, game, opinion))
+    panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
     MEMORY_MAP.show(_map_data(session, plan, shown, game, opinion), key=MAP_KEY)
     st.query_params.from_dict(links.query(session, plan, shown.line))
 
@@ -220,6 +205,7 @@ def _take(session: Session, shown: _Shown) -> bool:
     if not command or command["serial"] == session.handled:
         return False
     session.handled, session.cursor.move = command["serial"], int(command["move"])
+    session.refusal = ""
     dispatch(session, shown.line, command)
     return True
 
@@ -239,6 +225,7 @@ def _map_data(
         "selected": session.cursor.selected,
         "nonce": session.cursor.nonce,
         "handled": session.handled,
+        "refusal": session.refusal[:_LONGEST_REASON],
         "overlay": overlay,
         "draft": shown.draft,
         "tree": _tree(plan, line),

@@ -14,7 +14,7 @@ from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped
 from ui.play.line import Line
 from ui.play.players import PlanPlayer, Player, players
-from ui.search.state import Thought
+from ui.search.state import Thought, played_on
 from ui.session import caching
 from ui.session.play_request import PlayRequest
 from ui.session.state import OpenPlan, Session
@@ -91,7 +91,7 @@ def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -
         opened.add_plan(request.job.solver, played)
         player = _like(session, opened.plans[request.job.solver], request.player)
         return line.continued(request.begun, player, request.num_moves)
-    opened.searches.add(_thought(request), is_shown=not opened.searches.thoughts)
+    opened.searches.add(played_on(request.job), is_shown=not opened.searches.thoughts)
     film = caching.film_of(opened.identity_of(played), opened.program, played)
     return film.actions[: len(request.begun) + request.num_moves]
 
@@ -124,13 +124,6 @@ def _order_agent(session: Session, line: Line, begun: tuple[int, ...], name: str
     order = Order(PLAY, name, _AGENT_SECONDS, basis=basis, details=details)
     given = practised.weights if practised else {}
     return caching.workshop().order(session.open.program, order, session.identity, given=given)
-
-
-def _thought(request: PlayRequest) -> Thought:
-    plan = request.job.plan
-    assert plan is not None, "a finished game of the agent has a plan"
-    name = f"{request.player} from move {len(request.begun) + 1:,}"
-    return Thought.of_game(name, plan, request.job.files, request.job.result)
 
 
 def _show(session: Session, line: Line, request: PlayRequest, actions: tuple[int, ...]) -> None:

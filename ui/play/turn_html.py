@@ -6,17 +6,20 @@ sends one small element and the keys do the same as the buttons.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 from engine.game.explain import explain
-from engine.game.moves import ACTION_NAMES
+from engine.game.moves import ACTION_NAMES, Move
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
+from engine.program.model import Program
 from ui.components.html import command_html, facts_html, gain_text
 from ui.components.memory_map.actions import NO_ACTION
 from ui.components.units import address_text, count_text, time_text
+from ui.play import placed
 from ui.play.cards_html import choice_html, story_html
-from ui.play.choices import choices, room_text
+from ui.play.choices import Choice, choices, room_text
 from ui.play.eviction import Eviction
 from ui.play.ghosts import by_size
 from ui.play.line import Line
@@ -30,9 +33,17 @@ _MOST_BLOCKERS = 8
 
 
 def turn_html(
-    session: Session, plan: Plan, line: Line, game: ReferenceGame, opinion: Opinion | None
+    session: Session,
+    plan: Plan,
+    line: Line,
+    game: ReferenceGame,
+    opinion: Opinion | None,
+    is_game: bool = True,
 ) -> str:
-    """Of the position at the cursor: where it lies, what is at stake, what each action would do."""
+    """Of the position at the cursor: where it lies, what is at stake, what each action would do.
+
+    `is_game`: the map shows `plan` as the game has it, so that both speak of the same addresses.
+    """
     if session.quiz is not None and session.quiz.plan == _identity(session) and not game.is_over:
         parts = [quiz_html(session.quiz, session.cursor.move)]
     else:
@@ -43,7 +54,7 @@ def turn_html(
     elif game.is_over:
         parts.append('<p class="headline">The game is over</p><p>Every move is decided.</p>')
     else:
-        parts += _move_parts(session, plan, line, game, opinion)
+        parts += _move_parts(session, plan, line, game, opinion, is_game)
     return f'<div class="turn">{"".join(parts)}</div>'
 
 
@@ -52,17 +63,26 @@ def _identity(session: Session) -> str:
 
 
 def _move_parts(
-    session: Session, plan: Plan, line: Line, game: ReferenceGame, opinion: Opinion | None
+    session: Session,
+    plan: Plan,
+    line: Line,
+    game: ReferenceGame,
+    opinion: Opinion | None,
+    is_game: bool,
 ) -> list[str]:
     program, move = session.open.program, session.cursor.move
     told = story(program, game.move)
     is_asked = session.quiz is not None and session.quiz.is_open_at(_identity(session), move)
     chosen = None if is_asked else _chosen(session, plan, line, move)
+    offered = choices(game, None if is_asked else opinion)
+    if not is_game:
+        offered = [_as_placed(c, program, plan, game.move, c.action == chosen) for c in offered]
     cards = [
         choice_html(c, c.action == chosen, session.question == c.action, line.is_on_plan)
-        for c in choices(game, None if is_asked else opinion)
+        for c in offered
     ]
-    facts = (*told.facts, ("Memory", room_text(game)))
+    room = room_text(game) if is_game else placed.room_text(program, plan, game.move.time)
+    facts = (*told.facts, ("Memory", room))
     return [
         story_html(told),
         *cards,
@@ -70,6 +90,14 @@ def _move_parts(
         _eviction_html(session, game, told),
         facts_html(facts),
     ]
+
+
+def _as_placed(choice: Choice, program: Program, plan: Plan, move: Move, is_chosen: bool) -> Choice:
+    """The card of an action beside a plan that was placed outside the game."""
+    if is_chosen:
+        return replace(choice, text=placed.served_text(program, plan, move))
+    word = "legal" if choice.is_legal else "forbidden"
+    return replace(choice, text=f"With the plan played as moves of the game, this is {word} here.")
 
 
 def _blockers_html(game: ReferenceGame, question: int | None) -> str:
@@ -103,7 +131,8 @@ def _chosen(session: Session, plan: Plan, line: Line, move: int) -> int | None:
 def _plan_html(session: Session, line: Line) -> str:
     """Three lines of fixed height, as long as no variation is shown."""
     play = "<b>Play any action</b> to leave it, or "
-    play += command_html("quiz", "guess its decisions", to="begin") + "."
+    play += command_html("quiz", "guess its decisions", to="begin")
+    play += f", or begin a {command_html('new_game', 'new game')}."
     if line.film.is_exact:
         text = f"You follow the plan. {play}"
         if len(session.open.plans) > 1:

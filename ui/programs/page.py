@@ -15,6 +15,7 @@ from ui.programs.catalogue import Filter, card_html, facts, family, matching, sh
 from ui.programs.pressure_chart import pressure
 from ui.programs.what_if_view import what_if_form
 from ui.session import caching, opening
+from ui.session.jobs_view import with_jobs
 from ui.session.state import Session, current_session
 
 _STYLE = Path(__file__).with_name("gallery.css")
@@ -22,11 +23,12 @@ _COLUMNS = 3
 _HINT = (
     "A program file (`.json`, `.json.gz`); a minimalloc table (`.csv`); an HLO dump of any compiler"
     " (`.txt`, `.hlo`, `.gz`), to which you can add the dump of a second compile of the same"
-    " program (named `…slow…` and `…fast…`: the savings are then fitted to both) and its"
-    " buffer-assignment dump (then XLA's own plan is read as well)."
+    " program (named `…slow…` and `…fast…`, or `….off.…` and `….on.…`: the savings are then fitted"
+    " to both) and its buffer-assignment dump (then XLA's own plan is read as well)."
 )
 
 
+@with_jobs
 def render() -> None:
     """The page."""
     session = current_session()
@@ -99,9 +101,18 @@ def _card(session: Session, entry: SampleEntry) -> None:
     except EngineError:
         picture = ""
     st.html(card_html(entry, picture))
-    play, compare, look = st.columns([1.15, 1.45, 0.6], gap="small")
+    play, best, compare, look = st.columns([1, 0.95, 1.5, 0.65], gap="small")
     if play.button("Play", key=f"card_play_{entry.name}", width="stretch", type="primary"):
         _go(session, entry.name, "play")
+    if best.button(
+        "Best",
+        key=f"card_best_{entry.name}",
+        width="stretch",
+        disabled=not entry.best_solver,
+        help="Open the best plan known in Play",
+    ) and opening.try_open(session, entry.name):
+        session.show_plan(opening.best_name(entry))
+        st.switch_page(session.pages["play"])
     if compare.button("Compare", key=f"card_compare_{entry.name}", width="stretch"):
         _go(session, entry.name, "compare")
     if look.button(
@@ -143,10 +154,19 @@ def _upload(session: Session) -> None:
     with st.expander("Open a file of your own", icon=":material/upload_file:"):
         st.caption(_HINT)
         files = st.file_uploader(
-            "Files", accept_multiple_files=True, key="files", label_visibility="collapsed"
+            "Files",
+            accept_multiple_files=True,
+            key="files",
+            label_visibility="collapsed",
+            max_upload_size=uploads.MOST_MIB,
         )
-        names = uploads.hardware_names()
-        hardware = st.selectbox("Hardware (for HLO and CSV)", names, key="hardware")
+        hardware = st.selectbox(
+            "Hardware (of HLO dumps and tables)",
+            uploads.hardware_names(),
+            index=None,
+            placeholder="which chip was it compiled for?",
+            key="hardware",
+        )
         if st.button("Open", key="open_files", disabled=not files, width="stretch"):
             try:
                 with st.spinner("Reading …"):

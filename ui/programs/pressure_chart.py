@@ -29,10 +29,10 @@ def pressure(program: Program) -> go.Figure:
     figure = memory_chart(demand(program) / _MIB, capacity, "MiB wanted at once")
     figure.add_annotation(
         text=f"{program.hardware.fast_name} {capacity:,.0f} MiB",
-        x=1,
+        x=0,
         y=capacity,
         xref="paper",
-        xanchor="right",
+        xanchor="left",
         yanchor="bottom",
         showarrow=False,
     )

@@ -10,12 +10,15 @@ from pathlib import Path
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import PRESETS
 from engine.plan.io import plan_from_json, plan_to_json
+from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import content_hash, load, read_bytes
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
 
 Upload = tuple[str, bytes]
 _MOST_FILES = 3
+MOST_MIB = MAX_TEXT_BYTES >> 20
+"""What a file may measure, packed or not; the readers refuse more."""
 _BUFFERS_HEAD = b"BufferAssignment:"
 
 
@@ -24,10 +27,11 @@ def hardware_names() -> list[str]:
     return list(PRESETS)
 
 
-def read(files: Sequence[Upload], hardware: str) -> Program:
+def read(files: Sequence[Upload], hardware: str | None) -> Program:
     """The program in one file, or in HLO dumps: one or two, and the second's buffer assignment.
 
-    Raises EngineError, saying which file is wrong and how.
+    `hardware`: what dumps and tables are for; a program file says so itself. Raises EngineError,
+    saying which file is wrong and how.
     """
     if not 1 <= len(files) <= _MOST_FILES:
         raise ProgramFormatError(
@@ -51,16 +55,18 @@ def _write(folder: Path, name: str, data: bytes) -> Path:
     return path
 
 
-def _read(paths: list[Path], hardware: str) -> Program:
+def _read(paths: list[Path], hardware: str | None) -> Program:
     first = paths[0]
     is_alone = any(s in (".csv", ".json") for path in paths for s in path.suffixes)
     if is_alone and len(paths) > 1:
         raise ProgramFormatError(f"{first}: bring a program file or a table alone")
-    if ".csv" in first.suffixes:
-        return import_minimalloc(first, _capacity(first.name, PRESETS[hardware].fast_bytes))
     if ".json" in first.suffixes:
         program = load(first)
         return replace(program, name=program.name or first.name.split(".")[0])
+    if hardware is None:
+        raise ProgramFormatError(f"{first}: choose the hardware that it was compiled for")
+    if ".csv" in first.suffixes:
+        return import_minimalloc(first, _capacity(first.name, PRESETS[hardware].fast_bytes))
     return _read_hlo(paths, hardware)
 
 

@@ -109,8 +109,14 @@ def loss_figure(run: Run) -> go.Figure:
     return _laid_out(figure, "round", "loss")
 
 
-def _trend(values: Sequence[float]) -> list[float]:
-    return list(pd.Series(values, dtype=float).rolling(_WINDOW, min_periods=1).mean())
+def _trend(values: Sequence[float]) -> list[float | None]:
+    smooth = pd.Series(values, dtype=float).rolling(_WINDOW, min_periods=1).mean()
+    return positive(smooth.tolist())
+
+
+def positive(values: Sequence[float]) -> list[float | None]:
+    """For a logarithmic axis: a gap in place of what has no logarithm."""
+    return [value if value > 0 else None for value in values]
 
 
 def drift_figure(steps: Sequence[DriftStep]) -> go.Figure:
@@ -125,7 +131,8 @@ def drift_figure(steps: Sequence[DriftStep]) -> go.Figure:
         ("value: slip of the model", [s.slip.mean_abs_us for s in steps], _BEST, "solid"),
     )
     for name, values, colour, dash in lines:
-        figure.add_scatter(x=number, y=values, name=name, line={"color": colour, "dash": dash})
+        shown = positive(values)
+        figure.add_scatter(x=number, y=shown, name=name, line={"color": colour, "dash": dash})
     figure.update_xaxes(dtick=1)
     figure.update_yaxes(type="log")
     return _laid_out(figure, "moves imagined", "mean error, µs")

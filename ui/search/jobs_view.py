@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import EngineError
-from ui.components.job_bar_view import job_bar
 from ui.jobs.protocol import FAILED, MUZERO, REGRET, RESEARCH, SOLVE, TRACE, Order
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped, words
 from ui.search.state import Thought, brought
 from ui.session import caching
-from ui.session.state import Session, current_session
+from ui.session.jobs_view import title_of
+from ui.session.state import Session
 
 FIRST_SECONDS = 30
 _SECONDS = (10, 30, 60, 120, 300, 600, 1800)
@@ -24,7 +24,6 @@ _AGAIN_SECONDS = 60.0
 """Of a search again, as far as the bar is concerned; much of it is getting ready."""
 _MODELS = {"learned": "what the agent learned", "simulator": "the real rules"}
 _ALGORITHMS = {"gumbel": "Gumbel MuZero", "muzero": "classic MuZero"}
-_POLL_SECONDS = 0.7
 _WHAT = (
     "At every move the agent asks its networks how good each action looks, and then *searches*: it"
     " imagines hundreds of possible continuations and spends most of them on the actions that turn"
@@ -41,9 +40,9 @@ def introduce(session: Session) -> None:
         st.markdown(_WHAT)
         job = _practice(session)
         if job is not None and not job.is_over:
-            progress(session)
+            st.caption("The agent practises. You can go to another page meanwhile.")
             return
-        progress(session)
+        failures(session)
         button, note = st.columns([1.4, 3], vertical_alignment="center")
         if button.button(
             f"Let the agent practise for {FIRST_SECONDS} s",
@@ -96,36 +95,17 @@ def _practice(session: Session) -> Job | None:
     return next((j for j in session.open.jobs if j.solver == MUZERO), None)
 
 
-def progress(session: Session) -> None:
-    """Bars of what is under way for this view, with buttons that stop it; why something failed."""
-    if not _jobs(session):
-        return
-    is_busy = any(not job.is_over for job in _jobs(session))
-
-    @st.fragment(run_every=_POLL_SECONDS if is_busy else None)
-    def bars() -> None:
-        session = current_session()
-        jobs = _jobs(session)
-        if is_busy and any(job.is_over for job in jobs if id(job) in waiting):
-            st.rerun()
-        for job in jobs:
-            _bar(job)
-
-    waiting = {id(job) for job in _jobs(session) if not job.is_over}
-    bars()
+def failures(session: Session) -> None:
+    """Why something that this page started has failed."""
+    for job in _jobs(session):
+        if job.state == FAILED:
+            st.error(f"**{title_of(job)}**: {job.error}", icon=":material/error:")
 
 
 def _jobs(session: Session) -> list[Job]:
     practice = _practice(session)
     jobs = [practice] if practice is not None else []
     return [*jobs, *session.open.searches.jobs]
-
-
-def _bar(job: Job) -> None:
-    name = {MUZERO: "The agent practises"}.get(job.solver, job.solver)
-    if job.state == FAILED:
-        st.error(f"**{name}**: {job.error}", icon=":material/error:")
-    job_bar(job, name)
 
 
 def again_form(session: Session, thought: Thought) -> None:

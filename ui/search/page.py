@@ -18,6 +18,7 @@ from ui.search.messages import Root, curves, position_message
 from ui.search.state import Thought, search_name
 from ui.search.tree.component import SEARCH_TREE
 from ui.session import caching, links, opening
+from ui.session.jobs_view import with_jobs
 from ui.session.program_picker_view import program_picker
 from ui.session.state import Session, current_session
 
@@ -32,6 +33,7 @@ _FOLLOWING = ("drift",)
 """Panels that show the current move."""
 
 
+@with_jobs
 def render() -> None:
     """The page."""
     session = current_session()
@@ -48,8 +50,7 @@ def render() -> None:
         st.query_params.from_dict({"program": session.program_name, **move})
         return
     _header(session, thought)
-    with st.container(key="floating_jobs"):
-        jobs_view.progress(session)
+    jobs_view.failures(session)
     _choose_first_move(session, thought)
     SEARCH_TREE.store(
         caching.search_game(

@@ -14,7 +14,7 @@ from engine.game.notes import notes_of
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.jobs.protocol import REGRET, TRACE, WEIGHTS
+from ui.jobs.protocol import PLAY, REGRET, TRACE, WEIGHTS
 from ui.jobs.run import Job
 
 
@@ -106,7 +106,9 @@ class Searches:
         """Take in what finished jobs found; whether there was any. Raises CheckpointError."""
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
-            if job.order.kind == REGRET:
+            if job.order.kind == PLAY:
+                self.add(played_on(job), is_shown=not self.thoughts)
+            elif job.order.kind == REGRET:
                 moves = {int(move): row for move, row in job.result["moves"].items()}
                 self.regrets[job.order.basis] = moves
             else:
@@ -132,6 +134,14 @@ def practised(plan: Plan, files: Mapping[str, bytes], facts: Mapping[str, Any]) 
     """The thought that a practice of the agent left. Raises CheckpointError."""
     seed = f", seed {facts['seed']}" if facts["seed"] else ""
     return Thought.of_game(f"practised {facts['seconds']:g} s{seed}", plan, files, facts)
+
+
+def played_on(job: Job) -> Thought:
+    """The thought of an agent that was asked to play on from a position. Raises CheckpointError."""
+    begun = str(dict(job.order.details)["begun"])
+    assert job.plan is not None, "a finished game of the agent has a plan"
+    name = f"{job.order.name} from move {len(begun) + 1:,}"
+    return Thought.of_game(name, job.plan, job.files, job.result)
 
 
 def brought(program: Program, data: bytes, name: str) -> Thought:

@@ -29,6 +29,7 @@ from ui.components.map_svg import thumbnail
 from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import NO_COMPANY, Company, board
 from ui.jobs.queue import Workshop
+from ui.jobs.store import ResultStore, default_folder
 from ui.play.film import Film
 from ui.search.messages import game_message
 
@@ -122,7 +123,7 @@ def solver_names(identity: str, _program: Program) -> dict[str, str]:
 @st.cache_resource(show_spinner=False)
 def workshop() -> Workshop:
     """The solver runs of this server."""
-    return Workshop()
+    return Workshop(store=ResultStore(default_folder()))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from ui.components.memory_map.actions import telling_move
 from ui.play.line import Line
 from ui.session import caching
+from ui.session.link_query import move_of
 from ui.session.opening import COMPILED
 from ui.session.state import OpenPlan, Session
 
@@ -34,10 +35,9 @@ def follow(session: Session, line: Line, query: Mapping[str, str]) -> None:
         return
     session.look = {name: query[name] for name in LOOK if name in query}
     begin = line.follow(query["line"]) if "line" in query else None
-    move, select = query.get("move", ""), query.get("select", "")
-    if move.isdecimal():
-        at = int(move) - 1
-    else:
+    select = query.get("select", "")
+    at, _ = move_of(query, line.film.num_moves)
+    if at is None:
         moves = caching.moves_of(session.open.identity, session.open.program)
         at = telling_move(moves) if begin is None else begin
     num_groups = len(session.open.program.groups)

@@ -9,22 +9,29 @@ from engine.hardware.what_if import WhatIf, derive, name_of, wish_of
 from engine.plan.io import plan_from_json
 from engine.program import library
 from engine.program.io import content_hash
+from engine.program.library import SampleEntry
 from engine.program.model import Program
 from ui.components.memory_map.actions import telling_move
-from ui.jobs.protocol import DONE
+from ui.jobs.protocol import BOUND, DONE, PLAY, REGRET, RESEARCH, SOLVE
 from ui.jobs.run import Job
 from ui.session import caching
+from ui.session.link_query import move_of
 from ui.session.state import OpenPlan, OpenProgram, Session
 
 COMPILED = "xla_compiled"
 BEST_KNOWN = "best known"
 """The plan that ships with a sample, whoever found it."""
+_EXHAUSTIVE = "exhaustive"
+"""Of the teaching programs: so small that random games are sure to meet the best one."""
 FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
 _LINK_SECONDS = 10.0
 _QUICK_TOUCHES = 2500
 """A first plan for so many touches takes less than a second: no need to show how it goes."""
-_POLL_SECONDS = 0.5
+
+
+class PageEnds(Exception):
+    """The page has nothing more to show for now; what is under way is still shown with it."""
 
 
 def program_names(session: Session) -> list[str]:
@@ -41,25 +48,39 @@ def ensure_open(session: Session) -> None:
     if not session.program_name:
         _open_first(session)
     _await_linked_plan(session)
+    for text in session.notices:
+        st.warning(text, icon=":material/link_off:")
 
 
 def _open_first(session: Session) -> None:
     names = program_names(session)
     if not names:
         st.error("No sample program can be read: `sample_programs/` is missing or damaged.")
-        st.stop()
+        raise PageEnds
     query = st.query_params.to_dict()
     wanted = query.get("program", "")
     if wanted and _try_link(session, wanted):
         session.plan_name = query.get("plan", "")
         session.open.comparison.take_query(query)
-        move = query.get("move", "")
-        if move.isdecimal():
-            session.cursor.jump(max(0, int(move) - 1))
+        num_moves = len(caching.moves_of(session.open.identity, session.open.program))
+        move, text = move_of(query, num_moves)
+        if text:
+            session.notices.append(text)
+        if move is not None:
+            session.cursor.jump(move)
     else:
         open_named(session, names[0])
         if wanted:
-            st.toast(f"The link's program “{wanted}” is not here.", icon=":material/link_off:")
+            session.notices.append(_lost_program(wanted, names[0]))
+
+
+def _lost_program(wanted: str, shown: str) -> str:
+    """Why a link's program cannot be shown, and what is shown instead."""
+    return (
+        f"The link asks for the program “{wanted[:80]}”, which is not among the samples."
+        " If somebody brought it as a file, open the same file under Programs."
+        f" You see “{shown}” instead."
+    )
 
 
 def _await_linked_plan(session: Session) -> None:
@@ -70,6 +91,10 @@ def _await_linked_plan(session: Session) -> None:
         return
     if name not in caching.solver_names(opened.identity, opened.program):
         session.plan_name = ""
+        session.notices.append(
+            f"The link asks for the plan “{name[:80]}”, which “{opened.name}” does not have and no"
+            " solver makes. You see another plan of this program instead."
+        )
         return
     if name == FIRST_SOLVER and len(opened.program.touches) <= _QUICK_TOUCHES:
         _solve_here(opened)
@@ -79,8 +104,8 @@ def _await_linked_plan(session: Session) -> None:
     if job.is_over:
         session.plan_name = ""
         return
-    _show_waiting(job)
-    st.stop()
+    st.info(f"Making a plan with **{job.solver}** …", icon=":material/hourglass_empty:")
+    raise PageEnds
 
 
 def _try_link(session: Session, name: str) -> bool:
@@ -109,6 +134,13 @@ def open_named(session: Session, name: str) -> None:
         session.open.add_plan(BEST_KNOWN, best)
 
 
+def best_name(entry: SampleEntry) -> str:
+    """The plan to ask for to see the best known one: its file, else the quick solver's."""
+    if entry.best_solver == _EXHAUSTIVE:
+        return "random"
+    return BEST_KNOWN if entry.best_plan else entry.best_solver or ""
+
+
 def title_of(plan: OpenPlan) -> str:
     """The name of a plan, and of the best known one who found it."""
     return f"{plan.name} ({plan.plan.solver})" if plan.name == BEST_KNOWN else plan.name
@@ -132,11 +164,26 @@ def add_program(session: Session, name: str, program: Program) -> None:
     while name in session.programs and session.programs[name].identity != identity:
         number += 1
         name = f"{stem} {number}"
+    is_new = name not in session.programs
     session.open_program(name, program)
+    if is_new:
+        _restore(session)
     session.cursor.jump(telling_move(caching.moves_of(session.open.identity, program)))
     compiled = program.provenance.get("xla_plan")
     if compiled is not None and COMPILED not in session.open.plans:
         session.open.add_plan(COMPILED, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
+
+
+def _restore(session: Session) -> None:
+    """Take up what earlier visits to this program left: results, and runs of this visitor."""
+    opened = session.open
+    for job in caching.workshop().kept(opened.program, session.identity):
+        if job.is_over:
+            job.announce()
+        if job.order.kind in (SOLVE, BOUND):
+            opened.jobs.append(job)
+        elif job.order.kind in (PLAY, RESEARCH, REGRET):
+            opened.searches.jobs.append(job)
 
 
 def order(session: Session, solver: str, seconds: float, seed: int = 0) -> Job:
@@ -168,9 +215,9 @@ def first_plan(session: Session) -> None:
         if st.button("Try again", key="again"):
             order(session, FIRST_SOLVER, _FIRST_SECONDS)
             st.rerun()
-        st.stop()
-    _show_waiting(job)
-    st.stop()
+        raise PageEnds
+    st.info(f"Making a plan with **{job.solver}** …", icon=":material/hourglass_empty:")
+    raise PageEnds
 
 
 def _solve_here(opened: OpenProgram) -> None:
@@ -183,17 +230,6 @@ def _solve_here(opened: OpenProgram) -> None:
             st.error(f"No plan could be made: {error}")
             return
     opened.add_plan(FIRST_SOLVER, plan)
-
-
-@st.fragment(run_every=_POLL_SECONDS)
-def _show_waiting(job: Job) -> None:
-    if job.is_over:
-        st.rerun()
-    bar, button = st.columns([9, 1], vertical_alignment="center")
-    bar.progress(job.progress, text=f"Making a plan with **{job.solver}** · {job.state}")
-    if button.button("Stop", key="stop_first", width="stretch"):
-        job.stop()
-        st.rerun()
 
 
 def try_open(session: Session, name: str) -> bool:

@@ -23,6 +23,8 @@ from ui.search.state import Searches, practised
 from ui.session.play_request import PlayRequest
 
 _KEY = "explorer"
+_COOKIE = "_streamlit_xsrf"
+"""Streamlit gives each browser one, against forged requests."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class Session:
     """The refused action whose blockers are shown, if any."""
     handled: int = 0
     """Serial number of the last command of the map that was carried out."""
+    refusal: str = ""
+    """Why the last action that the visitor tried is not allowed; empty if it was."""
     quiz: Quiz | None = None
     """The questions that the visitor is being asked."""
     eviction: Eviction | None = None
@@ -125,11 +129,22 @@ class Session:
     wanted_page: str = ""
     """The view that a command leads to."""
     awaited: PlayRequest | None = None
-    """The request whose bar Play shows."""
+    """The request that Play knew of when it was last drawn."""
     look: dict[str, str] = field(default_factory=dict)
     """Window, axis and colours that a link asked for."""
+    notices: list[str] = field(default_factory=list)
+    """What of the visitor's link could not be shown; until another program is opened."""
     is_restored: bool = False
     """Whether the link with which the visitor came has been followed."""
+
+    def jobs(self) -> list[tuple[OpenProgram, Job]]:
+        """All jobs of this visitor, each with its program."""
+        found = []
+        for opened in self.programs.values():
+            found += [(opened, job) for job in [*opened.jobs, *opened.searches.jobs]]
+            if opened.play_request is not None:
+                found.append((opened, opened.play_request.job))
+        return found
 
     @property
     def open(self) -> OpenProgram:
@@ -148,6 +163,7 @@ class Session:
         if name != self.program_name:
             self.program_name, self.plan_name = name, ""
             self.question = self.eviction = self.quiz = None
+            self.notices.clear()
             self.cursor.jump(0)
 
     def show_plan(self, name: str) -> None:
@@ -159,6 +175,12 @@ class Session:
 def current_session() -> Session:
     """The visitor's session, made at the first call."""
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = Session()
+        st.session_state[_KEY] = Session(identity=_browser() or uuid4().hex)
     found: Session = st.session_state[_KEY]
     return found
+
+
+def _browser() -> str:
+    """The same for all pages and reloads in one browser; empty where it sends no such cookie."""
+    cookie = st.context.cookies.get(_COOKIE)
+    return hashlib.sha256(cookie.encode()).hexdigest()[:16] if isinstance(cookie, str) else ""

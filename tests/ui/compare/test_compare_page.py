@@ -116,12 +116,14 @@ def test_a_link_to_one_plan_waits_for_it() -> None:
     session = at.session_state["explorer"]
     run_until(at, lambda: "xla_like" in session.open.plans)
     assert session.plan_name == "xla_like"
-    assert opened(plan="no such plan").session_state["explorer"].plan_name == ""
+    lost = opened(plan="no such plan")
+    assert lost.session_state["explorer"].plan_name == ""
+    assert "“no such plan”" in lost.warning[0].value
 
 
 def test_waiting_for_a_linked_plan_can_be_stopped() -> None:
     at = opened("teach-loop-carry", plan="random")
-    at.button(key="stop_first").click().run()
+    next(b for b in at.button if (b.key or "").startswith("stop_")).click().run()
     assert not at.exception
     session = at.session_state["explorer"]
     assert session.plan_name == ""
@@ -198,3 +200,9 @@ def test_everything_can_be_taken_away() -> None:
         labels
     )
     assert sum("greedy − xla_compiled" in label for label in labels) == 2
+
+
+def test_a_click_on_the_chosen_tab_keeps_it() -> None:
+    at = compared("layouts")
+    (tabs,) = [g for g in at.get("button_group") if g.proto.id.count("mode_")]
+    assert tabs.proto.required

@@ -25,7 +25,9 @@ def test_sizes(num_bytes: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0, "0 s"),
+        (0, "0 ns"),
+        (2.97e-17, "0 ns"),
+        (-1e-14, "0 ns"),
         (1.42e-5, "14.2 µs"),
         (0.99996e-3, "1.00 ms"),
         (2.5, "2.50 s"),
@@ -41,3 +43,4 @@ def test_counts_and_shares() -> None:
     assert count_text(1, "step") == "1 step"
     assert count_text(2048, "step") == "2,048 steps"
     assert share_text(0.8314) == f"83.1{NBSP}%"
+    assert share_text(-1e-9) == f"0.0{NBSP}%"

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from engine.game.explain import explain
 from engine.game.moves import DROP
+from engine.plan.check import check
 from engine.program import library
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
 from ui.play.commands import dispatch
 
-APP = Path(__file__).resolve().parents[2] / "ui" / "app.py"
+APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
 SECONDS = 90
 TEACHING = "teach-fragmentation"
 """Small enough for every solver to be done in a moment."""
@@ -107,6 +109,7 @@ def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
     )
     tell(at, move, do="play", action=refused)
     assert line.is_on_plan and session_of(at).cursor.move == move
+    assert session_of(at).refusal == explain(line.game_at(move), refused).reason
     tell(at, 0, do="let", player="random", moves="2")
     tip, tree = line.tip, line.tree
     at.run()
@@ -190,3 +193,20 @@ def test_no_collection_follows_a_step() -> None:
     """Streamlit would look through all programs in memory after every key press."""
     config = APP.with_name(".streamlit") / "config.toml"
     assert tomllib.loads(config.read_text())["runner"]["postScriptGC"] is False
+
+
+def test_a_new_game_has_nothing_in_fast_memory_and_can_be_left_anywhere() -> None:
+    at = opened(TEACHING)
+    tell(at, 3, do="new_game")
+    session = session_of(at)
+    assert (session.plan_name, session.cursor.move) == ("new game", 0)
+    assert session.plan is not None
+    assert not any(session.plan.plan.is_fast)
+    assert check(session.open.program, session.plan.plan) is None
+    line = line_of(at)
+    assert line.film.is_exact and line.is_on_plan
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    assert not line_of(at).is_on_plan
+    tell(at, 0, do="new_game")
+    assert session.plan_name == "new game" and line_of(at).is_on_plan

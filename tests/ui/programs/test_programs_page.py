@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.analysis.compare import applicable
 from engine.plan.check import check
+from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import to_json
+from engine.solvers import Budget, solve
 from tests.ui.apps import open_view
 from tests.ui.network import residual_network
 from ui.session import opening
@@ -67,7 +71,25 @@ def test_a_link_opens_a_program_and_a_bad_one_the_first() -> None:
     assert opened(program=TEACHING).session_state["explorer"].program_name == TEACHING
     lost = opened(program="gone")
     assert lost.session_state["explorer"].program_name == library.sample_names()[0]
-    assert "gone" in lost.toast[0].value
+    assert "“gone”" in lost.warning[0].value and "instead" in lost.warning[0].value
+    lost.run()
+    assert lost.warning, "until another program is opened"
+    lost.button(key=f"card_look_{TEACHING}").click().run()
+    assert not lost.warning
+
+
+def test_every_best_plan_can_be_opened() -> None:
+    """From its file, or by the quick solver that makes it."""
+    for entry in library.index():
+        name = opening.best_name(entry)
+        if name == opening.BEST_KNOWN:
+            assert entry.best_plan_path is not None and entry.best_plan_path.exists(), entry.name
+        else:
+            program = library.load_sample(entry.name)
+            assert name == opening.COMPILED or name in applicable(program), entry.name
+            if name == "random":
+                plan = solve(name, program, Budget(60.0))
+                assert simulate(program, plan).latency_s == pytest.approx(entry.best_s)
 
 
 def test_a_what_if_is_a_program_of_its_own() -> None:

@@ -85,3 +85,10 @@ def test_one_dump_with_its_buffer_assignment_keeps_its_costs() -> None:
 def test_a_name_cannot_leave_the_folder() -> None:
     program = uploads.read([("../../p.json", BODY)], "tpu-v5e")
     assert content_hash(program) == content_hash(residual_network())
+
+
+def test_a_dump_without_hardware_is_not_read_for_just_any() -> None:
+    for name, data in (("a.csv", TABLE), ("a.hlo", SLOW.read_bytes())):
+        with pytest.raises(EngineError, match=f"{name}: choose the hardware"):
+            uploads.read([(name, data)], None)
+    assert uploads.read([("p.json", BODY)], None).num_slots == residual_network().num_slots

@@ -16,6 +16,7 @@ from ui.search.curves import (
     drift_figure,
     drift_rows,
     loss_figure,
+    positive,
     progress_figure,
     read_curve,
 )
@@ -83,3 +84,8 @@ def test_drift_ends_with_the_game() -> None:
 def test_the_drift_figure_has_a_point_per_step() -> None:
     figure = drift_figure(drift(TRACE))
     assert all(len(trace.x) == STEPS for trace in figure.data)
+
+
+def test_what_has_no_logarithm_is_a_gap() -> None:
+    """A zero on a logarithmic axis was drawn as a stroke to the bottom."""
+    assert positive([2.0, 0.0, -1.0, float("nan"), 1e-9]) == [2.0, None, None, None, 1e-9]

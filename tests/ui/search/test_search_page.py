@@ -18,7 +18,7 @@ from ui.jobs.protocol import MUZERO, REGRET, SOLVE, Order
 from ui.jobs.run import Job, Run
 from ui.search.state import Again, Thought, brought
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = "teach-fragmentation"
 
 
@@ -66,7 +66,6 @@ def test_without_a_search_the_page_explains_and_offers_one() -> None:
 def test_a_practice_under_way_shows_how_it_goes_and_can_be_stopped() -> None:
     at = opened()
     run = Run(Order(SOLVE, MUZERO, 30.0), "me", state="running", message="warming up")
-    run.holders = 1
     job = Job(run)
     at.session_state["explorer"].open.jobs.append(job)
     at.run()

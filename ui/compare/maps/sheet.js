@@ -49,7 +49,8 @@ class Sheet extends View {
 
   listen(panel) {
     const { canvas } = panel;
-    canvas.addEventListener("wheel", (e) => this.wheel(panel, e), { passive: false });
+    const isForMap = wheelGuard(canvas);
+    canvas.addEventListener("wheel", (e) => { if (isForMap(e)) this.wheel(panel, e); }, { passive: false });
     canvas.addEventListener("pointerdown", (e) => {
       canvas.setPointerCapture(e.pointerId);
       this.drag = { x: e.offsetX, y: e.offsetY, hasMoved: false };
@@ -115,7 +116,6 @@ class Sheet extends View {
   }
 
   wheel(panel, event) {
-    event.preventDefault();
     const factor = Math.exp(Math.max(-80, Math.min(80, event.deltaY || event.deltaX)) * 0.0035);
     const scale = (this.window.x1 - this.window.x0) / panel.plotWidth;
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey) this.window.pan(event.deltaX * scale, 0);

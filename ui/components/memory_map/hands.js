@@ -18,7 +18,8 @@ const HELP = [
 
 MapView.prototype.listen = function () {
   const on = this.on.bind(this), { top, root } = this;
-  on(top, "wheel", (e) => this.wheel(e), { passive: false });
+  const isForMap = wheelGuard(top);
+  on(top, "wheel", (e) => { if (isForMap(e)) this.wheel(e); else this.hintAtWheel(); }, { passive: false });
   on(top, "pointerdown", (e) => this.grip(e));
   on(top, "pointermove", (e) => (this.drag ? this.pull(e) : this.hoverOver(e)));
   on(top, "pointerup", (e) => this.release(e));
@@ -104,8 +105,13 @@ MapView.prototype.zoneOf = function (x, y) {
   return x < LEFT ? "addresses" : "map";
 };
 
+// Once per page: how to zoom.
+MapView.prototype.hintAtWheel = function () {
+  if (!registry().hasHinted) this.say(WHEEL_HINT);
+  registry().hasHinted = true;
+};
+
 MapView.prototype.wheel = function (event) {
-  event.preventDefault();
   const [x, y] = this.pointOf(event), factor = Math.exp(Math.max(-80, Math.min(80, event.deltaY)) * 0.0035);
   if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey) this.axes.pan(-event.deltaX, 0);
   else if (event.shiftKey || this.zoneOf(x, y) === "addresses") {

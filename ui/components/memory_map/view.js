@@ -1,6 +1,6 @@
 // One map on the page: its elements, its state, and what mouse and keys do to it.
 
-const COMMIT_MS = 140, ANSWER_MS = 15_000, TOAST_MS = 2_500;
+const COMMIT_MS = 140, ANSWER_MS = 15_000, TOAST_MS = 2_500, REASON_MS = 7_000;
 const CURVES = ["total", "lead"];
 
 class MapView extends View {
@@ -41,7 +41,7 @@ class MapView extends View {
       this.reveal();
     }
     else if (this.order?.do === "play" && this.order.serial === data.handled) {
-      this.say(`${ACTIONS[this.order.action]} is not allowed here`);
+      this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal}`, REASON_MS);
     }
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
@@ -196,12 +196,12 @@ class MapView extends View {
     if (this.orders.length) this.command(...this.orders.shift());
   }
 
-  say(text) {
+  say(text, milliseconds = TOAST_MS) {
     const toast = this.root.querySelector(".toast");
     toast.textContent = text;
     toast.hidden = false;
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
+    this.silence = setTimeout(() => { toast.hidden = true; }, milliseconds);
   }
 
   play() {

@@ -49,8 +49,9 @@ class Pane {
       if (!wasFar) this.select(Math.max(0, this.icicle.pick(e.offsetX, e.offsetY)));
     });
     canvas.addEventListener("dblclick", (e) => this.zoomTo(this.icicle.pick(e.offsetX, e.offsetY)));
+    const isForTree = wheelGuard(canvas);
     canvas.addEventListener("wheel", (e) => {
-      e.preventDefault();
+      if (!isForTree(e)) return;
       if (e.shiftKey) this.icicle.pan(0, Math.sign(e.deltaY || e.deltaX) * 2);
       else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.icicle.pan(e.deltaX, 0);
       else this.icicle.zoom(Math.exp(Math.max(-80, Math.min(80, e.deltaY)) * 0.004), e.offsetX);

@@ -1,0 +1,81 @@
+"""Results outlive the page and the server."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.plan.check import check
+from engine.program.io import content_hash
+from tests.ui.builders import first_fit_plan
+from tests.ui.network import residual_network
+from tests.ui.waiting import eventually
+from ui.jobs.protocol import BOUND, DONE, SOLVE, TRACE, Order
+from ui.jobs.queue import Workshop, wait_for
+from ui.jobs.store import ORDER, PLAN, VARIABLE, Result, ResultStore, default_folder
+
+SECONDS = 120
+PROGRAM = residual_network()
+HASH = content_hash(PROGRAM)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ResultStore]:
+    yield ResultStore(tmp_path / "results", most_kept=3)
+
+
+def test_a_result_comes_back_as_it_was(store: ResultStore) -> None:
+    order = Order(SOLVE, "muzero", 30.0, 1, "basis", (("model", "learned"), ("simulations", 8)))
+    plan = first_fit_plan(PROGRAM)
+    store.save(HASH, order, Result(plan, {"games": 3}, {TRACE: b"trace"}))
+    found = store.find(HASH, order)
+    assert found == Result(plan, {"games": 3}, {TRACE: b"trace"})
+    assert store.orders(HASH) == [order]
+    assert store.find(HASH, Order(SOLVE, "muzero", 30.0)) is None
+    assert store.orders("another program") == []
+
+
+def test_only_the_latest_are_kept(store: ResultStore, tmp_path: Path) -> None:
+    for seed in range(5):
+        store.save(HASH, Order(SOLVE, "random", 5.0, seed), Result(facts={"seed": seed}))
+        for place in (tmp_path / "results").iterdir():
+            os.utime(place, (seed, seed)) if place.stat().st_mtime > 100 else None
+    assert [order.seed for order in store.orders(HASH)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("name", [PLAN, ORDER])
+def test_a_damaged_result_counts_as_none(store: ResultStore, tmp_path: Path, name: str) -> None:
+    order = Order(SOLVE, "greedy", 5.0)
+    store.save(HASH, order, Result(first_fit_plan(PROGRAM)))
+    (place,) = (tmp_path / "results").iterdir()
+    (place / name).write_text('{"details": 3}')
+    assert store.orders(HASH) == [] if name == ORDER else store.find(HASH, order) is None
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for store in (ResultStore(None), ResultStore(tmp_path / "file")):
+        store.save(HASH, Order(BOUND, BOUND, 5.0), Result(facts={"bound_s": 1.0}))
+        assert store.find(HASH, Order(BOUND, BOUND, 5.0)) is None
+        assert store.orders(HASH) == []
+
+
+def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    assert default_folder() is None
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert default_folder() == tmp_path
+
+
+def test_another_server_has_the_result_without_working(store: ResultStore) -> None:
+    first = Workshop(store=store)
+    job = first.start(PROGRAM, "greedy", 5)
+    assert wait_for([job], SECONDS) and job.state == DONE, job.error
+    assert eventually(lambda: store.orders(HASH) != []), "it is written once it is done"
+    first.close()
+    second = Workshop(store=store, at_once=0)
+    again = second.start(PROGRAM, "greedy", 5)
+    assert again.state == DONE
+    assert again.plan == job.plan and check(PROGRAM, again.plan) is None  # type: ignore[arg-type]
+    assert [held.order for held in second.kept(PROGRAM)] == [again.order]

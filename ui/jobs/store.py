@@ -1,0 +1,127 @@
+"""Finished results on disk, so that they survive a reload of the page and a restart of the server.
+
+A result is a folder, named after program and order: the order as JSON, and the files that the
+worker left. It is written under another name and then renamed, so that none is ever half there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.errors import EngineError
+from engine.plan.io import load_plan, save_plan
+from engine.plan.model import Plan
+from ui.jobs.protocol import FILES, ORDER, PLAN, RESULT, Order
+
+VARIABLE = "MALLOCMUZERO_RESULTS"
+"""Environment variable that names the folder; empty: keep nothing."""
+_MOST_KEPT = 200
+
+
+def default_folder() -> Path | None:
+    """The user's cache folder, unless the environment says otherwise."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = os.environ.get(VARIABLE, str(home / "mallocmuzero" / "results"))
+    return Path(folder) if folder else None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of an order: a plan, facts, files; each may be missing."""
+
+    plan: Plan | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class ResultStore:
+    """Results by program and order, the oldest of which go when there are too many."""
+
+    def __init__(self, folder: Path | None, most_kept: int = _MOST_KEPT) -> None:
+        """`folder` None: keep nothing."""
+        self._folder, self._most_kept = folder, most_kept
+
+    def save(self, program_hash: str, order: Order, result: Result) -> None:
+        """Keep a result; a full or read-only disk loses it, and nothing else."""
+        if self._folder is None:
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".new-", dir=self._folder) as made:
+                place = Path(made) / "result"
+                _write(place, order, result)
+                target = self._place(program_hash, order)
+                shutil.rmtree(target, ignore_errors=True)
+                place.rename(target)
+            self._forget()
+        except OSError:
+            return
+
+    def find(self, program_hash: str, order: Order) -> Result | None:
+        """The result of an order, or None; one that cannot be read counts as none."""
+        return None if self._folder is None else _read(self._place(program_hash, order))
+
+    def orders(self, program_hash: str) -> list[Order]:
+        """The orders of a program whose results are kept, the oldest first."""
+        if self._folder is None:
+            return []
+        places = sorted(self._folder.glob(f"{_short(program_hash)}-*"), key=_age)
+        return [order for place in places if (order := _order(place / ORDER)) is not None]
+
+    def _place(self, program_hash: str, order: Order) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{_short(program_hash)}-{_short(json.dumps(asdict(order)))}"
+
+    def _forget(self) -> None:
+        assert self._folder is not None
+        places = sorted(self._folder.glob("[0-9a-f]*-*"), key=_age)
+        for place in places[: max(0, len(places) - self._most_kept)]:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _age(place: Path) -> float:
+    try:
+        return place.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _write(place: Path, order: Order, result: Result) -> None:
+    place.mkdir()
+    (place / ORDER).write_text(json.dumps(asdict(order)))
+    (place / RESULT).write_text(json.dumps(result.facts))
+    if result.plan is not None:
+        save_plan(result.plan, place / PLAN)
+    for name, content in result.files.items():
+        (place / name).write_bytes(content)
+
+
+def _read(place: Path) -> Result | None:
+    try:
+        facts = json.loads((place / RESULT).read_text())
+        plan = load_plan(place / PLAN) if (place / PLAN).exists() else None
+        files = {n: (place / n).read_bytes() for n in FILES if (place / n).exists()}
+    except (OSError, EngineError, ValueError):
+        return None
+    return Result(plan, facts, files)
+
+
+def _order(path: Path) -> Order | None:
+    try:
+        fields = json.loads(path.read_text())
+        details = tuple((str(name), value) for name, value in fields.pop("details"))
+        return Order(**fields, details=details)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -1,0 +1,95 @@
+"""What is under way, on every page: a bar per job with a button that stops it, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from html import escape
+
+import streamlit as st
+
+from ui.components.units import time_text
+from ui.jobs.protocol import BOUND, FAILED, MUZERO, SOLVE
+from ui.jobs.run import Job
+from ui.session import caching
+from ui.session.opening import PageEnds
+from ui.session.state import OpenProgram, Session, current_session
+
+_POLL_SECONDS = 0.7
+_TITLES = {BOUND: "Lower bound", MUZERO: "The agent practises"}
+
+
+def with_jobs(render: Callable[[], None]) -> Callable[[], None]:
+    """A page that also shows what is under way, and says when a job has ended."""
+
+    @wraps(render)
+    def page() -> None:
+        session = current_session()
+        _announce(session)
+        with suppress(PageEnds):
+            render()
+        is_busy = any(not job.is_over for _, job in session.jobs())
+        with st.container(key="floating_jobs"):
+            st.fragment(_bars, run_every=_POLL_SECONDS if is_busy else None)()
+
+    return page
+
+
+def _bars() -> None:
+    """Runs again and again while a job is under way; once one has ended, the page takes it in."""
+    session = current_session()
+    if any(job.has_news for _, job in session.jobs()):
+        st.rerun()
+    for opened, job in session.jobs():
+        if not job.is_over:
+            _bar(session, opened, job)
+
+
+def _bar(session: Session, opened: OpenProgram, job: Job) -> None:
+    where = "" if opened.name == session.program_name else f" on {opened.name}"
+    text, button = st.columns([6, 1], vertical_alignment="center")
+    text.html(bar_html(f"{title_of(job)}{where}", job.words, job.progress))
+    if button.button("Stop", key=f"stop_{id(job)}", width="stretch"):
+        job.stop()
+        st.rerun()
+
+
+def bar_html(title: str, words: str, share: float | None) -> str:
+    """A bar as far as `share`; None: one that only shows that something happens."""
+    width = "" if share is None else f' style="width:{100 * min(1.0, share):.1f}%"'
+    kind = "bar unknown" if share is None else "bar"
+    value = "" if share is None else f' aria-valuenow="{100 * min(1.0, share):.0f}"'
+    return (
+        f'<div class="job"><b>{escape(title)}</b> <span>{escape(words)}</span>'
+        f'<div class="{kind}" role="progressbar" aria-label="{escape(title)}"{value}>'
+        f"<i{width}></i></div></div>"
+    )
+
+
+def title_of(job: Job) -> str:
+    """Who works, or what is worked on."""
+    return _TITLES.get(job.solver, job.solver)
+
+
+def _announce(session: Session) -> None:
+    """Say once of each job that it has ended, and how."""
+    for opened, job in session.jobs():
+        if not job.has_news:
+            continue
+        job.announce()
+        name = f"{title_of(job)} on {opened.name}"
+        if job.state == FAILED:
+            st.toast(f"**{name}** failed: {job.error}", icon=":material/error:")
+        else:
+            st.toast(f"**{name}** is done{_outcome(opened, job)}", icon=":material/check_circle:")
+
+
+def _outcome(opened: OpenProgram, job: Job) -> str:
+    if job.bound_s is not None:
+        return f": {time_text(job.bound_s)}"
+    if job.order.kind != SOLVE or job.plan is None:
+        return ""
+    identity = opened.identity_of(job.plan)
+    row = caching.row_of(identity, opened.program, job.plan, job.solver)
+    return f": {time_text(row.latency_s)}"
