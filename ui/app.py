@@ -17,17 +17,17 @@ from ui.play import page as play  # noqa: E402
 from ui.programs import page as programs  # noqa: E402
 from ui.search import page as search  # noqa: E402
 from ui.session.state import current_session  # noqa: E402
+from ui.start import page as start  # noqa: E402
 
 st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"))
 st.html(Path(__file__).with_name("style.css"))
 pages = {
+    "start": st.Page(start.render, title="Start", icon=":material/home:", default=True),
     "programs": st.Page(
         programs.render, title="Programs", icon=":material/apps:", url_path="programs"
     ),
-    "play": st.Page(
-        play.render, title="Play", icon=":material/memory:", url_path="play", default=True
-    ),
+    "play": st.Page(play.render, title="Play", icon=":material/memory:", url_path="play"),
     "search": st.Page(
         search.render, title="Search", icon=":material/account_tree:", url_path="search"
     ),

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     with serve() as address, chromium() as browser:
         for name in options.only:
             picture = PICTURES[name]
-            query = QUERY + picture.query
+            query = "" if picture.view == "start" else QUERY + picture.query
             page = open_page(browser, address, picture.view, options.theme, query)
             page.set_viewport_size({"width": SIZE["width"], "height": picture.height})
             picture.prepare(page)
@@ -171,6 +171,11 @@ def _as_it_opens(page: Page) -> None:
     page.mouse.move(0, 0)
 
 
+def _in_the_middle(page: Page) -> None:
+    """The toy has played its fifth move."""
+    page.wait_for_selector('.map.tour[data-move="4"]', timeout=60_000)
+
+
 @dataclass(frozen=True)
 class Picture:
     """A view with more of a link than the program, and what is done before the picture is taken."""
@@ -181,9 +186,10 @@ class Picture:
     height: int = SIZE["height"]
 
 
-PATHS = {"play": ""}
+PATHS = {"start": ""}
 """Streamlit serves the default view at the root only."""
 READY = {
+    "start": ".map.tour canvas",
     "programs": ".card img",
     "play": ".map canvas",
     "compare": '[data-testid="stMetric"]',
@@ -191,6 +197,7 @@ READY = {
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
+    "start": Picture("start", prepare=_in_the_middle, height=1000),
     "programs": Picture("programs"),
     "play": Picture("play"),
     "why": Picture("play", "&plan=greedy&move=100", _with_obstacles, 900),

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
+from ui.jobs.store import VARIABLE
 from ui.screenshots import chromium, serve
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of an explorer that runs for the whole session."""
-    with serve(tmp_path_factory.mktemp("server") / "log") as address:
-        yield address
+    folder = tmp_path_factory.mktemp("server")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(folder / "results"))
+        with serve(folder / "log") as address:
+            yield address
 
 
 @pytest.fixture(scope="session")

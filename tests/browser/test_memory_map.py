@@ -83,7 +83,9 @@ def test_zoom_and_pan_send_nothing(opened: tuple[Page, Traffic]) -> None:
     assert box
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 3
     page.mouse.move(x, y)
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
     assert eventually(lambda: window(page)[1] - window(page)[0] < whole[1] - whole[0])
     zoomed = window(page)
     page.mouse.down()

@@ -12,6 +12,7 @@ from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
+from ui.session.last_view import View
 from ui.session.program_picker_view import program_picker
 from ui.session.state import OpenProgram, Session, current_session
 
@@ -46,6 +47,7 @@ def render() -> None:
         _body(session, rows)
     query = {"program": session.program_name, **opened.comparison.to_query()}
     st.query_params.from_dict(query)
+    caching.last_views().put(session.identity, View("compare", query))
 
 
 def _order_expected(session: Session) -> None:

@@ -25,6 +25,7 @@ from ui.play.opinion import Opinion, opinion_of
 from ui.play.turn_html import turn_html
 from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs
+from ui.session.last_view import View
 from ui.session.program_picker_view import program_picker
 from ui.session.state import OpenPlan, Session, current_session
 
@@ -61,6 +62,9 @@ def render() -> None:
         if not session.is_restored:
             session.is_restored = True
             links.follow(session, links.line_of(session, plan), st.query_params.to_dict())
+        if session.is_quiz_wanted:
+            session.is_quiz_wanted = False
+            dispatch(session, links.line_of(session, plan), {"do": "quiz", "to": "begin"})
         shown = _shown(session, plan)
         program, identity = session.open.program, session.open.identity
         company = company_of(session, plan, shown.line)
@@ -187,7 +191,9 @@ def _board(panel: DeltaGenerator) -> None:
     opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
     panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
     MEMORY_MAP.show(_map_data(session, plan, shown, game, opinion), key=MAP_KEY)
-    st.query_params.from_dict(links.query(session, plan, shown.line))
+    query = links.query(session, plan, shown.line)
+    st.query_params.from_dict(query)
+    caching.last_views().put(session.identity, View("play", query))
 
 
 def _take(session: Session, shown: _Shown) -> bool:

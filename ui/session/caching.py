@@ -32,6 +32,9 @@ from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
 from ui.play.film import Film
 from ui.search.messages import game_message
+from ui.session.last_view import LastViews
+from ui.start.toy import Toy
+from ui.start.toy import toy as make_toy
 
 
 @st.cache_resource(show_spinner=False)
@@ -179,3 +182,15 @@ def search_game(
     found = moves_of(program_identity, _program)
     surprise = surprises_of(identity, _trace).index
     return game_message(_program, found, _trace, surprise, bound_s, identity)
+
+
+@st.cache_resource(show_spinner=False)
+def last_views() -> LastViews:
+    """Where each visitor was last."""
+    return LastViews()
+
+
+@st.cache_resource(show_spinner=False)
+def toy() -> Toy:
+    """The game of eight moves on the start page."""
+    return make_toy()

@@ -124,6 +124,8 @@ class Session:
     """Why the last action that the visitor tried is not allowed; empty if it was."""
     quiz: Quiz | None = None
     """The questions that the visitor is being asked."""
+    is_quiz_wanted: bool = False
+    """Whether Play is to begin with the questions about its plan."""
     eviction: Eviction | None = None
     """The answer to the last what-if, while its move is shown."""
     wanted_page: str = ""

@@ -157,11 +157,12 @@ function kept(low, high, first, last, least) {
   return [low, low + size];
 }
 
-// Round positions: 1, 2 or 5 times a power of `base` (10 for slots and seconds, 2 for bytes).
-function ticksOf(low, high, count, base) {
+// Round positions: 1, 2 or 5 times a power of `base` (10 for slots and seconds, 2 for bytes);
+// `least`: no finer than this.
+function ticksOf(low, high, count, base, least = 0) {
   const raw = Math.max((high - low) / count, 1e-15);
   const power = base ** Math.floor(Math.log(raw) / Math.log(base));
-  const step = base === 2 ? power * 2 : [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const step = base === 2 ? power * 2 : Math.max(least, [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw));
   const ticks = [];
   for (let t = Math.ceil(low / step) * step; t <= high; t += step) ticks.push(Math.abs(t) < step / 1e6 ? 0 : t);
   return ticks;

@@ -35,7 +35,7 @@ function drawGrid(context, axes, plan, palette) {
     context.fillText(granule ? sizeText(granule * plan.granule) : "0", LEFT - 6, Math.min(axes.bottom - 5, y));
   }
   context.textAlign = "center";
-  for (const tick of ticksOf(Math.max(0, axes.x0), Math.min(axes.x1, axes.total), Math.max(2, axes.plotWidth / 110), 10)) {
+  for (const tick of ticksOf(Math.max(0, axes.x0), Math.min(axes.x1, axes.total), Math.max(2, axes.plotWidth / 110), 10, axes.mode === "slots" ? 1 : 0)) {
     const x = Math.round(LEFT + (tick - axes.x0) / (axes.x1 - axes.x0) * axes.plotWidth);
     context.fillStyle = mix(palette.border, 0.7);
     context.fillRect(x, axes.top - 4, 1, axes.plotHeight + 4);

@@ -17,6 +17,7 @@ class MapView extends View {
     this.colour = "kind";
     this.curve = CURVES[0];
     this.nonce = null;
+    this.tour = null;
     this.orders = [];
     this.listing = new Listing(this);
     this.finder = new Finder(this);
@@ -47,8 +48,18 @@ class MapView extends View {
     drawTree(this, data.tree);
     drawPlayers(this, data.players);
     this.refresh();
+    if (data.tour && !this.tour) this.beginTour(data.tour);
     this.answered(data.handled);
     if (data.draft && plan.version !== data.draft.number) this.tell();
+  }
+
+  // A film with a caption per move, for who has not played yet: it starts by itself, unless the
+  // visitor prefers less motion, and only looks.
+  beginTour(tour) {
+    this.tour = tour;
+    this.root.classList.add("tour");
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
+    this.describe();
   }
 
   // Another program: the whole of it, or what this browser or the link saw of it last.
@@ -136,7 +147,7 @@ class MapView extends View {
     if (this.root.getRootNode().activeElement !== this.counter) this.counter.value = plan.numMoves ? state.move + 1 : 0;
     this.root.querySelector(".total").textContent = `of ${plan.numMoves.toLocaleString("en")}`;
     const sentence = this.root.querySelector(".sentence");
-    sentence.textContent = sentence.title = moveSentence(plan, state.move);
+    sentence.textContent = sentence.title = this.tour ? `${state.move + 1}. ${this.tour.captions[state.move]}` : moveSentence(plan, state.move);
     this.listing.follow(this.slot);
     Object.assign(this.root.dataset, {
       plan: plan.id, move: state.move, selected: state.selected, tip: plan.tip, colour: this.colour, axis: axes.mode,
@@ -171,6 +182,7 @@ class MapView extends View {
   }
 
   tell() {
+    if (this.tour) return;
     const { plan, state, nonce, order } = this;
     const told = { plan: plan.id, held: plan.version, move: state.move, selected: state.selected, nonce };
     this.send("cursor", order ? { ...told, command: order } : told);
@@ -178,6 +190,7 @@ class MapView extends View {
 
   // A command for Python (ui/commands.py); the next one waits for the answer to this one.
   command(name, given = {}) {
+    if (this.tour) return;
     if (this.film) this.stop();
     if (this.order) { this.orders.push([name, given]); return; }
     clearTimeout(this.timer);
@@ -209,7 +222,7 @@ class MapView extends View {
     if (this.film) return this.stop();
     if (this.state.move >= this.plan.lastMove) this.go(0);
     const from = this.state.move, begin = performance.now();
-    const pace = Number(this.root.querySelector(".speed").value);
+    const pace = this.tour ? this.plan.numMoves / this.tour.seconds : Number(this.root.querySelector(".speed").value);
     this.root.querySelector('[data-go="play"]').textContent = "❚❚";
     const step = (now) => {
       this.go(from + Math.floor((now - begin) / 1000 * pace));

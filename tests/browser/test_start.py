@@ -1,0 +1,73 @@
+"""The start page in a real browser: the toy plays itself, stops when asked, and respects motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.pages import assert_no_error, colours, eventually
+from ui.screenshots import SIZE, Theme, open_page
+
+pytestmark = pytest.mark.browser
+
+
+def move(page: Page) -> int:
+    return int(page.locator(".map.tour").get_attribute("data-move") or -1)
+
+
+@pytest.fixture
+def still(browser: Browser, server: str) -> Iterator[Page]:
+    """For a visitor who prefers less motion."""
+    page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
+    page.goto(server)
+    page.wait_for_selector(".map.tour[data-move]", timeout=60_000)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_toy_plays_itself_and_can_be_paused(
+    browser: Browser, server: str, theme: Theme
+) -> None:
+    page = open_page(browser, server, "start", theme)
+    assert colours(page.locator(".tour canvas.base")) > 8
+    assert eventually(lambda: move(page) >= 1), "it moves by itself"
+    page.get_by_role("button", name="❚❚").click()
+    at = move(page)
+    page.wait_for_timeout(5000)
+    assert move(page) == at, "longer than a move takes"
+    assert_no_error(page)
+    page.close()
+
+
+def test_it_steps_by_button_and_key_and_says_each_move(still: Page) -> None:
+    still.wait_for_timeout(5000)
+    assert move(still) == 0, "nothing moves by itself"
+    said = set()
+    for number in range(8):
+        assert eventually(lambda at=number: move(still) == at)
+        said.add(still.locator(".tour .sentence").inner_text())
+        if number % 2:
+            still.keyboard.press("ArrowRight")
+        else:
+            still.locator('.tour [data-go="next"]').click()
+    assert len(said) == 8 and all(text.split(".")[0].isdecimal() for text in said)
+    still.keyboard.press("3")
+    assert move(still) == 7, "there is nothing to play here"
+    assert_no_error(still)
+
+
+def test_the_wheel_scrolls_the_page_until_the_map_is_clicked(still: Page) -> None:
+    box = still.locator(".tour canvas.top").bounding_box()
+    assert box is not None
+    still.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    window = still.locator(".map.tour").get_attribute("data-window")
+    still.mouse.wheel(0, -300)
+    still.wait_for_timeout(300)
+    assert still.locator(".map.tour").get_attribute("data-window") == window
+    still.keyboard.down("Control")
+    still.mouse.wheel(0, -300)
+    still.keyboard.up("Control")
+    assert eventually(lambda: still.locator(".map.tour").get_attribute("data-window") != window)

@@ -1,0 +1,79 @@
+"""What is under way is seen on every page, and its end is said there."""
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.apps import open_view
+from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, Order
+from ui.jobs.run import Job, Run
+from ui.session.jobs_view import bar_html
+
+TEACHING = "teach-fragmentation"
+
+
+def _programs() -> None:
+    from ui.programs import page
+
+    page.render()
+
+
+def _play() -> None:
+    from ui.play import page
+
+    page.render()
+
+
+def _search() -> None:
+    from ui.search import page
+
+    page.render()
+
+
+def _compare() -> None:
+    from ui.compare import page
+
+    page.render()
+
+
+def bars(at: AppTest) -> str:
+    return " ".join(e.proto.body for e in at.get("html") if "progressbar" in e.proto.body)
+
+
+@pytest.mark.parametrize("page", [_programs, _play, _search, _compare])
+def test_a_job_of_another_program_is_seen_and_its_end_is_said(page: object) -> None:
+    at = open_view(page, program=TEACHING)
+    session = at.session_state["explorer"]
+    run = Run(Order(SOLVE, "evolution", 60.0), "me", state=RUNNING, message="40 games")
+    run.began = time.monotonic()
+    session.open.jobs.append(Job(run))
+    at.run()
+    assert "evolution" in bars(at) and "40 games" in bars(at)
+    assert any((b.key or "").startswith("stop_") for b in at.button)
+    run.state = FAILED
+    run.error = "no luck"
+    at.run()
+    assert "evolution" not in bars(at)
+    assert "evolution" in at.toast[0].value and "no luck" in at.toast[0].value
+    at.run()
+    assert not at.toast, "once"
+
+
+def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
+    from engine.solvers import solve
+
+    at = open_view(_play, program=TEACHING)
+    session = at.session_state["explorer"]
+    run = Run(Order(SOLVE, "random", 1.0), "me", state=DONE)
+    run.plan = solve("random", session.open.program)
+    session.open.jobs.append(Job(run))
+    at.run()
+    assert "is done: 444" in at.toast[0].value
+    assert "random" in session.open.plans
+
+
+def test_a_bar_without_a_known_share_says_so() -> None:
+    assert "aria-valuenow" not in bar_html("x", "gets ready", None)
+    assert 'aria-valuenow="25"' in bar_html("x", "", 0.25)
+    assert "&lt;b&gt;" in bar_html("<b>", "", 0.5)

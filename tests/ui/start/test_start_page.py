@@ -1,0 +1,76 @@
+"""The start page: one sentence, three doors that lead somewhere, real programs, the way back."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.program import library
+from tests.ui.apps import SECONDS
+from ui.programs.catalogue import above_bound, family
+from ui.session import caching
+from ui.session.last_view import View
+from ui.start.samples import telling
+
+APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
+
+
+def start() -> AppTest:
+    at = AppTest.from_file(str(APP), default_timeout=SECONDS).run()
+    assert not at.exception
+    return at
+
+
+def test_the_app_opens_on_what_it_is() -> None:
+    at = start()
+    assert "fast memory" in at.header[0].value
+    assert at.markdown[0].value.count(".") == 1, "one sentence"
+    keys = [b.key for b in at.button]
+    assert {"door_learn", "door_explore", "door_debug"} <= set(keys)
+    assert "continue" not in keys, "nobody was anywhere yet"
+    assert not at.session_state["explorer"].program_name, "no program is opened unasked"
+
+
+@pytest.mark.parametrize(
+    ("door", "sign"),
+    [("learn", "What would you do?"), ("explore", "card_play_"), ("debug", "practise_first")],
+)
+def test_every_door_leads_somewhere(door: str, sign: str) -> None:
+    at = start()
+    at.button(key=f"door_{door}").click().run()
+    assert not at.exception and not at.error
+    html = " ".join(element.proto.body for element in at.get("html"))
+    assert sign in html + " ".join(b.key or "" for b in at.button)
+
+
+def test_the_way_back() -> None:
+    at = start()
+    visitor = at.session_state["explorer"].identity
+    query = {"program": "teach-loop-carry", "plan": "greedy", "move": "3"}
+    caching.last_views().put(visitor, View("play", query))
+    at.run()
+    button = at.button(key="continue")
+    assert "teach-loop-carry" in button.label and "move 3" in button.label
+    button.click().run()
+    assert not at.exception
+    session = at.session_state["explorer"]
+    assert (session.program_name, session.cursor.move) == ("teach-loop-carry", 2)
+
+
+def test_three_real_programs_on_which_plans_differ() -> None:
+    entries = library.index()
+    found = telling(entries)
+    assert len(found) == len({family(e) for e in found}) == 3
+    for entry in found:
+        xla = above_bound(entry.xla_latency_s, entry.bound_s)
+        best = above_bound(entry.best_s, entry.bound_s)
+        assert xla is not None and best is not None and xla > best
+
+
+def test_a_card_opens_the_best_plan() -> None:
+    at = start()
+    entry = next(e for e in telling(library.index()) if e.best_plan)
+    at.button(key=f"start_best_{entry.name}").click().run()
+    assert not at.exception
+    session = at.session_state["explorer"]
+    assert (session.program_name, session.plan_name) == (entry.name, "best known")

@@ -1,0 +1,155 @@
+"""Start: what this is, in one sentence and half a minute, and where to go from here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import EngineError
+from engine.program.library import SampleEntry
+from ui.components.memory_map.component import MEMORY_MAP
+from ui.programs.catalogue import card_html
+from ui.session import caching, opening
+from ui.session.jobs_view import with_jobs
+from ui.session.state import Session, current_session
+from ui.start.samples import telling
+from ui.start.toy import SECONDS
+
+_PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+_LESSON = "teach-prefetch"
+_HEADLINE = "Which tensors live in fast memory, when, and where?"
+_SENTENCE = (
+    "A compiler decides this for every ML program on an accelerator, and DeepMind made a game of"
+    " it; here you can watch, play and take apart that decision on real programs, as the real XLA"
+    " compiler made them for a TPU."
+)
+_READING = (
+    "How to read the picture: time runs to the right, addresses go up. A box is a tensor for as"
+    " long as it holds its place in fast memory, hatched while its copy is under way. Below, what"
+    " the chip does, what is copied, and how much time has been saved so far."
+)
+
+
+@with_jobs
+def render() -> None:
+    """The page; a link to a program leads on to Play, which used to be here."""
+    session = current_session()
+    query = st.query_params.to_dict()
+    if "program" in query:
+        st.switch_page(session.pages["play"], query_params=query)
+    st.html(_PROGRAMS / "gallery.css")
+    st.html(Path(__file__).with_name("start.css"))
+    with st.container(key="hero"):
+        st.header(_HEADLINE, anchor=False)
+        st.markdown(_SENTENCE)
+    left, right = st.columns([1.9, 1], gap="large")
+    with left:
+        _toy()
+    with right, st.container(key="doors"):
+        _continue(session)
+        _doors(session)
+        st.caption(_READING)
+    _samples(session)
+
+
+def _toy() -> None:
+    shown = caching.toy()
+    with st.container(key="toy_store"):
+        MEMORY_MAP.store(shown.packed("toy"), key="toy_map_store")
+    MEMORY_MAP.show(
+        {
+            "plan": "toy",
+            "move": 0,
+            "selected": -1,
+            "nonce": 0,
+            "handled": 0,
+            "refusal": "",
+            "overlay": None,
+            "draft": None,
+            "tree": {"name": "toy", "current": -1, "rows": []},
+            "players": [],
+            "link": {},
+            "look": {},
+            "tour": {"captions": shown.captions, "seconds": SECONDS},
+        },
+        key="toy",
+    )
+
+
+def _continue(session: Session) -> None:
+    """The way back to what the visitor looked at last, in this session or before a reload."""
+    last = caching.last_views().of(session.identity)
+    if last is None or last.page not in session.pages or not last.words:
+        return
+    if st.button(
+        f"Continue: {last.words}",
+        key="continue",
+        icon=":material/history:",
+        width="stretch",
+        help=f"Back to {session.pages[last.page].title}, where you were",
+    ):
+        st.switch_page(session.pages[last.page], query_params=dict(last.query))
+
+
+def _doors(session: Session) -> None:
+    if _door(
+        "learn",
+        "Learn",
+        ":material/school:",
+        "Four decisions on a program of three instructions: guess what a good plan does, and see at"
+        " once what each answer costs.",
+    ) and opening.try_open(session, _LESSON):
+        session.is_quiz_wanted = True
+        st.switch_page(session.pages["play"])
+    if _door(
+        "explore",
+        "Explore",
+        ":material/explore:",
+        "Real programs with their memory maps: play them move by move, compare solvers, bring your"
+        " own dump.",
+    ):
+        st.switch_page(session.pages["programs"])
+    if _door(
+        "debug",
+        "Debug",
+        ":material/troubleshoot:",
+        "The agent's search at every move of a game, its most surprising decisions first.",
+    ):
+        st.switch_page(session.pages["search"])
+
+
+def _door(key: str, title: str, icon: str, text: str) -> bool:
+    with st.container(border=True, key=f"door_card_{key}"):
+        is_open = st.button(title, key=f"door_{key}", icon=icon, type="primary", width="stretch")
+        st.caption(text)
+    return is_open
+
+
+def _samples(session: Session) -> None:
+    entries = telling(caching.sample_index())
+    if not entries:
+        return
+    st.subheader("Three real programs, and how far a plan is from the proven bound", anchor=False)
+    for place, entry in zip(st.columns(len(entries), gap="small"), entries, strict=True):
+        with place, st.container(border=True, height="stretch", gap="small"):
+            _sample(session, entry)
+
+
+def _sample(session: Session, entry: SampleEntry) -> None:
+    try:
+        picture = caching.thumbnail_of(entry.name, entry.content_hash)
+    except EngineError:
+        picture = ""
+    st.html(card_html(entry, picture))
+    play, best = st.columns(2, gap="small")
+    if play.button("XLA's plan", key=f"start_play_{entry.name}", width="stretch"):
+        _go(session, entry.name, opening.COMPILED)
+    if best.button("The best known", key=f"start_best_{entry.name}", width="stretch"):
+        _go(session, entry.name, opening.best_name(entry))
+
+
+def _go(session: Session, program: str, plan: str) -> None:
+    if opening.try_open(session, program):
+        session.show_plan(plan)
+        st.switch_page(session.pages["play"])

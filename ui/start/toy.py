@@ -1,0 +1,69 @@
+"""A game of eight moves that explains the mallocGame in half a minute, with a caption per move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.game.moves import COPY, DROP, NO_COPY, moves
+from engine.game.notes import notes_of
+from engine.game.reference import ReferenceGame
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+from engine.program.teaching import Draft
+from ui.components.memory_map.board import board
+from ui.components.units import time_text
+
+NAME = "toy"
+SECONDS = 30.0
+"""How long the whole game takes to play itself."""
+_SCRIPT = (
+    (DROP, "“embed” reads x. Nothing ran before it, so nothing could fetch x ahead of time."),
+    (NO_COPY, "It makes a. Fast memory has room, so a is made right there, at no cost."),
+    (NO_COPY, "“attend” reads a from fast memory: no waiting for slow memory."),
+    (NO_COPY, "It makes b beside a. An address matters: what is left must stay in one piece."),
+    (COPY, "“mix” reads the weights w. They were copied in while “attend” was computing."),
+    (NO_COPY, "It reads b, which is still where it was made."),
+    (NO_COPY, "“project” reads w again. It stayed, so it is not copied twice."),
+    (COPY, "It reads x once more: copied in just in time, into the place that a has left."),
+)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """The toy's program, its plan, and what is said at each move."""
+
+    program: Program
+    plan: Plan
+    captions: tuple[str, ...]
+
+    def packed(self, identity: str) -> bytes:
+        """The message that draws it on the memory map."""
+        simulation = simulate(self.program, self.plan)
+        return board(self.program, self.plan, moves(self.program), simulation, identity)
+
+
+def toy() -> Toy:
+    """Played anew, so that captions and plan cannot part."""
+    program = _program()
+    game = ReferenceGame(program)
+    for action, _ in _SCRIPT:
+        game.step(action)
+    plan = game.plan(NAME, notes_of(game))
+    fast = time_text(simulate(program, plan).latency_s)
+    end = f" The program takes {fast} instead of {time_text(program.all_slow_s)}."
+    captions = [text for _, text in _SCRIPT]
+    captions[-1] += end
+    return Toy(program, plan, tuple(captions))
+
+
+def _program() -> Program:
+    draft = Draft()
+    x, w = draft.input("x", 192), draft.input("w", 512)
+    draft.step("embed", 900, [x])
+    a = draft.write("a", 256)
+    draft.step("attend", 700, [a])
+    b = draft.write("b", 256)
+    draft.step("mix", 600, [w, b])
+    draft.step("project", 300, [w, x])
+    return draft.program(NAME, "A toy of eight moves", "")
