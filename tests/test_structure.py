@@ -80,7 +80,7 @@ def test_rooms_import_only_leftwards_and_packages_behind_their_fences(path: Path
         ("engine/plan/check.py", "from jax import numpy"),
         ("engine/agent/network.py", "import mctx"),
         ("ui/app.py", "import pickle"),
-        ("engine/plan/bounds.py", "def f():\n    import highspy._core"),
+        ("engine/plan/bounds/lp.py", "def f():\n    import highspy._core"),
     ],
 )
 def test_what_would_break_the_order_is_seen(relative: str, text: str) -> None:
