@@ -3,8 +3,10 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
+# The names that a browser goes by, as in ui/screenshots.py.
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test check format bench bench-agent screenshots samples clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly check format bench bench-agent screenshots samples clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -26,16 +28,30 @@ $(VENV)/.compiler: requirements-compiler.txt $(VENV)/.app
 	touch $@
 
 app: $(VENV)/.app
-	$(BIN)/python -m streamlit run ui/app.py --server.port $(PORT)
+	$(BIN)/python -m engine app --port $(PORT)
 
-# The browser tests need the system's Chromium (Debian: apt-get install chromium).
+# The browser tests drive the machine's own browser. Only where there is none, and we may, one is
+# installed, without what Debian recommends beside it.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
-	  (apt-get update -qq && apt-get install -y -qq chromium) || \
-	  (echo "install Chromium for the browser tests" && exit 1)
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "no browser is installed: installing Chromium for the browser tests (apt-get, about 100 MB)"; \
+	  apt-get update -qq && \
+	  apt-get install -y -qq --no-install-recommends chromium fonts-liberation; \
+	else \
+	  echo "the browser tests need Chromium or Chrome: install it, for instance by" \
+	    "sudo apt-get install --no-install-recommends chromium fonts-liberation"; \
+	  exit 1; \
+	fi
 
 test: $(VENV)/.dev $(VENV)/.compiler browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The property tests with ten other seeds.
+nightly: $(VENV)/.dev $(VENV)/.compiler
+	for seed in 1 2 3 4 5 6 7 8 9 10; do \
+	  $(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-seed=$$seed || exit 1; \
+	done
 
 check: $(VENV)/.dev $(VENV)/.compiler browser
 	$(BIN)/ruff format --check .

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 
 class EngineError(Exception):
-    """Base of all errors that a user can cause; the command line turns it into exit 2."""
+    """Base of all errors that a user can cause; the command line turns it into exit 2.
+
+    >>> from engine.program.library import load_sample
+    >>> try:
+    ...     load_sample("teach-prefetsch")
+    ... except EngineError as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    no sample program is called 'teach-prefetsch'; near it: teach-prefetch...
+    """
 
 
 class UsageError(EngineError):

@@ -6,9 +6,18 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # With libtpu installed jax would look for a TPU first, and warn at length that there is none.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile(
+    "any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+# Mutants are told apart by the same examples, whenever they are made.
+settings.register_profile("mutants", settings.get_profile("any-machine"), derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import sysconfig
+import time
 import tomllib
+import urllib.request
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,6 +83,30 @@ print(script.is_relative_to(PREFIX), len(page.exception), script.with_name(".str
 """
     code = code.replace("PREFIX", repr(str(installed.parent)))
     assert run([installed / "python", "-c", code], tmp_path).split() == ["True", "0", "True"]
+
+
+def test_an_installed_app_serves_the_explorer(installed: Path, tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [installed / "mallocmuzero", "app", "--no-browser", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        while not answers(f"http://127.0.0.1:{port}/_stcore/health"):
+            assert process.poll() is None
+            time.sleep(0.2)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(address: str) -> bool:
+    """Whether there is a page."""
+    try:
+        with urllib.request.urlopen(address, timeout=10) as page:
+            return bool(page.status == 200)
+    except OSError:
+        return False
 
 
 def test_build_and_test_tools_are_the_same() -> None:

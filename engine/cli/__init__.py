@@ -13,11 +13,21 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from engine.cli import analyse, capture, compare, import_dumps, plans, solve, timeline, train
+from engine.cli import (
+    analyse,
+    app,
+    capture,
+    compare,
+    import_dumps,
+    plans,
+    solve,
+    timeline,
+    train,
+)
 from engine.cli.output import EXIT_INTERRUPTED, complain, note
 from engine.errors import EngineError
 
-FAMILIES = (capture, import_dumps, solve, plans, timeline, analyse, compare, train)
+FAMILIES = (capture, import_dumps, solve, plans, timeline, analyse, compare, train, app)
 """In the order in which `--help` lists them."""
 
 

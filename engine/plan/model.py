@@ -15,7 +15,12 @@ BEFORE_START = -1
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """`group` holds `[offset, offset + size)` of the fast memory during slots `[start, end)`."""
+    """`group` holds `[offset, offset + size)` of the fast memory during slots `[start, end)`.
+
+    >>> stay = Stay(group=3, offset=4096, start=10, end=12)
+    >>> [slot for slot in range(9, 14) if stay.start <= slot < stay.end]
+    [10, 11]
+    """
 
     group: int
     offset: int
@@ -29,6 +34,10 @@ class Copy:
 
     A prefetch goes from slow to fast memory, a write-back from fast to slow. It must be complete
     before instruction `deadline` runs; the number of slots stands for the end of the program.
+
+    >>> prefetch = Copy(group=3, is_prefetch=True, start=7, deadline=10)
+    >>> list(range(prefetch.start, prefetch.deadline))
+    [7, 8, 9]
     """
 
     group: int
@@ -43,6 +52,14 @@ class Plan:
 
     `is_fast` has one flag per access. `copies` are in order of service. `notes` is free JSON
     (seed, seconds, what an import left out …).
+
+    >>> from engine.program.library import load_sample
+    >>> from engine.solvers import solve
+    >>> plan = solve("greedy", load_sample("teach-prefetch"))
+    >>> plan.is_fast
+    (False, True, True, True, True, True)
+    >>> [copy.is_prefetch for copy in plan.copies]
+    [True]
     """
 
     program_hash: str

@@ -50,6 +50,15 @@ class Simulation:
 
     `end_stall_s` is the part of `stall_s` after the last instruction; the rest is in
     `timeline.stall_before_s`.
+
+    >>> from engine.program.library import load_sample
+    >>> from engine.solvers import solve
+    >>> program = load_sample("teach-keep-or-drop")
+    >>> found = simulate(program, solve("greedy", program))
+    >>> found.latency_s == found.compute_s + found.stall_s
+    True
+    >>> found.timeline.start_s.shape == (program.num_slots,)
+    True
     """
 
     latency_s: float

@@ -22,7 +22,15 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken rule (a name of `RULES`), and where: a slot and a group, if it has them."""
+    """A broken rule (a name of `RULES`), and where: a slot and a group, if it has them.
+
+    >>> from engine.plan.check import check
+    >>> from engine.plan.model import Plan
+    >>> from engine.program.library import load_sample
+    >>> violation = check(load_sample("teach-prefetch"), Plan("", "mine", (), (), ()))
+    >>> violation.rule, violation.rule in RULES
+    ('wrong-program', True)
+    """
 
     rule: str
     message: str

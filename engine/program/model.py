@@ -153,6 +153,13 @@ class Program:
     `accesses` are sorted by time, reads of an instruction before its writes. `provenance` is free
     JSON: where the program comes from. `content_hash` (see `engine.program.io`) covers everything
     but the provenance and the name.
+
+    >>> from engine.program.library import load_sample
+    >>> program = load_sample("teach-prefetch")
+    >>> [instruction.name for instruction in program.instructions]
+    ['first_layer', 'attention', 'second_layer']
+    >>> program.hardware.fast_bytes, program.all_slow_s > program.all_fast_s
+    (1048576, True)
     """
 
     name: str

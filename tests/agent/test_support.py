@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.agent import support
@@ -12,14 +12,12 @@ from engine.agent import support
 SCALARS = st.floats(-95.0, 95.0, width=32)
 
 
-@settings(deadline=None)
 @given(SCALARS)
 def test_the_inverse_undoes_the_transform(scalar: float) -> None:
     back = float(support.inverse(support.transform(jnp.float32(scalar))))
     assert abs(back - scalar) <= 2e-3 + 1e-3 * abs(scalar)
 
 
-@settings(deadline=None)
 @given(SCALARS)
 def test_a_distribution_means_its_scalar(scalar: float) -> None:
     atoms = support.to_atoms(jnp.float32(scalar))

@@ -23,7 +23,7 @@ def drawn(seed: int) -> tuple[Program, Plan, Plan]:
     return program, draw_plan(chance, program), draw_plan(chance, program)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_parts_add_up_to_the_latency(seed: int) -> None:
     program, plan, _ = drawn(seed)
@@ -35,7 +35,7 @@ def test_parts_add_up_to_the_latency(seed: int) -> None:
     assert sum(stall_costs(program, plan, run).values()) == pytest.approx(run.stall_s)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_costs_of_groups_add_up_to_the_difference(seed: int) -> None:
     program, one, other = drawn(seed)

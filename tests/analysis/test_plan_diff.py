@@ -85,7 +85,7 @@ def test_the_first_divergence_is_a_decision_before_it_is_an_address() -> None:
     assert first_divergence(PROGRAM, differences[1:], 200.0) == differences[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_differences_explain_every_flag(seed: int) -> None:
     program, one, other = _drawn(seed)
@@ -105,7 +105,7 @@ def test_differences_explain_every_flag(seed: int) -> None:
     assert times == sorted(times)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_every_fast_touch_of_a_valid_plan_lies_in_a_stay(seed: int) -> None:
     program, one, _ = _drawn(seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.agent_judge import FEWEST, area
@@ -13,7 +13,6 @@ CHILDREN = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(CHILDREN)
 def test_the_area_is_the_share_of_pairs_within_a_family_that_are_put_right(
     children: list[tuple[int, bool, int]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.compiler.repair import repaired
@@ -77,7 +77,6 @@ def test_a_plan_that_no_group_can_mend_ends_the_search() -> None:
     assert repaired(program, foreign).stays == ()
 
 
-@settings(deadline=None)
 @given(programs(), st.randoms(use_true_random=False))
 def test_whatever_is_broken_ends_valid(program: Program, chance: object) -> None:
     good = first_fit_plan(program)

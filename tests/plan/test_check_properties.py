@@ -28,7 +28,6 @@ cases = programs_with_plans()
 picks = st.integers(0, 10**6)
 damage = settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

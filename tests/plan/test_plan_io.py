@@ -44,7 +44,7 @@ def test_columns() -> None:
     assert body["copies"]["is_prefetch"] == [True, False]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(programs_with_plans())
 def test_round_trip_of_random_plans(case: tuple[Program, Plan]) -> None:
     _, plan = case
@@ -134,7 +134,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(plan_to_json(PLAN))), JSON)
 def test_any_field_replaced_by_anything(key: str, value: Any) -> None:
     body = {**plan_to_json(PLAN), key: value}

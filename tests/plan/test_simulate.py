@@ -204,7 +204,7 @@ class TestLoops:
         assert enclosing_levels(self.program, 8) == [-1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs_with_plans())
 def test_time_is_conserved(case: tuple[Program, Plan]) -> None:
     program, plan = case
@@ -231,7 +231,7 @@ def test_time_is_conserved(case: tuple[Program, Plan]) -> None:
         assert line.copy_finished_s[index] <= due * (1 + 1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(programs_with_plans())
 def test_same_plan_same_time(case: tuple[Program, Plan]) -> None:
     program, plan = case
@@ -240,7 +240,7 @@ def test_same_plan_same_time(case: tuple[Program, Plan]) -> None:
     np.testing.assert_array_equal(one.timeline.copy_finished_s, two.timeline.copy_finished_s)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(programs_with_plans())
 def test_more_fast_accesses_never_compute_longer(case: tuple[Program, Plan]) -> None:
     program, plan = case

@@ -23,7 +23,7 @@ from tests.strategies import programs, random_program
 Body = dict[str, Any]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(program=programs(12), extra=st.dictionaries(st.text(), st.floats(allow_nan=False)))
 def test_round_trips_are_exact(program: Program, extra: dict[str, float]) -> None:
     program = replace(program, provenance=extra)
@@ -280,7 +280,6 @@ def test_truncated_gzip_is_refused(tmp_path: Path, kept: int) -> None:
         io.load(written(tmp_path, packed()[:kept]))
 
 
-@settings(deadline=None)
 @given(position=st.integers(0, 10_000), bits=st.integers(1, 255))
 def test_damaged_gzip_never_gives_another_program(
     tmp_path_factory: pytest.TempPathFactory, position: int, bits: int

@@ -100,7 +100,7 @@ def test_totals_and_levels() -> None:
     assert (program.multiplicity(0), program.multiplicity(TOP_LEVEL)) == (4.0, 1.0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(program=programs(16))
 def test_touches_hold_every_access_once(program: Program) -> None:
     held = sorted(i for touch in program.touches for i in touch.accesses)

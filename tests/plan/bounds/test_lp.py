@@ -63,7 +63,7 @@ def optimum_us(program: Program) -> float:
 # Below every valid plan
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(program=programs(12), seed=st.integers(0, 2**32))
 def test_no_game_beats_the_bound(program: Program, seed: int) -> None:
     plan = play(program, random.Random(seed))
@@ -325,7 +325,6 @@ def knapsack(values: list[float], sizes: list[float], room: float) -> tuple[Line
 ITEMS = st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 10)), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(items=ITEMS, room=st.floats(0, 20), dual=st.floats(-5, 5))
 def test_any_multipliers_bound_a_linear_program(
     items: list[tuple[float, float]], room: float, dual: float

@@ -203,7 +203,7 @@ def test_a_second_stay_begins_after_the_first() -> None:
     assert plan.copies == (Copy(0, True, 3, 5), Copy(0, True, 6, 7))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(programs())
 def test_plans_of_random_programs_are_valid(program: Program) -> None:
     solved(program)

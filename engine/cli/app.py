@@ -1,0 +1,35 @@
+"""`app`: the explorer, served by Streamlit."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import engine
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    about = "open the explorer in the browser, until it is interrupted"
+    parser: argparse.ArgumentParser = commands.add_parser("app", help=about, description=about)
+    parser.set_defaults(run=run)
+    parser.add_argument("--port", type=int, default=8501)
+    parser.add_argument(
+        "--no-browser", action="store_true", help="only serve it; so it is where CI is set"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Become the explorer's server."""
+    sys.stdout.flush()
+    os.execv(sys.executable, server_command(options.port, options.no_browser or "CI" in os.environ))
+
+
+def server_command(port: int, is_headless: bool) -> list[str]:
+    """The command that serves the explorer; it lies beside the engine, installed or not."""
+    script = Path(engine.__file__).resolve().parents[1] / "ui" / "app.py"
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    return [*command, "--server.headless", "true"] if is_headless else command

@@ -1,0 +1,249 @@
+"""mallocMuZero: which tensors of a compiled ML program live in fast memory, when, and where.
+
+One module for whoever uses the project from Python; `engine` holds the work behind it. A *program*
+is what a compiler made of a model, a *plan* says for every access whether fast or slow memory
+serves it. `docs/model.md` has the words and the rules.
+
+>>> import mallocmuzero
+>>> program = mallocmuzero.load("teach-keep-or-drop")
+>>> plan = mallocmuzero.solve(program)
+>>> mallocmuzero.check(program, plan) is None
+True
+>>> f"{mallocmuzero.simulate(program, plan).latency_s * 1e6:.0f} us"
+'1400 us'
+>>> f"no plan takes less than {mallocmuzero.bound(program).bound_s * 1e6:.0f} us"
+'no plan takes less than 1333 us'
+
+Errors that a user can cause are `EngineError`s whose text is one line. Plans are checked before
+they are given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from engine.errors import EngineError
+from engine.plan.bounds import Bound, lower_bound
+from engine.plan.check import Violation
+from engine.plan.check import check as _check
+from engine.plan.io import load_plan as _load_plan
+from engine.plan.io import save_plan as _save_plan
+from engine.plan.model import Copy, Plan, Stay
+from engine.plan.simulate import Simulation
+from engine.plan.simulate import simulate as _simulate
+from engine.program import library
+from engine.program.io import save as _save
+from engine.program.model import Program
+
+__all__ = [
+    "Bound",
+    "Copy",
+    "EngineError",
+    "Plan",
+    "Program",
+    "Simulation",
+    "Stay",
+    "Violation",
+    "bound",
+    "check",
+    "compare",
+    "import_hlo",
+    "load",
+    "load_plan",
+    "sample_names",
+    "save",
+    "save_plan",
+    "simulate",
+    "solve",
+    "solver_names",
+]
+
+Progress = Callable[[float, str], bool]
+"""Hears the share of the work that is done and a word about it; answers False to end it early."""
+
+
+def sample_names() -> list[str]:
+    """Names of the programs that ship with the project; `load` takes them.
+
+    >>> "resnet50-v5e-b64" in sample_names()
+    True
+    """
+    return library.sample_names()
+
+
+def load(name_or_path: str | PathLike[str]) -> Program:
+    """The sample of that name, or the program in that file (`.json` or `.json.gz`).
+
+    Raises UnknownNameError, which names near matches; ProgramFormatError for a malformed file.
+
+    >>> load("teach-prefetch").num_slots
+    3
+    >>> load("resnet50-v5e-b65")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.UnknownNameError: no sample program is called 'resnet50-v5e-b65'; near it: ...
+    """
+    return library.resolve(str(name_or_path))
+
+
+def save(program: Program, path: str | PathLike[str]) -> None:
+    """Write a program file, whole or not at all; gzip where the name ends in `.gz`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> program = load("teach-prefetch")
+    >>> with TemporaryDirectory() as folder:
+    ...     save(program, f"{folder}/mine.json.gz")
+    ...     load(f"{folder}/mine.json.gz") == program
+    True
+    """
+    _save(program, Path(path))
+
+
+def import_hlo(
+    slow: str | PathLike[str],
+    fast: str | PathLike[str] | None = None,
+    buffers: str | PathLike[str] | None = None,
+    hardware: str = "tpu-v5e",
+) -> Program:
+    """The program in a dump of XLA: scheduled HLO text, gzip where the name ends in `.gz`.
+
+    `slow`: compiled with everything in slow memory. `fast`: the default compile of the same module,
+    whose placements fit the savings. `buffers`: its buffer assignment, which holds the offsets of
+    XLA's own plan. Raises ProgramFormatError for a file that is none of these, UnknownNameError for
+    an unknown `hardware`.
+
+    >>> import_hlo("README.md")
+    Traceback (most recent call last):
+    engine.errors.ProgramFormatError: README.md: not HLO text (it must begin with 'HloModule')
+    """
+    # Imported here: the costs are fitted with scipy, which nothing else needs.
+    from engine.compiler.importer import import_hlo as read
+
+    paths = [None if path is None else Path(path) for path in (fast, buffers)]
+    return read(Path(slow), paths[0], hardware, paths[1])
+
+
+def solver_names(program: Program) -> list[str]:
+    """Names of the solvers that can run on this program; `solve` and `compare` take them.
+
+    >>> "greedy" in solver_names(load("teach-prefetch"))
+    True
+    """
+    from engine.analysis.compare import applicable
+
+    return applicable(program)
+
+
+def solve(
+    program: Program,
+    solver: str = "greedy",
+    seconds: float = 10.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Plan:
+    """A plan that the checker has passed.
+
+    `seconds`: wall-clock time, for solvers that use more of it. `options`: settings of one solver,
+    such as `checkpoint="scratch"` of `muzero`. Raises UnknownNameError for an unknown solver,
+    SolverError where it finds no plan or cannot run on this program, ConfigError for a bad setting.
+
+    >>> plan = solve(load("teach-prefetch"), "random", seconds=1, seed=3)
+    >>> plan.solver, plan.notes["seed"]
+    ('random', 3)
+    """
+    from engine.solvers import Budget
+    from engine.solvers import solve as run
+
+    listener = {} if progress is None else {"progress": progress}
+    return run(solver, program, Budget(seconds, seed, options=options, **listener))
+
+
+def check(program: Program, plan: Plan) -> Violation | None:
+    """The first rule of `docs/model.md` that the plan breaks, or None for a valid plan.
+
+    >>> program = load("teach-prefetch")
+    >>> plan = solve(program)
+    >>> check(program, plan) is None
+    True
+    >>> check(load("teach-keep-or-drop"), plan).rule
+    'wrong-program'
+    """
+    return _check(program, plan)
+
+
+def simulate(program: Program, plan: Plan) -> Simulation:
+    """How long the program takes under a valid plan, and when everything happens.
+
+    Raises PlanError for a plan that breaks a rule.
+
+    >>> program = load("teach-prefetch")
+    >>> slow = simulate(program, solve(program, "all_slow"))
+    >>> f"{slow.latency_s * 1e6:.0f} us, {slow.stall_s * 1e6:.0f} of them stalls"
+    '1724 us, 0 of them stalls'
+    """
+    from engine.errors import PlanError
+
+    violation = _check(program, plan)
+    if violation is not None:
+        raise PlanError(f"the plan breaks the rule {violation.rule}: {violation.message}")
+    return _simulate(program, plan)
+
+
+def bound(program: Program, seconds: float = 60.0) -> Bound:
+    """A number of seconds that no valid plan goes below, and what scarce things are worth.
+
+    Stopped after `seconds` it is still a bound, but a lower one.
+
+    >>> program = load("teach-prefetch")
+    >>> bound(program).bound_s <= simulate(program, solve(program)).latency_s
+    True
+    """
+    return lower_bound(program, seconds)
+
+
+def compare(
+    program: Program,
+    solvers: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Several solvers side by side: `program`, `bound_s`, and `results`, the fastest plan first.
+
+    `solvers`: all that apply, unless named. Raises UnknownNameError before any of them runs.
+
+    >>> found = compare(load("teach-prefetch"), ["all_slow", "greedy"])
+    >>> [row["solver"] for row in found["results"]]
+    ['greedy', 'all_slow']
+    """
+    from engine.analysis.compare import compare as run
+    from engine.solvers import Budget
+
+    return run(program, solvers, Budget(seconds, seed))
+
+
+def load_plan(path: str | PathLike[str]) -> Plan:
+    """The plan in a file; `check` says whether it is valid for a program.
+
+    Raises PlanError or ProgramFormatError for a file that is no plan.
+
+    >>> load_plan("README.md")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.ProgramFormatError: README.md: ...
+    """
+    return _load_plan(Path(path))
+
+
+def save_plan(plan: Plan, path: str | PathLike[str]) -> None:
+    """Write a plan file, whole or not at all; gzip where the name ends in `.gz`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> plan = solve(load("teach-prefetch"))
+    >>> with TemporaryDirectory() as folder:
+    ...     save_plan(plan, f"{folder}/plan.json.gz")
+    ...     load_plan(f"{folder}/plan.json.gz") == plan
+    True
+    """
+    _save_plan(plan, Path(path))
