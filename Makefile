@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
@@ -25,6 +26,12 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.app
 
 $(VENV)/.compiler: requirements-compiler.txt $(VENV)/.app
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-compiler.txt
+	touch $@
+
+# The linter and formatter of the explorer's JavaScript.
+$(NODE_TOOLS): package.json package-lock.json
+	@command -v npm >/dev/null || (echo "make check and make format need Node 20 or later" && exit 1)
+	npm ci --silent --no-audit --no-fund
 	touch $@
 
 app: $(VENV)/.app
@@ -53,15 +60,19 @@ nightly: $(VENV)/.dev $(VENV)/.compiler
 	  $(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done
 
-check: $(VENV)/.dev $(VENV)/.compiler browser
+check: $(VENV)/.dev $(VENV)/.compiler $(NODE_TOOLS) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/hadolint Dockerfile
+	npm run --silent check
+	npm test --silent
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-format: $(VENV)/.dev
+format: $(VENV)/.dev $(NODE_TOOLS)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	npm run --silent format
 
 bench: $(VENV)/.dev browser
 	$(BIN)/python -m benchmarks
@@ -78,4 +89,4 @@ samples: $(VENV)/.compiler
 	$(BIN)/python -m engine capture --all
 
 clean:
-	rm -rf $(VENV) .capture .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules mutants .capture .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ function unpack(bytes) {
   const { columns: places, ...header } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const columns = {};
   for (const [name, [kind, offset, count]] of Object.entries(places)) {
-    columns[name] = new globalThis[kind + "Array"](buffer, 4 + length + offset, count);
+    columns[name] = new globalThis[`${kind}Array`](buffer, 4 + length + offset, count);
   }
   return [header, columns];
 }
@@ -41,21 +41,35 @@ class View {
   // Opens or closes the list of keys; `keys` are pairs of keys and what they do.
   toggleHelp(keys) {
     const box = this.root.querySelector(".help");
-    box.querySelector("dl").innerHTML = keys.map(([names, text]) =>
-      `<dt>${names.split(" ").map((k) => `<kbd>${escapeText(k)}</kbd>`).join(" ")}</dt><dd>${text}</dd>`).join("");
+    box.querySelector("dl").innerHTML = keys
+      .map(
+        ([names, text]) =>
+          `<dt>${names
+            .split(" ")
+            .map((k) => `<kbd>${escapeText(k)}</kbd>`)
+            .join(" ")}</dt><dd>${text}</dd>`,
+      )
+      .join("");
     box.hidden = !box.hidden;
-    if (box.hidden) this.root.focus({ preventScroll: true }); else box.querySelector("button").focus();
+    if (box.hidden) this.root.focus({ preventScroll: true });
+    else box.querySelector("button").focus();
   }
 
-  destroy() { for (const undo of this.cleanups) undo(); }
+  destroy() {
+    for (const undo of this.cleanups) undo();
+  }
 }
 
 // The wheel zooms a canvas with Ctrl, or once it was clicked and until the pointer leaves it: else
 // somebody who scrolls the page would be caught by it. Returns whether an event is for the canvas.
 function wheelGuard(canvas) {
   let isClicked = false;
-  canvas.addEventListener("pointerdown", () => { isClicked = true; });
-  canvas.addEventListener("pointerleave", () => { isClicked = false; });
+  canvas.addEventListener("pointerdown", () => {
+    isClicked = true;
+  });
+  canvas.addEventListener("pointerleave", () => {
+    isClicked = false;
+  });
   return (event) => {
     const isMine = isClicked || event.ctrlKey || event.metaKey;
     if (isMine) event.preventDefault();
@@ -74,7 +88,8 @@ function saveAs(href, name) {
 
 // Shows a view's data, or leaves it as it is until what it refers to has arrived.
 function show(component) {
-  const { kept, template, style } = registry(), root = component.parentElement;
+  const { kept, template, style } = registry(),
+    root = component.parentElement;
   const found = kept.get(STORED.idOf(component.data));
   if (!found || !template) return;
   root.view ??= new STORED.View(root, template, style);
@@ -84,7 +99,9 @@ function show(component) {
 // The store. `STORED`: `read` makes what is kept of a message, `most` of them at a time; `idOf` says
 // which of them the data of a view needs; `View` is its class.
 export default function ({ data, parentElement }) {
-  const shared = registry(), { kept } = shared, found = STORED.read(data);
+  const shared = registry(),
+    { kept } = shared,
+    found = STORED.read(data);
   kept.delete(found.id);
   kept.set(found.id, found);
   while (kept.size > STORED.most) kept.delete(kept.keys().next().value);

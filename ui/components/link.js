@@ -3,5 +3,8 @@ export default (c) => {
   const show = () => m.show?.(c);
   m.shows.set(c.key, show);
   show();
-  return () => { m.shows.delete(c.key); c.parentElement.view?.destroy(); };
+  return () => {
+    m.shows.delete(c.key);
+    c.parentElement.view?.destroy();
+  };
 };

@@ -6,7 +6,13 @@ function readPalette(host) {
   const style = getComputedStyle(host);
   const read = (name) => style.getPropertyValue(`--st-${name}`).trim();
   const palette = { font: read("font") || "sans-serif" };
-  for (const name of ["text-color", "background-color", "secondary-background-color", "border-color", "primary-color"]) {
+  for (const name of [
+    "text-color",
+    "background-color",
+    "secondary-background-color",
+    "border-color",
+    "primary-color",
+  ]) {
     palette[name.replace("-color", "")] = read(name);
   }
   for (const name of ["blue", "green", "orange", "violet", "red", "gray"]) palette[name] = read(`${name}-color`);
@@ -31,8 +37,10 @@ function mix(colour, alpha) {
 
 // Diagonal lines; `slope` 1 rises to the right.
 function hatch(context, colour, step, slope, width) {
-  const ratio = devicePixelRatio || 1, size = Math.max(4, Math.round(step * ratio));
-  const tile = new OffscreenCanvas(size, size), pen = tile.getContext("2d");
+  const ratio = devicePixelRatio || 1,
+    size = Math.max(4, Math.round(step * ratio));
+  const tile = new OffscreenCanvas(size, size),
+    pen = tile.getContext("2d");
   pen.strokeStyle = colour;
   pen.lineWidth = width * ratio;
   pen.beginPath();

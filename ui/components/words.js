@@ -4,7 +4,9 @@ const ACTIONS = ["Copy", "NoCopy", "Drop"];
 const KINDS = ["input", "temporary", "output", "cross-program"];
 // Seconds below which a time is only rounding.
 const NOTHING_S = 5e-13;
-const READS = 1, WRITES = 2, SINK = 4;
+const READS = 1,
+  WRITES = 2,
+  SINK = 4;
 
 function digits(amount) {
   const size = Math.abs(amount);
@@ -15,13 +17,21 @@ function digits(amount) {
 function sizeText(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
-  while (bytes >= 1024 && unit < units.length - 1) { bytes /= 1024; unit++; }
+  while (bytes >= 1024 && unit < units.length - 1) {
+    bytes /= 1024;
+    unit++;
+  }
   return unit ? `${digits(bytes)} ${units[unit]}` : `${Math.round(bytes)} B`;
 }
 
 function timeText(seconds) {
   if (Math.abs(seconds) < NOTHING_S) return "0 ns";
-  for (const [unit, scale] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]]) {
+  for (const [unit, scale] of [
+    ["s", 1],
+    ["ms", 1e-3],
+    ["µs", 1e-6],
+    ["ns", 1e-9],
+  ]) {
     if (seconds >= 0.9995 * scale) return `${digits(seconds / scale)} ${unit}`;
   }
   return `${(seconds * 1e9).toPrecision(2)} ns`;
@@ -43,16 +53,18 @@ function instructionName(plan, slot) {
 
 function moveSentence(plan, move) {
   if (!plan.numMoves) return "No move: no tensor of this program can save time";
-  const flags = plan.move_flags[move], slot = plan.move_time[move];
+  const flags = plan.move_flags[move],
+    slot = plan.move_time[move];
   const tensor = `${plan.value_names[plan.move_value[move]]} · ${sizeText(plan.group_bytes[plan.move_group[move]])}`;
-  const verb = flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
+  const verb =
+    flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
   const saved = flags & SINK ? "" : ` · ${timeText(plan.move_saving[move])} at stake`;
   const action = move < plan.tip ? ACTIONS[plan.move_action[move]] : "?";
   return `${instructionName(plan, slot)} ${verb} ${tensor}${saved}${action ? ` → ${action}` : ""}`;
 }
 
 function escapeText(text) {
-  return String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[c]));
+  return String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 }
 
 function cardOf(title, rows) {
@@ -61,8 +73,11 @@ function cardOf(title, rows) {
 }
 
 function stayCard(plan, i) {
-  const group = plan.stay_group[i], value = plan.group_value[group];
-  const start = plan.stay_start[i], end = plan.stay_end[i], arrival = plan.stay_arrival[i];
+  const group = plan.stay_group[i],
+    value = plan.group_value[group];
+  const start = plan.stay_start[i],
+    end = plan.stay_end[i],
+    arrival = plan.stay_arrival[i];
   const rows = [
     ["shape", plan.value_shapes[value] || "unknown"],
     ["size", sizeText(plan.group_bytes[group])],

@@ -1,7 +1,9 @@
 // What the store holds: packed columns of one program and several plans (ui/compare/sheet.py).
 
 const NOBODY = -1;
-const SAME = 0, MOVED = 1, ONLY_HERE = 3;
+const SAME = 0,
+  MOVED = 1,
+  ONLY_HERE = 3;
 
 class Plans {
   constructor(bytes) {
@@ -10,21 +12,29 @@ class Plans {
     this.one = facts.plans.map(() => ({}));
     for (const [name, column] of Object.entries(columns)) {
       const [, number, field] = name.match(/^p(\d)_(.*)$/) ?? [];
-      if (field) this.one[number][field] = column; else this[name] = column;
+      if (field) this.one[number][field] = column;
+      else this[name] = column;
     }
-    facts.plans.forEach((plan, number) => Object.assign(this.one[number], plan));
+    for (const [number, plan] of facts.plans.entries()) Object.assign(this.one[number], plan);
     this.numSlots = this.slot_reserved.length;
   }
 
   // The longest run: all panels share one axis of seconds.
-  get seconds() { return Math.max(...this.one.map((plan) => plan.slot_begin[this.numSlots])); }
+  get seconds() {
+    return Math.max(...this.one.map((plan) => plan.slot_begin[this.numSlots]));
+  }
 
   stayAt(number, slot, granule) {
     const plan = this.one[number];
     for (let i = 0; i < plan.stay_group.length; i++) {
       const low = plan.stay_offset[i];
-      if (plan.stay_start[i] <= slot && slot < plan.stay_end[i] && low <= granule
-        && granule < low + this.group_granules[plan.stay_group[i]]) return i;
+      if (
+        plan.stay_start[i] <= slot &&
+        slot < plan.stay_end[i] &&
+        low <= granule &&
+        granule < low + this.group_granules[plan.stay_group[i]]
+      )
+        return i;
     }
     return NOBODY;
   }
@@ -45,22 +55,41 @@ class Plans {
 
 // The window that all panels share. `unit` is "slots" or "seconds".
 class Window {
-  constructor(plans) { this.unit = "slots"; this.load(plans); }
+  constructor(plans) {
+    this.unit = "slots";
+    this.load(plans);
+  }
 
-  load(plans) { this.plans = plans; this.fit(); }
+  load(plans) {
+    this.plans = plans;
+    this.fit();
+  }
 
-  get total() { return this.unit === "slots" ? this.plans.numSlots : this.plans.seconds; }
-  get first() { return -0.01 * this.total; }
-  get last() { return 1.005 * this.total; }
-  get top() { return this.plans.fast_granules * 1.01; }
+  get total() {
+    return this.unit === "slots" ? this.plans.numSlots : this.plans.seconds;
+  }
+  get first() {
+    return -0.01 * this.total;
+  }
+  get last() {
+    return 1.005 * this.total;
+  }
+  get top() {
+    return this.plans.fast_granules * 1.01;
+  }
 
-  fit() { [this.x0, this.x1, this.y0, this.y1] = [this.first, this.last, 0, this.top]; }
+  fit() {
+    [this.x0, this.x1, this.y0, this.y1] = [this.first, this.last, 0, this.top];
+  }
 
-  get text() { return [this.unit, ...[this.x0, this.x1, this.y0, this.y1].map((v) => v.toPrecision(5))].join(","); }
+  get text() {
+    return [this.unit, ...[this.x0, this.x1, this.y0, this.y1].map((v) => v.toPrecision(5))].join(",");
+  }
 
   // The inverse of `text`; nonsense leaves the window as it is.
   take(text) {
-    const [unit, ...edges] = text.split(","), [x0, x1, y0, y1] = edges.map(Number);
+    const [unit, ...edges] = text.split(","),
+      [x0, x1, y0, y1] = edges.map(Number);
     if (!["slots", "seconds"].includes(unit) || edges.length !== 4 || !(x0 < x1 && y0 < y1)) return;
     Object.assign(this, { unit, x0, x1, y0, y1 });
     this.clamp();
@@ -75,10 +104,12 @@ class Window {
     if (unit < 0) return -1;
     if (this.unit === "slots") return Math.floor(unit);
     const begin = this.plans.one[number].slot_begin;
-    let low = 0, high = this.plans.numSlots;
+    let low = 0,
+      high = this.plans.numSlots;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (begin[middle] <= unit) low = middle; else high = middle - 1;
+      if (begin[middle] <= unit) low = middle;
+      else high = middle - 1;
     }
     return low;
   }
@@ -105,8 +136,10 @@ class Window {
   }
 
   pan(units, granules) {
-    this.x0 += units; this.x1 += units;
-    this.y0 += granules; this.y1 += granules;
+    this.x0 += units;
+    this.x1 += units;
+    this.y0 += granules;
+    this.y1 += granules;
     this.clamp();
   }
 
@@ -118,7 +151,8 @@ class Window {
 }
 
 function inside(low, high, first, last, least) {
-  const size = Math.min(last - first, Math.max(least, high - low)), middle = (low + high) / 2;
+  const size = Math.min(last - first, Math.max(least, high - low)),
+    middle = (low + high) / 2;
   low = Math.min(Math.max(first, middle - size / 2), last - size);
   return [low, low + size];
 }

@@ -21,7 +21,10 @@ class Sheet extends View {
     if (this.plans !== plans) {
       const isSame = this.plans?.program === plans.program;
       this.plans = plans;
-      if (isSame) { this.window.plans = plans; this.window.clamp(); } else this.window = new Window(plans);
+      if (isSame) {
+        this.window.plans = plans;
+        this.window.clamp();
+      } else this.window = new Window(plans);
       this.build();
       if (!isSame && data.window) this.window.take(data.window);
     }
@@ -50,19 +53,29 @@ class Sheet extends View {
   listen(panel) {
     const { canvas } = panel;
     const isForMap = wheelGuard(canvas);
-    canvas.addEventListener("wheel", (e) => { if (isForMap(e)) this.wheel(panel, e); }, { passive: false });
+    canvas.addEventListener(
+      "wheel",
+      (e) => {
+        if (isForMap(e)) this.wheel(panel, e);
+      },
+      { passive: false },
+    );
     canvas.addEventListener("pointerdown", (e) => {
       canvas.setPointerCapture(e.pointerId);
       this.drag = { x: e.offsetX, y: e.offsetY, hasMoved: false };
     });
     canvas.addEventListener("pointermove", (e) => (this.drag ? this.pull(panel, e) : this.point(panel, e)));
     canvas.addEventListener("pointerup", (e) => this.release(panel, e));
-    canvas.addEventListener("pointerleave", () => { this.state.hover = NOBODY; this.draw(); });
+    canvas.addEventListener("pointerleave", () => {
+      this.state.hover = NOBODY;
+      this.draw();
+    });
   }
 
   reveal(slot) {
     this.state.slot = slot;
-    const unit = this.window.unitOf(0, slot), { x0, x1 } = this.window;
+    const unit = this.window.unitOf(0, slot),
+      { x0, x1 } = this.window;
     if (unit < x0 || unit > x1) this.window.pan(unit - (x0 + x1) / 2, 0);
   }
 
@@ -81,10 +94,18 @@ class Sheet extends View {
 
   legend(palette) {
     const items = this.state.isDiff
-      ? [[mix(palette.gray, 0.3), "the same in both"], [mix(palette.green, 0.34), "at another address"],
-        [palette.green, "at other times"], [`${palette.green};outline:1px solid ${palette.text}`, "only here"]]
+      ? [
+          [mix(palette.gray, 0.3), "the same in both"],
+          [mix(palette.green, 0.34), "at another address"],
+          [palette.green, "at other times"],
+          [`${palette.green};outline:1px solid ${palette.text}`, "only here"],
+        ]
       : palette.kinds.map((colour, kind) => [colour, KINDS[kind]]);
-    const times = [[mix(palette.gray, 0.75), "compute"], [palette.orange, "slow accesses"], [palette.red, "stalls"]];
+    const times = [
+      [mix(palette.gray, 0.75), "compute"],
+      [palette.orange, "slow accesses"],
+      [palette.red, "stalls"],
+    ];
     const html = ([colour, text]) => `<span><i style="background:${colour}"></i>${text}</span>`;
     return `<b>Map</b>${items.map(html).join("")}<b>Strip</b>${times.map(html).join("")}`;
   }
@@ -100,7 +121,8 @@ class Sheet extends View {
 
   // In words what the cursor shows, and for tests what the window is.
   describe() {
-    const { plans, state, window: view } = this, group = state.hover >= 0 ? state.hover : state.group;
+    const { plans, state, window: view } = this,
+      group = state.hover >= 0 ? state.hover : state.group;
     const slot = Math.max(0, state.slot);
     const at = state.slot >= 0 ? `${plans.instruction_names[Math.min(slot, plans.numSlots - 1)]} (slot ${slot})` : "";
     let text = at || "Wheel zooms · drag pans · click a tensor to follow it · f shows everything";
@@ -110,7 +132,10 @@ class Sheet extends View {
     }
     this.status.textContent = this.status.title = text;
     Object.assign(this.root.dataset, {
-      plans: plans.id, group: state.group, slot: state.slot, diff: state.isDiff,
+      plans: plans.id,
+      group: state.group,
+      slot: state.slot,
+      diff: state.isDiff,
       window: [view.x0, view.x1, view.y0, view.y1].map((v) => v.toPrecision(6)).join(" "),
     });
   }
@@ -125,10 +150,11 @@ class Sheet extends View {
   }
 
   pull(panel, event) {
-    const dx = event.offsetX - this.drag.x, dy = event.offsetY - this.drag.y;
+    const dx = event.offsetX - this.drag.x,
+      dy = event.offsetY - this.drag.y;
     if (!this.drag.hasMoved && Math.hypot(dx, dy) < 4) return;
     const { x0, x1, y0, y1 } = this.window;
-    this.window.pan(-dx * (x1 - x0) / panel.plotWidth, dy * (y1 - y0) / panel.bottom);
+    this.window.pan((-dx * (x1 - x0)) / panel.plotWidth, (dy * (y1 - y0)) / panel.bottom);
     this.drag = { x: event.offsetX, y: event.offsetY, hasMoved: true };
     this.draw();
   }
@@ -160,8 +186,12 @@ class Sheet extends View {
   }
 
   press({ do: name, unit }) {
-    const { window: view } = this, middle = (view.x0 + view.x1) / 2;
-    if (unit) { view.setUnit(unit); this.refresh(); }
+    const { window: view } = this,
+      middle = (view.x0 + view.x1) / 2;
+    if (unit) {
+      view.setUnit(unit);
+      this.refresh();
+    }
     if (name === "in") view.zoom(0.6, middle);
     if (name === "out") view.zoom(1 / 0.6, middle);
     if (name === "fit") view.fit();
@@ -171,7 +201,8 @@ class Sheet extends View {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "BUTTON" && event.key === " ") return;
+    if (event.ctrlKey || event.metaKey || event.altKey || (event.target.tagName === "BUTTON" && event.key === " "))
+      return;
     const name = { "+": "in", "=": "in", "-": "out", f: "fit" }[event.key];
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (name) this.press({ do: name });
@@ -194,10 +225,13 @@ class Sheet extends View {
 
   // All panels under one another, as they look now.
   savePicture() {
-    const { palette } = this.look, ratio = devicePixelRatio || 1, gap = 26;
+    const { palette } = this.look,
+      ratio = devicePixelRatio || 1,
+      gap = 26;
     const width = Math.max(...this.panels.map((p) => p.width));
     const height = this.panels.reduce((sum, p) => sum + p.height + gap, 0);
-    const sheet = document.createElement("canvas"), pen = sheet.getContext("2d");
+    const sheet = document.createElement("canvas"),
+      pen = sheet.getContext("2d");
     [sheet.width, sheet.height] = [width * ratio, height * ratio];
     pen.scale(ratio, ratio);
     pen.fillStyle = palette.background;

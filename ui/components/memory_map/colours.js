@@ -8,11 +8,15 @@ function heatOf(share) {
 }
 
 // Smallest and largest of the groups that some move is about.
-function rangeOf(plan, valueOf) {
-  let low = Infinity, high = -Infinity;
+function rangeOf(plan, measure) {
+  let low = Infinity,
+    high = -Infinity;
   for (const group of new Set(plan.move_group)) {
-    const value = valueOf(group);
-    if (value > 0) { low = Math.min(low, value); high = Math.max(high, value); }
+    const value = measure(group);
+    if (value > 0) {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
   }
   return low > high ? [1, 1] : [low, high];
 }
@@ -55,12 +59,14 @@ const COLOURINGS = {
   age(plan) {
     const slot = (share) => `slot ${Math.round(share * plan.numSlots).toLocaleString("en")}`;
     return {
-      fill: (group, start) => heatOf(Math.max(0, start) / Math.max(1, plan.numSlots)),
+      fill: (_group, start) => heatOf(Math.max(0, start) / Math.max(1, plan.numSlots)),
       legend: scaleOf("in fast memory since", slot(0), slot(0.5), slot(1)),
     };
   },
   layer(plan) {
-    const { layers } = plan, count = layers.length, step = Math.max(1, (count - 1) / (CHIPS - 1));
+    const { layers } = plan,
+      count = layers.length,
+      step = Math.max(1, (count - 1) / (CHIPS - 1));
     const chips = [];
     for (let l = 0; Math.round(l) < count && chips.length < CHIPS; l += step) {
       const layer = Math.round(l);
@@ -73,10 +79,16 @@ const COLOURINGS = {
 
 function scaleOf(name, low, middle, high) {
   const half = (from, to) => `width:56px;background:linear-gradient(90deg,${HEAT.slice(from, to).join(",")})`;
-  return [["width:0", `${name}: ${low}`], [half(0, 4), middle], [half(3, 7), high]];
+  return [
+    ["width:0", `${name}: ${low}`],
+    [half(0, 4), middle],
+    [half(3, 7), high],
+  ];
 }
 
-function fillOf(plan, i, look) { return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]); }
+function fillOf(plan, i, look) {
+  return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]);
+}
 
 // What the dashed rectangles mean; with the agent's opinion, what their strength does.
 function ghostLegend({ palette }, hasOpinion) {

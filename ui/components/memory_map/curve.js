@@ -4,8 +4,12 @@
 function savedBefore(plan) {
   if (plan.curveCache) return plan.curveCache;
   const saved = new Float64Array(plan.numMoves + 1);
-  let sum = 0, waited = 0, slot = 0;
-  const wait = (until) => { for (; slot <= Math.min(until, plan.numSlots - 1); slot++) waited += plan.slot_stall[slot]; };
+  let sum = 0,
+    waited = 0,
+    slot = 0;
+  const wait = (until) => {
+    for (; slot <= Math.min(until, plan.numSlots - 1); slot++) waited += plan.slot_stall[slot];
+  };
   for (let m = 0; m < plan.numMoves; m++) {
     wait(plan.move_time[m]);
     saved[m] = sum - waited;
@@ -18,7 +22,9 @@ function savedBefore(plan) {
 
 // Curves as {name, colour, dash, values, end}; `end` is the first value that is not known.
 function curvesOf(plan, look) {
-  const { palette } = look, own = savedBefore(plan), curves = [];
+  const { palette } = look,
+    own = savedBefore(plan),
+    curves = [];
   const known = plan.tip < plan.numMoves ? plan.tip + 1 : plan.numMoves + 1;
   const rival = plan.rival_saved;
   if (look.curve === "lead" && rival.length) {
@@ -27,7 +33,13 @@ function curvesOf(plan, look) {
   }
   if (rival.length) curves.push({ name: plan.rival, colour: palette.gray, dash: [], values: rival, end: rival.length });
   if (plan.estimates.length) {
-    curves.push({ name: "own estimate", colour: palette.violet, dash: [2, 3], values: plan.estimates, end: plan.estimates.length });
+    curves.push({
+      name: "own estimate",
+      colour: palette.violet,
+      dash: [2, 3],
+      values: plan.estimates,
+      end: plan.estimates.length,
+    });
   }
   curves.push({ name: "this line", colour: palette.primary, dash: [], values: own, end: known });
   return curves;
@@ -36,17 +48,23 @@ function curvesOf(plan, look) {
 function marksOf(plan, look) {
   if (look.curve === "lead" && plan.rival_saved.length) return [];
   return plan.marks.map(([name, value]) => ({
-    name, value, dash: name === "bound" ? [5, 3] : [2, 2], colour: name === "bound" ? look.palette.text : look.palette.green,
+    name,
+    value,
+    dash: name === "bound" ? [5, 3] : [2, 2],
+    colour: name === "bound" ? look.palette.text : look.palette.green,
   }));
 }
 
 function drawCurve(context, axes, plan, look) {
-  const { palette } = look, { top, height } = axes.curve, isLead = look.curve === "lead" && plan.rival_saved.length;
+  const { palette } = look,
+    { top, height } = axes.curve,
+    isLead = look.curve === "lead" && plan.rival_saved.length;
   frame(context, axes, top, height, palette, isLead ? "lead" : "saved");
   if (!plan.numMoves) return;
-  const curves = curvesOf(plan, look), marks = marksOf(plan, look);
+  const curves = curvesOf(plan, look),
+    marks = marksOf(plan, look);
   const [low, high] = spanOf(curves, marks);
-  const y = (value) => top + height - 3 - (value - low) / (high - low) * (height - 6);
+  const y = (value) => top + height - 3 - ((value - low) / (high - low)) * (height - 6);
   labelSpan(context, axes, palette, isLead, low, high);
   context.save();
   context.beginPath();
@@ -54,7 +72,10 @@ function drawCurve(context, axes, plan, look) {
   context.clip();
   if (isLead) shadeLead(context, axes, plan, palette, curves[0], y);
   for (const { value, colour, dash } of marks) {
-    strokePath(context, colour, 1.2, dash, [[LEFT, y(value)], [axes.width - RIGHT, y(value)]]);
+    strokePath(context, colour, 1.2, dash, [
+      [LEFT, y(value)],
+      [axes.width - RIGHT, y(value)],
+    ]);
   }
   for (const { values, end, colour, dash } of curves) {
     strokePath(context, colour, 1.8, dash, pointsOf(axes, plan, values, end, y));
@@ -63,9 +84,13 @@ function drawCurve(context, axes, plan, look) {
 }
 
 function spanOf(curves, marks) {
-  let low = 0, high = 0;
+  let low = 0,
+    high = 0;
   for (const { values, end } of curves) {
-    for (let m = 0; m < end; m++) { low = Math.min(low, values[m]); high = Math.max(high, values[m]); }
+    for (let m = 0; m < end; m++) {
+      low = Math.min(low, values[m]);
+      high = Math.max(high, values[m]);
+    }
   }
   for (const { value } of marks) high = Math.max(high, value);
   return high > low ? [low, high] : [low, low + 1e-9];
@@ -89,8 +114,13 @@ function pointsOf(axes, plan, values, end, y) {
   let pixel = -Infinity;
   for (let m = 0; m < end; m++) {
     const x = m < plan.numMoves ? axes.xOf(plan.move_time[m]) : axes.xOf(plan.numSlots);
-    if (x > axes.width + 50) { points.push([x, y(values[m])]); break; }
-    if (Math.floor(x) === pixel || x < LEFT - 50) { points.pop(); }
+    if (x > axes.width + 50) {
+      points.push([x, y(values[m])]);
+      break;
+    }
+    if (Math.floor(x) === pixel || x < LEFT - 50) {
+      points.pop();
+    }
     pixel = Math.floor(x);
     points.push([x, y(values[m])]);
   }
@@ -102,23 +132,36 @@ function strokePath(context, colour, width, dash, points) {
   context.lineWidth = width;
   context.setLineDash(dash);
   context.beginPath();
-  points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+  for (const [i, [x, y]] of points.entries()) i ? context.lineTo(x, y) : context.moveTo(x, y);
   context.stroke();
   context.setLineDash([]);
 }
 
 function shadeLead(context, axes, plan, palette, curve, y) {
-  const zero = y(0), points = pointsOf(axes, plan, curve.values, curve.end, y);
+  const zero = y(0),
+    points = pointsOf(axes, plan, curve.values, curve.end, y);
   for (let i = 0; i + 1 < points.length; i++) {
-    const [x, tall] = points[i], width = Math.max(1, points[i + 1][0] - x);
+    const [x, tall] = points[i],
+      width = Math.max(1, points[i + 1][0] - x);
     context.fillStyle = mix(tall < zero ? palette.green : palette.red, 0.35);
     context.fillRect(x, Math.min(tall, zero), width, Math.abs(tall - zero));
   }
-  strokePath(context, mix(palette.text, 0.5), 1, [], [[LEFT, zero], [axes.width - RIGHT, zero]]);
+  strokePath(
+    context,
+    mix(palette.text, 0.5),
+    1,
+    [],
+    [
+      [LEFT, zero],
+      [axes.width - RIGHT, zero],
+    ],
+  );
 }
 
-function curveCard(plan, look, move) {
-  const own = savedBefore(plan), rival = plan.rival_saved, rows = [];
+function curveCard(plan, move) {
+  const own = savedBefore(plan),
+    rival = plan.rival_saved,
+    rows = [];
   if (move <= plan.tip) rows.push(["this line has saved", timeText(own[move])]);
   if (rival.length) rows.push([`${plan.rival} has`, timeText(rival[move])]);
   if (rival.length && move <= plan.tip) rows.push(["lead", signedTime(own[move] - rival[move])]);

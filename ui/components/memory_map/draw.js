@@ -35,13 +35,23 @@ function drawGrid(context, axes, plan, palette) {
     context.fillText(granule ? sizeText(granule * plan.granule) : "0", LEFT - 6, Math.min(axes.bottom - 5, y));
   }
   context.textAlign = "center";
-  for (const tick of ticksOf(Math.max(0, axes.x0), Math.min(axes.x1, axes.total), Math.max(2, axes.plotWidth / 110), 10, axes.mode === "slots" ? 1 : 0)) {
-    const x = Math.round(LEFT + (tick - axes.x0) / (axes.x1 - axes.x0) * axes.plotWidth);
+  for (const tick of ticksOf(
+    Math.max(0, axes.x0),
+    Math.min(axes.x1, axes.total),
+    Math.max(2, axes.plotWidth / 110),
+    10,
+    axes.mode === "slots" ? 1 : 0,
+  )) {
+    const x = Math.round(LEFT + ((tick - axes.x0) / (axes.x1 - axes.x0)) * axes.plotWidth);
     context.fillStyle = mix(palette.border, 0.7);
     context.fillRect(x, axes.top - 4, 1, axes.plotHeight + 4);
     context.fillStyle = mix(palette.text, 0.65);
     if (x > LEFT + 12 || tick === 0) {
-      context.fillText(axes.mode === "slots" ? tick.toLocaleString("en") : timeText(tick), Math.min(x, axes.width - 24), 8);
+      context.fillText(
+        axes.mode === "slots" ? tick.toLocaleString("en") : timeText(tick),
+        Math.min(x, axes.width - 24),
+        8,
+      );
     }
   }
 }
@@ -50,12 +60,13 @@ function drawGrid(context, axes, plan, palette) {
 function drawScratch(context, axes, plan, look) {
   const [first, end] = axes.visible();
   context.fillStyle = look.patterns.scratch;
-  for (let k = first; k < end;) {
+  for (let k = first; k < end; ) {
     const height = plan.slot_reserved[k];
     let next = k + 1;
     while (next < end && plan.slot_reserved[next] === height) next++;
     if (height) {
-      const x = axes.xOf(k), top = axes.yOf(height);
+      const x = axes.xOf(k),
+        top = axes.yOf(height);
       context.fillRect(x, top, Math.max(1, axes.xOf(next) - x), axes.bottom - top);
     }
     k = next;
@@ -64,12 +75,14 @@ function drawScratch(context, axes, plan, look) {
 
 // The stay's rectangle on screen, at least one pixel each way; null when out of sight.
 function boxOf(axes, plan, i) {
-  const low = plan.stay_offset[i], high = low + plan.group_granules[plan.stay_group[i]];
+  const low = plan.stay_offset[i],
+    high = low + plan.group_granules[plan.stay_group[i]];
   return box(axes, plan.stay_start[i], plan.stay_end[i], low, high);
 }
 
 function box(axes, start, end, low, high) {
-  const x = axes.xOf(start), right = axes.xOf(end);
+  const x = axes.xOf(start),
+    right = axes.xOf(end);
   if (right < LEFT || x > axes.width - RIGHT || high < axes.y0 || low > axes.y1) return null;
   const y = axes.yOf(high);
   return [x, y, Math.max(1, right - x), Math.max(1, axes.yOf(low) - y)];
@@ -121,7 +134,7 @@ function drawLabels(context, axes, plan, palette) {
 function fitted(context, text, room) {
   if (room < 24) return "";
   if (context.measureText(text).width <= room) return text;
-  const kept = Math.floor(text.length * room / context.measureText(text).width) - 1;
+  const kept = Math.floor((text.length * room) / context.measureText(text).width) - 1;
   return kept > 3 ? `${text.slice(0, kept)}…` : "";
 }
 
@@ -135,7 +148,8 @@ function drawRegions(context, axes, plan, palette) {
   context.textAlign = "left";
   context.textBaseline = "top";
   for (const [start, end, times] of plan.regions) {
-    const x = Math.max(LEFT, axes.xOf(start)), right = Math.min(axes.width - RIGHT, axes.xOf(end));
+    const x = Math.max(LEFT, axes.xOf(start)),
+      right = Math.min(axes.width - RIGHT, axes.xOf(end));
     if (right - x < 2) continue;
     context.fillStyle = mix(palette.violet, 0.9);
     context.fillRect(x, axes.top - 3, right - x - 1, 3);

@@ -20,7 +20,8 @@ class Finder {
   }
 
   search() {
-    const words = this.input.value.trim().toLowerCase().split(/\s+/).filter(Boolean), { plan } = this.map;
+    const words = this.input.value.trim().toLowerCase().split(/\s+/).filter(Boolean),
+      { plan } = this.map;
     this.hits = words.length ? [...matches(plan, words)] : [];
     this.at = 0;
     this.draw(words.length > 0);
@@ -30,14 +31,23 @@ class Finder {
     this.list.hidden = !isAsked;
     this.input.setAttribute("aria-expanded", String(isAsked));
     this.list.innerHTML = this.hits.length
-      ? this.hits.map((hit, i) => `<li role="option" data-hit="${i}" aria-selected="${i === this.at}"><b>${escapeText(hit.name)}</b> <small>${escapeText(hit.text)}</small></li>`).join("")
+      ? this.hits
+          .map(
+            (hit, i) =>
+              `<li role="option" data-hit="${i}" aria-selected="${i === this.at}"><b>${escapeText(hit.name)}</b> <small>${escapeText(hit.text)}</small></li>`,
+          )
+          .join("")
       : "<li>nothing of that name</li>";
     keepInSight(this.list, this.list.querySelector('[aria-selected="true"]'));
   }
 
   key(event) {
     event.stopPropagation();
-    if (event.key === "Escape") { this.input.value = ""; this.close(); this.map.root.focus({ preventScroll: true }); }
+    if (event.key === "Escape") {
+      this.input.value = "";
+      this.close();
+      this.map.root.focus({ preventScroll: true });
+    }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && this.hits.length) {
       this.at = (this.at + step + this.hits.length) % this.hits.length;
@@ -48,7 +58,8 @@ class Finder {
   }
 
   take(number) {
-    const { map } = this, hit = this.hits[number];
+    const { map } = this,
+      hit = this.hits[number];
     this.close();
     map.root.focus({ preventScroll: true });
     if (hit.group !== NONE) map.select(hit.group);
@@ -66,8 +77,16 @@ function* matches(plan, words) {
   let count = 0;
   const fits = (text) => words.every((word) => text.includes(word));
   const names = [
-    ...plan.value_names.map((name, value) => ({ name, value, text: `${name} ${plan.value_shapes[value]}`.toLowerCase() })),
-    ...plan.instruction_names.map((name, slot) => ({ name, slot, text: `${name} ${plan.opcodes[plan.slot_opcode[slot]]} ${plan.op_names[slot]}`.toLowerCase() })),
+    ...plan.value_names.map((name, value) => ({
+      name,
+      value,
+      text: `${name} ${plan.value_shapes[value]}`.toLowerCase(),
+    })),
+    ...plan.instruction_names.map((name, slot) => ({
+      name,
+      slot,
+      text: `${name} ${plan.opcodes[plan.slot_opcode[slot]]} ${plan.op_names[slot]}`.toLowerCase(),
+    })),
   ].filter(({ text }) => fits(text));
   const begins = ({ name }) => name.toLowerCase().startsWith(words[0]);
   for (const hit of [...names.filter(begins), ...names.filter((hit) => !begins(hit))]) {
@@ -77,10 +96,16 @@ function* matches(plan, words) {
 }
 
 function tensorHit(plan, name, value) {
-  const group = plan.value_group[value], move = plan.move_group.indexOf(group);
+  const group = plan.value_group[value],
+    move = plan.move_group.indexOf(group);
   return { name, group, move, text: `tensor ${plan.value_shapes[value]} ${sizeText(plan.group_bytes[group])}` };
 }
 
 function instructionHit(plan, name, slot) {
-  return { name, group: NONE, move: plan.numMoves ? plan.moveAt(slot) : NONE, text: `slot ${slot} · ${plan.op_names[slot] || plan.opcodes[plan.slot_opcode[slot]]}` };
+  return {
+    name,
+    group: NONE,
+    move: plan.numMoves ? plan.moveAt(slot) : NONE,
+    text: `slot ${slot} · ${plan.op_names[slot] || plan.opcodes[plan.slot_opcode[slot]]}`,
+  };
 }

@@ -1,36 +1,84 @@
 // Mouse, wheel and keyboard of a MapView.
 
 const KEYS = {
-  ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play", "<": "slower", ">": "faster",
-  "+": "in", "=": "in", "-": "out", f: "fit", e: "enlarge", t: "axis", v: "curve", z: "undo", y: "redo", g: "let",
-  "/": "find", "?": "help", l: "link",
+  ArrowLeft: "back",
+  ArrowRight: "next",
+  Home: "first",
+  End: "last",
+  " ": "play",
+  "<": "slower",
+  ">": "faster",
+  "+": "in",
+  "=": "in",
+  "-": "out",
+  f: "fit",
+  e: "enlarge",
+  t: "axis",
+  v: "curve",
+  z: "undo",
+  y: "redo",
+  g: "let",
+  "/": "find",
+  "?": "help",
+  l: "link",
 };
 const ACTION_KEYS = { 1: 0, c: 0, 2: 1, n: 1, 3: 2, d: 2 };
 const HELP = [
-  ["1 c", "play Copy"], ["2 n", "play NoCopy"], ["3 d", "play Drop"],
-  ["z y", "undo, redo (also with Ctrl)"], ["g", "let the chosen player go on"],
-  ["← →", "one move back or on; with Shift ten"], ["↑ ↓", "previous or next move of the same tensor"],
-  ["Home End", "first and last move"], ["Space", "play or pause"], ["< >", "slower, faster"],
-  ["+ - f", "zoom in, out, show everything"], ["e", "enlarge the selected tensor"],
-  ["t", "slots or seconds across"], ["v", "curve: saved, or lead"],
-  ["/", "find a tensor or instruction"], ["l", "copy a link to this view"], ["Esc", "clear the selection"], ["?", "these keys"],
+  ["1 c", "play Copy"],
+  ["2 n", "play NoCopy"],
+  ["3 d", "play Drop"],
+  ["z y", "undo, redo (also with Ctrl)"],
+  ["g", "let the chosen player go on"],
+  ["← →", "one move back or on; with Shift ten"],
+  ["↑ ↓", "previous or next move of the same tensor"],
+  ["Home End", "first and last move"],
+  ["Space", "play or pause"],
+  ["< >", "slower, faster"],
+  ["+ - f", "zoom in, out, show everything"],
+  ["e", "enlarge the selected tensor"],
+  ["t", "slots or seconds across"],
+  ["v", "curve: saved, or lead"],
+  ["/", "find a tensor or instruction"],
+  ["l", "copy a link to this view"],
+  ["Esc", "clear the selection"],
+  ["?", "these keys"],
 ];
 
 MapView.prototype.listen = function () {
-  const on = this.on.bind(this), { top, root } = this;
+  const on = this.on.bind(this),
+    { top, root } = this;
   const isForMap = wheelGuard(top);
-  on(top, "wheel", (e) => { if (isForMap(e)) this.wheel(e); else this.hintAtWheel(); }, { passive: false });
+  on(
+    top,
+    "wheel",
+    (e) => {
+      if (isForMap(e)) this.wheel(e);
+      else this.hintAtWheel();
+    },
+    { passive: false },
+  );
   on(top, "pointerdown", (e) => this.grip(e));
   on(top, "pointermove", (e) => (this.drag ? this.pull(e) : this.hoverOver(e)));
   on(top, "pointerup", (e) => this.release(e));
-  on(top, "pointerleave", () => { this.hide(); this.drawTopOnly(); });
+  on(top, "pointerleave", () => {
+    this.hide();
+    this.drawTopOnly();
+  });
   on(top, "dblclick", (e) => this.enlarge(this.pick(e)));
   // Before the page's own hotkeys, of which `c` is one.
   on(window, "keydown", (e) => this.key(e), { capture: true });
-  on(this.counter, "keydown", (e) => { if (e.key === "Enter") { this.go(Number(this.counter.value) - 1); root.focus(); } });
+  on(this.counter, "keydown", (e) => {
+    if (e.key === "Enter") {
+      this.go(Number(this.counter.value) - 1);
+      root.focus();
+    }
+  });
   on(root, "click", (e) => this.click(e));
   on(root, "change", (e) => {
-    if (e.target.matches(".colour")) { this.colour = e.target.value; this.refresh(); }
+    if (e.target.matches(".colour")) {
+      this.colour = e.target.value;
+      this.refresh();
+    }
     if (e.target.matches("select")) root.focus({ preventScroll: true });
   });
   // The panel beside the map is plain HTML; its buttons speak through the map.
@@ -38,7 +86,12 @@ MapView.prototype.listen = function () {
     const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
     if (button) this.orderOf(button);
   });
-  this.onResize(this.stage, () => { if (this.plan) { this.fitCanvases(); this.draw(); } });
+  this.onResize(this.stage, () => {
+    if (this.plan) {
+      this.fitCanvases();
+      this.draw();
+    }
+  });
 };
 
 MapView.prototype.click = function (event) {
@@ -46,8 +99,14 @@ MapView.prototype.click = function (event) {
   if (!button) return;
   const { go, axis, curve } = button.dataset;
   if (go) this.act(go);
-  if (axis) { this.axes.setMode(axis); this.refresh(); }
-  if (curve) { this.curve = curve; this.refresh(); }
+  if (axis) {
+    this.axes.setMode(axis);
+    this.refresh();
+  }
+  if (curve) {
+    this.curve = curve;
+    this.refresh();
+  }
   if (button.dataset.do === "let") this.letPlay();
   else if (button.dataset.do) this.orderOf(button);
 };
@@ -55,15 +114,20 @@ MapView.prototype.click = function (event) {
 // The command that a button carries in its data attributes.
 MapView.prototype.orderOf = function (button) {
   const { do: name, ...given } = button.dataset;
-  const words = Object.entries(given).map(([key, value]) => [key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]);
+  const words = Object.entries(given).map(([key, value]) => [
+    key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
+    value,
+  ]);
   this.command(name, Object.fromEntries(words));
 };
 
-const WORKED_BY_ARROWS = 'input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"]';
+const WORKED_BY_ARROWS =
+  'input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"]';
 
 // Keys belong to the map unless somebody is typing or working another control.
 MapView.prototype.key = function (event) {
-  const target = event.composedPath()[0], { key } = event;
+  const target = event.composedPath()[0],
+    { key } = event;
   if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
   if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
   if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;
@@ -74,7 +138,8 @@ MapView.prototype.key = function (event) {
 
 // Whether the key means something here; then it has been done.
 MapView.prototype.answers = function (key, isCtrl, isShift) {
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[key], neighbour = { ArrowUp: -1, ArrowDown: 1 }[key];
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[key],
+    neighbour = { ArrowUp: -1, ArrowDown: 1 }[key];
   const help = this.root.querySelector(".help");
   if (isCtrl) {
     const name = { z: "undo", Z: "redo", y: "redo" }[key];
@@ -112,7 +177,8 @@ MapView.prototype.hintAtWheel = function () {
 };
 
 MapView.prototype.wheel = function (event) {
-  const [x, y] = this.pointOf(event), factor = Math.exp(Math.max(-80, Math.min(80, event.deltaY)) * 0.0035);
+  const [x, y] = this.pointOf(event),
+    factor = Math.exp(Math.max(-80, Math.min(80, event.deltaY)) * 0.0035);
   if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey) this.axes.pan(-event.deltaX, 0);
   else if (event.shiftKey || this.zoneOf(x, y) === "addresses") {
     this.axes.zoomAddress(Math.exp((event.deltaY || event.deltaX) * 0.0035), y);
@@ -130,13 +196,14 @@ MapView.prototype.grip = function (event) {
 };
 
 MapView.prototype.pull = function (event) {
-  const [x, y] = this.pointOf(event), { drag, axes } = this;
+  const [x, y] = this.pointOf(event),
+    { drag, axes } = this;
   if (["ruler", "strip", "curve"].includes(drag.zone)) {
     this.go(this.plan.moveAt(axes.slotAt(Math.max(LEFT, x))));
     return;
   }
   if (drag.zone === "mini") {
-    axes.centreUnit(axes.first + (x - LEFT) / axes.plotWidth * (axes.last - axes.first));
+    axes.centreUnit(axes.first + ((x - LEFT) / axes.plotWidth) * (axes.last - axes.first));
   } else {
     if (!drag.hasMoved && Math.hypot(x - drag.x, y - drag.y) < 4) return;
     axes.pan(x - drag.x, y - drag.y);
@@ -157,7 +224,8 @@ MapView.prototype.release = function (event) {
 };
 
 MapView.prototype.pick = function (event) {
-  const [x, y] = this.pointOf(event), { axes } = this;
+  const [x, y] = this.pointOf(event),
+    { axes } = this;
   return this.zoneOf(x, y) === "map" ? this.plan.stayAt(axes.slotAt(x), axes.granuleAt(y)) : NONE;
 };
 
@@ -171,7 +239,8 @@ MapView.prototype.enlarge = function (i) {
 
 // The stay of the selected tensor at the cursor, or its first one.
 MapView.prototype.enlargeSelected = function () {
-  const { plan, slot } = this, { selected } = this.state;
+  const { plan, slot } = this,
+    { selected } = this.state;
   let found = NONE;
   for (let i = 0; i < plan.numStays; i++) {
     if (plan.stay_group[i] !== selected) continue;
@@ -182,15 +251,19 @@ MapView.prototype.enlargeSelected = function () {
 };
 
 MapView.prototype.hoverOver = function (event) {
-  const [x, y] = this.pointOf(event), { axes, plan, card } = this;
-  const stay = this.pick(event), zone = this.zoneOf(x, y), slot = axes.slotAt(x);
+  const [x, y] = this.pointOf(event),
+    { axes, plan, card } = this;
+  const stay = this.pick(event),
+    zone = this.zoneOf(x, y),
+    slot = axes.slotAt(x);
   this.state.hover = stay;
   this.top.classList.toggle("over", stay !== NONE);
   const isCurve = zone === "curve" && x >= LEFT && plan.numMoves > 0;
   const isStrip = zone === "strip" && x >= LEFT && slot >= 0 && slot < plan.numSlots;
   card.hidden = stay === NONE && !isStrip && !isCurve;
   if (!card.hidden) {
-    card.innerHTML = stay !== NONE ? stayCard(plan, stay) : isCurve ? curveCard(plan, this.look, plan.moveAt(slot)) : slotCard(plan, slot);
+    card.innerHTML =
+      stay !== NONE ? stayCard(plan, stay) : isCurve ? curveCard(plan, plan.moveAt(slot)) : slotCard(plan, slot);
     const room = axes.width - x > card.offsetWidth + 24;
     card.style.left = `${room ? x + 14 : Math.max(4, x - card.offsetWidth - 14)}px`;
     card.style.top = `${Math.max(4, Math.min(y + 14, axes.height - card.offsetHeight - 6))}px`;

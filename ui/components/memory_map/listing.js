@@ -16,7 +16,9 @@ class Listing {
   follow(slot) {
     const { plan } = this.map;
     this.all.style.height = `${plan.numSlots * ROW}px`;
-    const line = Math.min(slot, plan.numSlots - 1), room = this.scroll.clientHeight, y = line * ROW;
+    const line = Math.min(slot, plan.numSlots - 1),
+      room = this.scroll.clientHeight,
+      y = line * ROW;
     if (slot !== this.slot && room && (y < this.scroll.scrollTop || y + ROW > this.scroll.scrollTop + room)) {
       this.scroll.scrollTop = y - Math.floor(room / ROW / 2) * ROW;
     }
@@ -25,7 +27,8 @@ class Listing {
   }
 
   draw() {
-    const { plan, state } = this.map, { scrollTop, clientHeight } = this.scroll;
+    const { plan, state } = this.map,
+      { scrollTop, clientHeight } = this.scroll;
     if (!plan) return;
     const first = Math.max(0, Math.floor(scrollTop / ROW) - 2);
     const end = Math.min(plan.numSlots, Math.ceil((scrollTop + clientHeight) / ROW) + 2);
@@ -40,34 +43,46 @@ class Listing {
   }
 
   line(slot) {
-    const { plan, state } = this.map, results = [], operands = [];
+    const { plan, state } = this.map,
+      results = [],
+      operands = [];
     let isTouching = false;
     for (let a = plan.slot_access[slot]; a < plan.slot_access[slot + 1]; a++) {
-      const value = plan.access_value[a], group = plan.value_group[value];
+      const value = plan.access_value[a],
+        group = plan.value_group[value];
       isTouching ||= group === state.selected;
       (plan.access_role[a] < 0 ? results : operands).push(this.chip(slot, value, group));
     }
     const classes = ["row", slot === this.slot ? "current" : "", isTouching ? "touching" : ""].join(" ");
     const arrow = operands.length ? ` <i>←</i> ${operands.join(" ")}` : "";
-    return `<div class="${classes}" data-slot="${slot}" title="${escapeText(plan.op_names[slot])}"><span class="slot">${slot}</span>`
-      + `<b>${escapeText(plan.instruction_names[slot])}</b><span class="op">${escapeText(plan.opcodes[plan.slot_opcode[slot]])}</span>`
-      + `<span class="chips">${results.join(" ")}${arrow}</span><span class="source">${escapeText(plan.op_names[slot])}</span></div>`;
+    return (
+      `<div class="${classes}" data-slot="${slot}" title="${escapeText(plan.op_names[slot])}"><span class="slot">${slot}</span>` +
+      `<b>${escapeText(plan.instruction_names[slot])}</b><span class="op">${escapeText(plan.opcodes[plan.slot_opcode[slot]])}</span>` +
+      `<span class="chips">${results.join(" ")}${arrow}</span><span class="source">${escapeText(plan.op_names[slot])}</span></div>`
+    );
   }
 
   chip(slot, value, group) {
-    const { plan, state } = this.map, move = plan.moveOf(slot, group);
+    const { plan, state } = this.map,
+      move = plan.moveOf(slot, group);
     const action = move === NONE ? 2 : plan.move_action[move];
     const place = action < 2 ? "fast" : action === UNDECIDED ? "open" : "slow";
-    const name = plan.value_names[value], shape = plan.value_shapes[value];
+    const name = plan.value_names[value],
+      shape = plan.value_shapes[value];
     const title = `${name} ${shape}, ${sizeText(plan.group_bytes[group])}: ${PLACES[place]}`;
-    return `<button class="chip ${place}${group === state.selected ? " selected" : ""}" data-group="${group}" title="${escapeText(title)}" tabindex="-1">`
-      + `${escapeText(name)} <small>${escapeText(shape)}</small></button>`;
+    return (
+      `<button class="chip ${place}${group === state.selected ? " selected" : ""}" data-group="${group}" title="${escapeText(title)}" tabindex="-1">` +
+      `${escapeText(name)} <small>${escapeText(shape)}</small></button>`
+    );
   }
 
   click(event) {
-    const chip = event.target.closest(".chip"), row = event.target.closest(".row"), { map } = this;
+    const chip = event.target.closest(".chip"),
+      row = event.target.closest(".row"),
+      { map } = this;
     if (!row) return;
-    const slot = Number(row.dataset.slot), group = chip ? Number(chip.dataset.group) : NONE;
+    const slot = Number(row.dataset.slot),
+      group = chip ? Number(chip.dataset.group) : NONE;
     const move = chip ? map.plan.moveOf(slot, group) : NONE;
     if (chip) map.select(group === map.state.selected ? NONE : group);
     map.go(move === NONE ? map.plan.moveAt(slot) : move);
@@ -77,7 +92,8 @@ class Listing {
 // Scrolls `box` alone; scrollIntoView would move the page as well.
 function keepInSight(box, item) {
   if (!item) return;
-  const outer = box.getBoundingClientRect(), inner = item.getBoundingClientRect();
+  const outer = box.getBoundingClientRect(),
+    inner = item.getBoundingClientRect();
   if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top;
   else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom;
 }

@@ -11,7 +11,7 @@ function drawTop(context, axes, plan, look, state) {
   drawVeil(context, axes, look.palette, time + 1);
   if (state.selected >= 0) drawSelection(context, axes, plan, look, state.selected);
   drawCurrent(context, axes, plan, look.palette, state.move);
-  drawGhosts(context, axes, plan, look.palette, state);
+  drawGhosts(context, axes, look.palette, state);
   if (state.hover >= 0) outline(context, boxOf(axes, plan, state.hover), look.palette.text, 2, []);
   drawCursor(context, axes, look.palette, time);
   context.restore();
@@ -24,14 +24,18 @@ function drawVeil(context, axes, palette, from) {
 }
 
 function drawCursor(context, axes, palette, time) {
-  const x = axes.xOf(time), width = Math.max(1.5, axes.xOf(time + 1) - x);
+  const x = axes.xOf(time),
+    width = Math.max(1.5, axes.xOf(time + 1) - x);
   context.fillStyle = mix(palette.primary, width > 3 ? 0.16 : 0.9);
   context.fillRect(x, axes.top, width, axes.end - axes.top);
   context.fillStyle = palette.primary;
   context.fillRect(x, axes.top, 1.5, axes.end - axes.top);
   context.beginPath();
-  context.moveTo(x - 6, 0); context.lineTo(x + 7, 0); context.lineTo(x + 7, 8);
-  context.lineTo(x + 0.5, 15); context.lineTo(x - 6, 8);
+  context.moveTo(x - 6, 0);
+  context.lineTo(x + 7, 0);
+  context.lineTo(x + 7, 8);
+  context.lineTo(x + 0.5, 15);
+  context.lineTo(x - 6, 8);
   context.fill();
 }
 
@@ -59,7 +63,8 @@ function drawSelection(context, axes, plan, look, group) {
     if (plan.move_group[m] !== group) continue;
     const x = (axes.xOf(plan.move_time[m]) + axes.xOf(plan.move_time[m] + 1)) / 2;
     if (x < LEFT - 6 || x > axes.width) continue;
-    const stay = plan.stayOf(m), rect = stay !== NONE && boxOf(axes, plan, stay);
+    const stay = plan.stayOf(m),
+      rect = stay !== NONE && boxOf(axes, plan, stay);
     touchMark(context, palette, x, rect ? rect[1] + rect[3] / 2 : level, plan.move_action[m] === 2);
   }
 }
@@ -75,7 +80,7 @@ function touchMark(context, palette, x, y, isSlow) {
   context.stroke();
 }
 
-function drawGhosts(context, axes, plan, palette, state) {
+function drawGhosts(context, axes, palette, state) {
   const { overlay } = state;
   if (!overlay || overlay.move !== state.move) return;
   context.font = `600 11px ${palette.font}`;
@@ -97,7 +102,8 @@ function drawGhosts(context, axes, plan, palette, state) {
 
 // A ghost's label above its rectangle; left out where it would cover another one.
 function tag(context, axes, palette, rect, label, colour, tags) {
-  const width = context.measureText(label).width + 8, x = Math.max(LEFT, rect[0]);
+  const width = context.measureText(label).width + 8,
+    x = Math.max(LEFT, rect[0]);
   const y = Math.max(axes.top + 16, rect[1]);
   const isCovering = tags.some((t) => x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < 15);
   if (!label || isCovering) return;
@@ -118,9 +124,11 @@ function outline(context, rect, colour, width, dash) {
 }
 
 function drawMiniWindow(context, axes, palette, time) {
-  const { top, height } = axes.mini, span = axes.last - axes.first;
-  const place = (unit) => LEFT + (unit - axes.first) / span * axes.plotWidth;
-  const x = place(axes.x0), width = Math.max(3, place(axes.x1) - x);
+  const { top, height } = axes.mini,
+    span = axes.last - axes.first;
+  const place = (unit) => LEFT + ((unit - axes.first) / span) * axes.plotWidth;
+  const x = place(axes.x0),
+    width = Math.max(3, place(axes.x1) - x);
   if (!axes.isWhole) {
     context.fillStyle = mix(palette.background, 0.6);
     context.fillRect(LEFT, top, x - LEFT, height);

@@ -1,6 +1,9 @@
 // What the store holds: the packed columns of one program and one plan (board.py).
 
-const NONE = -1, UNDECIDED = 3, PICO = 1e-12, KEPT_VERSIONS = 8;
+const NONE = -1,
+  UNDECIDED = 3,
+  PICO = 1e-12,
+  KEPT_VERSIONS = 8;
 
 // TABLES (schema.py): of each table that a variation changes, its columns, each with its unit.
 
@@ -15,7 +18,9 @@ class PlanData {
   }
 
   // The last move that can be looked at: the first undecided one, if there is any.
-  get lastMove() { return Math.max(0, Math.min(this.numMoves - 1, this.tip)); }
+  get lastMove() {
+    return Math.max(0, Math.min(this.numMoves - 1, this.tip));
+  }
 
   // A variation in progress, put together from the version that `draft` is about.
   withDraft(draft) {
@@ -49,13 +54,19 @@ class PlanData {
 
   exchange(columns, gone, rows) {
     if (!gone.length && !rows.length) return;
-    const left = new Set(gone), kept = [];
+    const left = new Set(gone),
+      kept = [];
     const count = this[columns[0][0]].length;
     for (let i = 0; i < count; i++) if (!left.has(i)) kept.push(i);
     columns.forEach(([name, scale], c) => {
-      const old = this[name], column = new old.constructor(kept.length + rows.length);
-      kept.forEach((i, k) => { column[k] = old[i]; });
-      rows.forEach((row, r) => { column[kept.length + r] = row[c] * scale; });
+      const old = this[name],
+        column = new old.constructor(kept.length + rows.length);
+      kept.forEach((i, k) => {
+        column[k] = old[i];
+      });
+      rows.forEach((row, r) => {
+        column[kept.length + r] = row[c] * scale;
+      });
       this[name] = column;
     });
   }
@@ -89,7 +100,8 @@ class PlanData {
   }
 
   stayOf(move) {
-    const group = this.move_group[move], time = this.move_time[move];
+    const group = this.move_group[move],
+      time = this.move_time[move];
     for (let i = 0; i < this.numStays; i++) {
       if (this.stay_group[i] === group && this.stay_start[i] <= time && time < this.stay_end[i]) return i;
     }
@@ -99,18 +111,25 @@ class PlanData {
   stayAt(time, granule) {
     for (let i = this.numStays - 1; i >= 0; i--) {
       const low = this.stay_offset[i];
-      if (this.stay_start[i] <= time && time < this.stay_end[i] && low <= granule
-        && granule < low + this.group_granules[this.stay_group[i]]) return i;
+      if (
+        this.stay_start[i] <= time &&
+        time < this.stay_end[i] &&
+        low <= granule &&
+        granule < low + this.group_granules[this.stay_group[i]]
+      )
+        return i;
     }
     return NONE;
   }
 
   // First move at or after slot `time`; the last move if there is none.
   moveAt(time) {
-    let low = 0, high = this.numMoves - 1;
+    let low = 0,
+      high = this.numMoves - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.move_time[middle] < time) low = middle + 1; else high = middle;
+      if (this.move_time[middle] < time) low = middle + 1;
+      else high = middle;
     }
     return Math.max(0, low);
   }

@@ -1,6 +1,9 @@
 // Pictures of the map as it is, and links to exactly this view.
 
-const TITLE = 26, FOOT = 44, LINE = 20, PICTURE_RATIO = 2;
+const TITLE = 26,
+  FOOT = 44,
+  LINE = 20,
+  PICTURE_RATIO = 2;
 const LETTERS = "pndd";
 
 MapView.prototype.title = function () {
@@ -11,7 +14,9 @@ MapView.prototype.title = function () {
 
 // Title, map and legend; `layers` are two pens for what lies below and above.
 MapView.prototype.paint = function (pens, look) {
-  const { axes, plan, state } = this, [base, top] = pens, { palette } = look;
+  const { axes, plan, state } = this,
+    [base, top] = pens,
+    { palette } = look;
   base.fillStyle = palette.background;
   base.fillRect(0, -TITLE, axes.width, axes.height + TITLE + FOOT);
   drawBase(base, axes, plan, look);
@@ -26,20 +31,34 @@ MapView.prototype.paint = function (pens, look) {
 
 // The legend as it stands on the page, in lines as wide as the picture.
 MapView.prototype.paintLegend = function (pen, { palette, patterns }) {
-  let x = 10, y = this.axes.height + 12;
+  let x = 10,
+    y = this.axes.height + 12;
   pen.font = `11px ${palette.font}`;
   for (const item of this.root.querySelectorAll(".legend span")) {
-    const chip = item.querySelector("i"), wide = chip.offsetWidth, tall = Math.min(10, chip.offsetHeight);
+    const chip = item.querySelector("i"),
+      wide = chip.offsetWidth,
+      tall = Math.min(10, chip.offsetHeight);
     const needed = wide + 4 + pen.measureText(item.textContent).width;
-    if (x + needed > this.axes.width) { x = 10; y += LINE; }
-    const { backgroundImage: image, backgroundColor: plain } = getComputedStyle(chip), { pattern } = chip.dataset;
+    if (x + needed > this.axes.width) {
+      x = 10;
+      y += LINE;
+    }
+    const { backgroundImage: image, backgroundColor: plain } = getComputedStyle(chip),
+      { pattern } = chip.dataset;
     const found = image.match(/rgba?\([^)]*\)/g) ?? [plain];
-    const colours = pattern ? [pattern === "scratch" ? palette.background : palette.gray] : image.startsWith("linear") ? found : [found[0]];
+    const colours = pattern
+      ? [pattern === "scratch" ? palette.background : palette.gray]
+      : image.startsWith("linear")
+        ? found
+        : [found[0]];
     colours.forEach((colour, i) => {
       pen.fillStyle = colour;
-      pen.fillRect(x + i * wide / colours.length, y - tall / 2, wide / colours.length, tall);
+      pen.fillRect(x + (i * wide) / colours.length, y - tall / 2, wide / colours.length, tall);
     });
-    if (pattern) { pen.fillStyle = patterns[pattern]; pen.fillRect(x, y - tall / 2, wide, tall); }
+    if (pattern) {
+      pen.fillStyle = patterns[pattern];
+      pen.fillRect(x, y - tall / 2, wide, tall);
+    }
     pen.fillStyle = palette.text;
     pen.fillText(item.textContent, x + wide + 4, y);
     x += needed + 14;
@@ -51,12 +70,13 @@ MapView.prototype.pictureName = function (ending) {
 };
 
 MapView.prototype.savePng = function () {
-  const { axes } = this, pens = [0, 1].map(() => {
-    const canvas = new OffscreenCanvas(axes.width * PICTURE_RATIO, (axes.height + TITLE + FOOT) * PICTURE_RATIO);
-    const pen = canvas.getContext("2d");
-    pen.setTransform(PICTURE_RATIO, 0, 0, PICTURE_RATIO, 0, TITLE * PICTURE_RATIO);
-    return pen;
-  });
+  const { axes } = this,
+    pens = [0, 1].map(() => {
+      const canvas = new OffscreenCanvas(axes.width * PICTURE_RATIO, (axes.height + TITLE + FOOT) * PICTURE_RATIO);
+      const pen = canvas.getContext("2d");
+      pen.setTransform(PICTURE_RATIO, 0, 0, PICTURE_RATIO, 0, TITLE * PICTURE_RATIO);
+      return pen;
+    });
   this.paint(pens, { ...this.look, patterns: makePatterns(pens[0], this.look.palette) });
   pens[0].setTransform(1, 0, 0, 1, 0, 0);
   pens[0].drawImage(pens[1].canvas, 0, 0);
@@ -64,9 +84,11 @@ MapView.prototype.savePng = function () {
 };
 
 MapView.prototype.saveSvg = function () {
-  const { axes, look } = this, pen = new SvgPen(axes.width, axes.height + TITLE + FOOT);
+  const { axes, look } = this,
+    pen = new SvgPen(axes.width, axes.height + TITLE + FOOT);
   const patterns = {};
-  for (const [name, pattern] of Object.entries(patternsOf(look.palette))) patterns[name] = pen.pattern(name, ...pattern);
+  for (const [name, pattern] of Object.entries(patternsOf(look.palette)))
+    patterns[name] = pen.pattern(name, ...pattern);
   pen.parts.push(`<g transform="translate(0 ${TITLE})">`);
   this.paint([pen, pen], { ...look, patterns });
   pen.parts.push("</g>");
@@ -103,13 +125,15 @@ function lettersOf(actions) {
 MapView.prototype.copyLink = function () {
   const text = this.linkText();
   this.root.dataset.link = text;
-  const done = () => this.say("Link copied"), failed = () => window.prompt("Copy this link", text);
+  const done = () => this.say("Link copied"),
+    failed = () => window.prompt("Copy this link", text);
   if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, failed);
   else failed();
 };
 
 MapView.prototype.lookNow = function () {
-  const { axes } = this, look = { colour: this.colour, axis: axes.mode, curve: this.curve };
+  const { axes } = this,
+    look = { colour: this.colour, axis: axes.mode, curve: this.curve };
   if (!axes.isAll) look.window = [axes.x0, axes.x1, axes.y0, axes.y1].map((v) => v.toPrecision(6)).join("_");
   return look;
 };
@@ -117,7 +141,10 @@ MapView.prototype.lookNow = function () {
 MapView.prototype.takeLook = function (look) {
   if (look.colour in COLOURINGS) this.colour = look.colour;
   if (CURVES.includes(look.curve)) this.curve = look.curve;
-  if (["slots", "seconds"].includes(look.axis)) { this.axes.mode = look.axis; this.axes.fit(); }
+  if (["slots", "seconds"].includes(look.axis)) {
+    this.axes.mode = look.axis;
+    this.axes.fit();
+  }
   const window = (look.window ?? "").split("_").map(Number);
   if (window.length === 4 && window.every(Number.isFinite)) {
     [this.axes.x0, this.axes.x1, this.axes.y0, this.axes.y1] = window;

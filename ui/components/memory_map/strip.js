@@ -1,15 +1,24 @@
 // Below the map, on the same time axis: time per instruction with stalls, copies, the whole program.
 
 function drawTimes(context, axes, plan, look) {
-  const { palette } = look, { times: top } = axes, height = TIMES;
+  const { palette } = look,
+    { times: top } = axes,
+    height = TIMES;
   frame(context, axes, top, height, palette, "compute");
   const scale = peakOf(axes, plan) || 1;
-  const stacked = [[plan.slot_fast, mix(palette.gray, 0.75)], [plan.slot_slow, palette.orange], [plan.slot_stall, palette.red]];
-  const columns = columnsOf(axes, plan, stacked.map(([values]) => values));
+  const stacked = [
+    [plan.slot_fast, mix(palette.gray, 0.75)],
+    [plan.slot_slow, palette.orange],
+    [plan.slot_stall, palette.red],
+  ];
+  const columns = columnsOf(
+    axes,
+    stacked.map(([values]) => values),
+  );
   for (const { x, width, sums } of columns) {
     let y = top + height;
     for (let s = 0; s < stacked.length; s++) {
-      const tall = Math.min(y - top, sums[s] / scale * (height - 3));
+      const tall = Math.min(y - top, (sums[s] / scale) * (height - 3));
       if (tall <= 0) continue;
       context.fillStyle = stacked[s][1];
       context.fillRect(x, y - tall, Math.max(1, width), tall);
@@ -36,11 +45,13 @@ function peakOf(axes, plan) {
 }
 
 // One entry per slot, or per pixel column where slots are narrower than a pixel (the tallest wins).
-function columnsOf(axes, plan, rows) {
-  const [first, end] = axes.visible(), columns = [];
+function columnsOf(axes, rows) {
+  const [first, end] = axes.visible(),
+    columns = [];
   let current = null;
   for (let k = first; k < end; k++) {
-    const x = axes.xOf(k), width = axes.xOf(k + 1) - x;
+    const x = axes.xOf(k),
+      width = axes.xOf(k + 1) - x;
     let sums = rows.map((row) => row[k]);
     const total = sums.reduce((a, b) => a + b, 0);
     if (axes.mode === "seconds") sums = sums.map((s) => (total ? s / total : 0));
@@ -56,7 +67,10 @@ function columnsOf(axes, plan, rows) {
 }
 
 function drawLanes(context, axes, plan, palette) {
-  const lanes = [["copies in", 1, palette.blue], ["copies out", 0, palette.orange]];
+  const lanes = [
+    ["copies in", 1, palette.blue],
+    ["copies out", 0, palette.orange],
+  ];
   lanes.forEach(([label, direction, colour], lane) => {
     const top = axes.lanes + lane * LANE;
     frame(context, axes, top, LANE - 2, palette, label);
@@ -75,7 +89,8 @@ function drawAllowed(context, axes, plan, direction, top, colour) {
   context.fillStyle = colour;
   for (let c = 0; c < plan.copy_group.length; c++) {
     if (plan.copy_prefetch[c] !== direction) continue;
-    const x = axes.xOf(plan.copy_start[c]), right = axes.xOf(plan.copy_deadline[c]);
+    const x = axes.xOf(plan.copy_start[c]),
+      right = axes.xOf(plan.copy_deadline[c]);
     if (right >= LEFT && x <= axes.width) context.fillRect(x, top + 1, Math.max(1, right - x), LANE - 4);
   }
 }
@@ -85,7 +100,8 @@ function drawService(context, axes, plan, direction, top, colour) {
   context.fillStyle = colour;
   for (let s = 0; s < plan.service_start.length; s++) {
     if (plan.service_prefetch[s] !== direction) continue;
-    const x = axes.xOfSecond(plan.service_start[s]), right = axes.xOfSecond(plan.service_end[s]);
+    const x = axes.xOfSecond(plan.service_start[s]),
+      right = axes.xOfSecond(plan.service_end[s]);
     if (right >= LEFT && x <= axes.width) context.fillRect(x, top + 3, Math.max(1, right - x), LANE - 8);
   }
 }
@@ -93,7 +109,8 @@ function drawService(context, axes, plan, direction, top, colour) {
 function drawMini(context, axes, plan, palette) {
   const { top, height } = axes.mini;
   frame(context, axes, top, height, palette, "whole");
-  const columns = Math.max(1, Math.floor(axes.plotWidth)), high = new Float32Array(columns);
+  const columns = Math.max(1, Math.floor(axes.plotWidth)),
+    high = new Float32Array(columns);
   for (let k = 0; k < plan.numSlots; k++) {
     const from = Math.max(0, Math.floor(axes.miniX(k) - LEFT));
     const to = Math.min(columns - 1, Math.ceil(axes.miniX(k + 1) - LEFT) - 1);

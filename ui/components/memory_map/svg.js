@@ -3,7 +3,14 @@
 class SvgPen {
   constructor(width, height) {
     Object.assign(this, { width, height, parts: [], defs: [], groups: 0, saved: [], dash: [], clips: 0 });
-    Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, font: "11px sans-serif", textAlign: "left", textBaseline: "middle" });
+    Object.assign(this, {
+      fillStyle: "#000",
+      strokeStyle: "#000",
+      lineWidth: 1,
+      font: "11px sans-serif",
+      textAlign: "left",
+      textBaseline: "middle",
+    });
     this.ruler = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
     this.colours = new Map();
   }
@@ -12,8 +19,10 @@ class SvgPen {
   pattern(name, colour, step, slope, width) {
     const lines = slope > 0 ? `M0 ${step}L${step} 0` : `M0 0L${step} ${step}`;
     const { hex, alpha } = this.colour(colour);
-    this.defs.push(`<pattern id="${name}" width="${step}" height="${step}" patternUnits="userSpaceOnUse">`
-      + `<path d="${lines}" stroke="${hex}" stroke-opacity="${alpha}" stroke-width="${width}"/></pattern>`);
+    this.defs.push(
+      `<pattern id="${name}" width="${step}" height="${step}" patternUnits="userSpaceOnUse">` +
+        `<path d="${lines}" stroke="${hex}" stroke-opacity="${alpha}" stroke-width="${width}"/></pattern>`,
+    );
     return `url(#${name})`;
   }
 
@@ -26,7 +35,7 @@ class SvgPen {
       ruler.fillStyle = css;
       ruler.fillRect(0, 0, 1, 1);
       const [r, g, b, a] = ruler.getImageData(0, 0, 1, 1).data;
-      const hex = "#" + [r, g, b].map((v) => v.toString(16).padStart(2, "0")).join("");
+      const hex = `#${[r, g, b].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
       this.colours.set(css, { hex, alpha: Number((a / 255).toFixed(3)) });
     }
     return this.colours.get(css);
@@ -34,11 +43,12 @@ class SvgPen {
 
   get paint() {
     const { hex, alpha } = this.colour(this.fillStyle);
-    return `fill="${hex}"` + (alpha < 1 ? ` fill-opacity="${alpha}"` : "");
+    return `fill="${hex}"${alpha < 1 ? ` fill-opacity="${alpha}"` : ""}`;
   }
 
   get line() {
-    const { hex, alpha } = this.colour(this.strokeStyle), dash = this.dash.length ? ` stroke-dasharray="${this.dash.join(" ")}"` : "";
+    const { hex, alpha } = this.colour(this.strokeStyle),
+      dash = this.dash.length ? ` stroke-dasharray="${this.dash.join(" ")}"` : "";
     return `fill="none" stroke="${hex}" stroke-opacity="${alpha}" stroke-width="${this.lineWidth}"${dash}`;
   }
 
@@ -61,34 +71,67 @@ class SvgPen {
   }
 
   clearRect() {}
-  setLineDash(dash) { this.dash = dash; }
-  measureText(text) { this.ruler.font = this.font; return this.ruler.measureText(text); }
-  beginPath() { this.path = ""; }
-  moveTo(x, y) { this.path += `M${short(x)} ${short(y)}`; }
-  lineTo(x, y) { this.path += `L${short(x)} ${short(y)}`; }
-  rect(x, y, width, height) { this.path += `M${short(x)} ${short(y)}h${short(width)}v${short(height)}h${short(-width)}z`; }
+  setLineDash(dash) {
+    this.dash = dash;
+  }
+  measureText(text) {
+    this.ruler.font = this.font;
+    return this.ruler.measureText(text);
+  }
+  beginPath() {
+    this.path = "";
+  }
+  moveTo(x, y) {
+    this.path += `M${short(x)} ${short(y)}`;
+  }
+  lineTo(x, y) {
+    this.path += `L${short(x)} ${short(y)}`;
+  }
+  rect(x, y, width, height) {
+    this.path += `M${short(x)} ${short(y)}h${short(width)}v${short(height)}h${short(-width)}z`;
+  }
   arc(x, y, radius) {
     this.path += `M${short(x - radius)} ${short(y)}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0z`;
   }
-  fill() { this.parts.push(`<path d="${this.path}" ${this.paint}/>`); }
-  stroke() { this.parts.push(`<path d="${this.path}" ${this.line}/>`); }
-  fillRect(x, y, width, height) { if (width > 0 && height > 0) this.parts.push(`<rect ${box4(x, y, width, height)} ${this.paint}/>`); }
-  strokeRect(x, y, width, height) { this.parts.push(`<rect ${box4(x, y, width, height)} ${this.line}/>`); }
+  fill() {
+    this.parts.push(`<path d="${this.path}" ${this.paint}/>`);
+  }
+  stroke() {
+    this.parts.push(`<path d="${this.path}" ${this.line}/>`);
+  }
+  fillRect(x, y, width, height) {
+    if (width > 0 && height > 0) this.parts.push(`<rect ${box4(x, y, width, height)} ${this.paint}/>`);
+  }
+  strokeRect(x, y, width, height) {
+    this.parts.push(`<rect ${box4(x, y, width, height)} ${this.line}/>`);
+  }
 
-  fillText(text, x, y) { this.write(text, x, y, this.paint); }
-  strokeText(text, x, y) { this.write(text, x, y, `${this.line} stroke-linejoin="round"`); }
+  fillText(text, x, y) {
+    this.write(text, x, y, this.paint);
+  }
+  strokeText(text, x, y) {
+    this.write(text, x, y, `${this.line} stroke-linejoin="round"`);
+  }
 
   write(text, x, y, look) {
     const anchor = { left: "start", center: "middle", right: "end" }[this.textAlign];
     const shift = { top: "0.8em", middle: "0.35em", bottom: "-0.2em" }[this.textBaseline];
-    this.parts.push(`<text x="${short(x)}" y="${short(y)}" dy="${shift}" text-anchor="${anchor}" style="font:${escapeText(this.font)}" ${look}>${escapeText(text)}</text>`);
+    this.parts.push(
+      `<text x="${short(x)}" y="${short(y)}" dy="${shift}" text-anchor="${anchor}" style="font:${escapeText(this.font)}" ${look}>${escapeText(text)}</text>`,
+    );
   }
 
   text() {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">`
-      + `<defs>${this.defs.join("")}</defs>${this.parts.join("")}</svg>`;
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">` +
+      `<defs>${this.defs.join("")}</defs>${this.parts.join("")}</svg>`
+    );
   }
 }
 
-function short(value) { return Number(value.toFixed(2)); }
-function box4(x, y, width, height) { return `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`; }
+function short(value) {
+  return Number(value.toFixed(2));
+}
+function box4(x, y, width, height) {
+  return `x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"`;
+}

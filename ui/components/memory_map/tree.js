@@ -6,7 +6,8 @@ function drawTree(map, tree) {
   const key = JSON.stringify(tree);
   if (key === map.treeKey) return;
   map.treeKey = key;
-  const list = map.root.querySelector(".tree"), children = new Map();
+  const list = map.root.querySelector(".tree"),
+    children = new Map();
   tree.rows.forEach((row, number) => {
     if (!children.has(row[0])) children.set(row[0], []);
     children.get(row[0]).push(number);
@@ -21,15 +22,18 @@ function drawTree(map, tree) {
   };
   walk(PLAN_LINE, 1);
   list.innerHTML = items.join("");
-  for (const button of map.root.querySelectorAll('[data-do="undo"], [data-do="redo"]')) button.disabled = tree.current === PLAN_LINE;
+  for (const button of map.root.querySelectorAll('[data-do="undo"], [data-do="redo"]'))
+    button.disabled = tree.current === PLAN_LINE;
   map.root.querySelector(".variations .hint").textContent = tree.rows.length
-    ? "saved against the plan, with its rest" : "play another action to begin one";
+    ? "saved against the plan, with its rest"
+    : "play another action to begin one";
   keepInSight(list.parentElement, list.querySelector('[aria-current="true"]'));
 }
 
 function variation(plan, tree, number, depth) {
   const [, fork, tip, action, soFar, final, by] = tree.rows[number];
-  const count = tip - fork, length = tip === plan.numMoves ? "to the end" : `${count} ${count === 1 ? "move" : "moves"}`;
+  const count = tip - fork,
+    length = tip === plan.numMoves ? "to the end" : `${count} ${count === 1 ? "move" : "moves"}`;
   const name = `${(fork + 1).toLocaleString("en")} <b>${ACTIONS[action]}</b>${by === "you" ? "" : ` · ${escapeText(by)}`}`;
   const worth = `<em class="${final < 0 ? "worse" : final > 0 ? "better" : ""}" title="So far ${signedTime(soFar * PICO)}">${signedTime(final * PICO)}</em>`;
   return branch(number, depth, tree.current, name, length, worth);
@@ -37,12 +41,15 @@ function variation(plan, tree, number, depth) {
 
 function branch(number, depth, current, name, length, worth) {
   const indent = depth ? `<i style="margin-left:${depth * 12 - 10}px">└</i>` : "";
-  return `<li role="none"><button role="treeitem" data-do="go" data-number="${number}" aria-level="${depth + 1}"`
-    + ` aria-current="${number === current}">${indent}<span>${name}</span><small>${length}</small>${worth}</button></li>`;
+  return (
+    `<li role="none"><button role="treeitem" data-do="go" data-number="${number}" aria-level="${depth + 1}"` +
+    ` aria-current="${number === current}">${indent}<span>${name}</span><small>${length}</small>${worth}</button></li>`
+  );
 }
 
 function drawPlayers(map, names) {
-  const list = map.root.querySelector(".player"), key = names.join();
+  const list = map.root.querySelector(".player"),
+    key = names.join();
   if (key === map.playersKey) return;
   map.playersKey = key;
   const chosen = list.value;

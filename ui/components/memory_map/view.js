@@ -1,6 +1,9 @@
 // One map on the page: its elements, its state, and what mouse and keys do to it.
 
-const COMMIT_MS = 140, ANSWER_MS = 15_000, TOAST_MS = 2_500, REASON_MS = 7_000;
+const COMMIT_MS = 140,
+  ANSWER_MS = 15_000,
+  TOAST_MS = 2_500,
+  REASON_MS = 7_000;
 const CURVES = ["total", "lead"];
 
 class MapView extends View {
@@ -40,8 +43,7 @@ class MapView extends View {
       this.state.selected = data.selected ?? NONE;
       this.state.move = this.bounded(data.move);
       this.reveal();
-    }
-    else if (this.order?.do === "play" && this.order.serial === data.handled) {
+    } else if (this.order?.do === "play" && this.order.serial === data.handled) {
       this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal}`, REASON_MS);
     }
     this.state.move = this.bounded(this.state.move);
@@ -64,7 +66,8 @@ class MapView extends View {
 
   // Another program: the whole of it, or what this browser or the link saw of it last.
   open(plan, look) {
-    const shared = registry(), key = JSON.stringify(look);
+    const shared = registry(),
+      key = JSON.stringify(look);
     this.axes.load(plan);
     this.takeLook(this.looks.get(plan.program) ?? {});
     if (shared.followed !== key) this.takeLook(look);
@@ -72,36 +75,60 @@ class MapView extends View {
   }
 
   // How each program was looked at last; it outlives the view.
-  get looks() { return (registry().looks ??= new Map()); }
+  get looks() {
+    return (registry().looks ??= new Map());
+  }
 
-  bounded(move) { return Math.max(0, Math.min(this.plan.lastMove, Math.round(move) || 0)); }
-  get slot() { return this.plan.numMoves ? this.plan.move_time[this.state.move] : 0; }
+  bounded(move) {
+    return Math.max(0, Math.min(this.plan.lastMove, Math.round(move) || 0));
+  }
+  get slot() {
+    return this.plan.numMoves ? this.plan.move_time[this.state.move] : 0;
+  }
 
   // Takes over plan, colours and theme; without news only the top layer is drawn again.
   refresh() {
-    const { plan } = this, palette = readPalette(this.root);
+    const { plan } = this,
+      palette = readPalette(this.root);
     const hasOpinion = Boolean(this.state.overlay?.ghosts.some((ghost) => ghost.visits !== undefined));
-    if (hasOpinion !== this.hasOpinion) { this.hasOpinion = hasOpinion; if (this.look) this.writeLegend(); }
+    if (hasOpinion !== this.hasOpinion) {
+      this.hasOpinion = hasOpinion;
+      if (this.look) this.writeLegend();
+    }
     const key = JSON.stringify([palette, this.colour, this.curve, this.axes.mode, devicePixelRatio]);
     this.fitCanvases();
-    if (key === this.lookKey && plan === this.lookedAt) { this.drawTopOnly(); return; }
+    if (key === this.lookKey && plan === this.lookedAt) {
+      this.drawTopOnly();
+      return;
+    }
     Object.assign(this, { lookKey: key, lookedAt: plan });
     const colouring = COLOURINGS[this.colour](plan, palette);
     this.look = { palette, colouring, curve: this.curve, patterns: makePatterns(this.base.getContext("2d"), palette) };
     this.writeLegend();
     this.root.querySelector(".colour").value = this.colour;
     this.press("axis", this.axes.mode);
-    const hasRival = plan.rival_saved.length > 0, lead = this.root.querySelector('[data-curve="lead"]');
+    const hasRival = plan.rival_saved.length > 0,
+      lead = this.root.querySelector('[data-curve="lead"]');
     this.press("curve", hasRival ? this.curve : "total");
     lead.disabled = !hasRival;
-    lead.title = hasRival ? `Curve: ahead of ${plan.rival}, or behind it (v)` : "Curve: the lead over another plan; there is none yet";
+    lead.title = hasRival
+      ? `Curve: ahead of ${plan.rival}, or behind it (v)`
+      : "Curve: the lead over another plan; there is none yet";
     this.draw();
   }
 
   writeLegend() {
-    const items = [...legendOf(this.look, this.plan), ...ghostLegend(this.look, this.hasOpinion), ...curveLegend(this.plan, this.look)];
-    this.root.querySelector(".legend").innerHTML = items.map(([style, text, pattern = ""]) =>
-      `<span><i style="${style}" data-pattern="${pattern}"></i>${escapeText(text)}</span>`).join("");
+    const items = [
+      ...legendOf(this.look, this.plan),
+      ...ghostLegend(this.look, this.hasOpinion),
+      ...curveLegend(this.plan, this.look),
+    ];
+    this.root.querySelector(".legend").innerHTML = items
+      .map(
+        ([style, text, pattern = ""]) =>
+          `<span><i style="${style}" data-pattern="${pattern}"></i>${escapeText(text)}</span>`,
+      )
+      .join("");
   }
 
   press(name, value) {
@@ -111,7 +138,8 @@ class MapView extends View {
   }
 
   fitCanvases() {
-    const { clientWidth: width, clientHeight: height } = this.stage, ratio = devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = this.stage,
+      ratio = devicePixelRatio || 1;
     if (!width || !height) return;
     this.axes.resize(width, height);
     for (const canvas of [this.base, this.top]) {
@@ -124,8 +152,14 @@ class MapView extends View {
     }
   }
 
-  draw() { this.wanted = "both"; this.schedule(); }
-  drawTopOnly() { this.wanted ??= "top"; this.schedule(); }
+  draw() {
+    this.wanted = "both";
+    this.schedule();
+  }
+  drawTopOnly() {
+    this.wanted ??= "top";
+    this.schedule();
+  }
 
   schedule() {
     this.frame ??= requestAnimationFrame(() => {
@@ -143,15 +177,24 @@ class MapView extends View {
 
   // What the page says in words, and what a test can read.
   describe() {
-    const { plan, state, axes } = this, digits = (v) => v.toPrecision(6);
+    const { plan, state, axes } = this,
+      digits = (v) => v.toPrecision(6);
     if (this.root.getRootNode().activeElement !== this.counter) this.counter.value = plan.numMoves ? state.move + 1 : 0;
     this.root.querySelector(".total").textContent = `of ${plan.numMoves.toLocaleString("en")}`;
     const sentence = this.root.querySelector(".sentence");
-    sentence.textContent = sentence.title = this.tour ? `${state.move + 1}. ${this.tour.captions[state.move]}` : moveSentence(plan, state.move);
+    sentence.textContent = sentence.title = this.tour
+      ? `${state.move + 1}. ${this.tour.captions[state.move]}`
+      : moveSentence(plan, state.move);
     this.listing.follow(this.slot);
     Object.assign(this.root.dataset, {
-      plan: plan.id, move: state.move, selected: state.selected, tip: plan.tip, colour: this.colour, axis: axes.mode,
-      window: [axes.x0, axes.x1, axes.y0, axes.y1].map(digits).join(" "), stays: plan.numStays,
+      plan: plan.id,
+      move: state.move,
+      selected: state.selected,
+      tip: plan.tip,
+      colour: this.colour,
+      axis: axes.mode,
+      window: [axes.x0, axes.x1, axes.y0, axes.y1].map(digits).join(" "),
+      stays: plan.numStays,
     });
   }
 
@@ -165,8 +208,12 @@ class MapView extends View {
 
   // Brings the current slot into the window.
   reveal() {
-    const { axes, slot } = this, x = axes.width ? axes.xOf(slot) : NaN;
-    if (x < LEFT || x > axes.width - RIGHT) { axes.centre(slot); this.draw(); } else this.drawTopOnly();
+    const { axes, slot } = this,
+      x = axes.width ? axes.xOf(slot) : NaN;
+    if (x < LEFT || x > axes.width - RIGHT) {
+      axes.centre(slot);
+      this.draw();
+    } else this.drawTopOnly();
   }
 
   select(group) {
@@ -178,7 +225,9 @@ class MapView extends View {
   // Python hears of the move when the hand rests, not of every step on the way.
   commit() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { if (!this.film) this.tell(); }, COMMIT_MS);
+    this.timer = setTimeout(() => {
+      if (!this.film) this.tell();
+    }, COMMIT_MS);
   }
 
   tell() {
@@ -192,7 +241,10 @@ class MapView extends View {
   command(name, given = {}) {
     if (this.tour) return;
     if (this.film) this.stop();
-    if (this.order) { this.orders.push([name, given]); return; }
+    if (this.order) {
+      this.orders.push([name, given]);
+      return;
+    }
     clearTimeout(this.timer);
     this.serial = Math.max(Date.now(), (this.serial ?? 0) + 1);
     this.order = { ...given, do: name, serial: this.serial, move: this.state.move };
@@ -214,18 +266,21 @@ class MapView extends View {
     toast.textContent = text;
     toast.hidden = false;
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => { toast.hidden = true; }, milliseconds);
+    this.silence = setTimeout(() => {
+      toast.hidden = true;
+    }, milliseconds);
   }
 
   play() {
     if (!this.plan.numMoves) return;
     if (this.film) return this.stop();
     if (this.state.move >= this.plan.lastMove) this.go(0);
-    const from = this.state.move, begin = performance.now();
+    const from = this.state.move,
+      begin = performance.now();
     const pace = this.tour ? this.plan.numMoves / this.tour.seconds : Number(this.root.querySelector(".speed").value);
     this.root.querySelector('[data-go="play"]').textContent = "❚❚";
     const step = (now) => {
-      this.go(from + Math.floor((now - begin) / 1000 * pace));
+      this.go(from + Math.floor(((now - begin) / 1000) * pace));
       if (this.state.move >= this.plan.lastMove) return this.stop();
       this.film = requestAnimationFrame(step);
     };
@@ -240,24 +295,50 @@ class MapView extends View {
   }
 
   changeSpeed(step) {
-    const list = this.root.querySelector(".speed"), isPlaying = Boolean(this.film);
+    const list = this.root.querySelector(".speed"),
+      isPlaying = Boolean(this.film);
     list.selectedIndex = Math.max(0, Math.min(list.options.length - 1, list.selectedIndex + step));
-    if (isPlaying) { this.stop(); this.play(); }
+    if (isPlaying) {
+      this.stop();
+      this.play();
+    }
   }
 
   act(name) {
-    const { axes, state } = this, middle = LEFT + axes.plotWidth / 2;
-    const x = axes.xOf(this.slot), anchor = x >= LEFT && x <= axes.width - RIGHT ? x : middle;
+    const { axes, state } = this,
+      middle = LEFT + axes.plotWidth / 2;
+    const x = axes.xOf(this.slot),
+      anchor = x >= LEFT && x <= axes.width - RIGHT ? x : middle;
     const moves = { first: 0, back: state.move - 1, next: state.move + 1, last: this.plan.lastMove };
-    if (name in moves) { if (this.film) this.stop(); this.go(moves[name]); return; }
+    if (name in moves) {
+      if (this.film) this.stop();
+      this.go(moves[name]);
+      return;
+    }
     const others = {
-      play: () => this.play(), png: () => this.savePng(), svg: () => this.saveSvg(), link: () => this.copyLink(),
-      help: () => this.help(), slower: () => this.changeSpeed(-1), faster: () => this.changeSpeed(1),
-      find: () => this.finder.input.select(), enlarge: () => this.enlargeSelected(),
-      axis: () => { axes.setMode(axes.mode === "slots" ? "seconds" : "slots"); this.refresh(); },
-      curve: () => { this.curve = CURVES[(CURVES.indexOf(this.curve) + 1) % CURVES.length]; this.refresh(); },
-      undo: () => this.command("undo"), redo: () => this.command("redo"), let: () => this.letPlay(),
-      in: () => axes.zoomTime(0.6, anchor), out: () => axes.zoomTime(1 / 0.6, anchor), fit: () => axes.fit(),
+      play: () => this.play(),
+      png: () => this.savePng(),
+      svg: () => this.saveSvg(),
+      link: () => this.copyLink(),
+      help: () => this.help(),
+      slower: () => this.changeSpeed(-1),
+      faster: () => this.changeSpeed(1),
+      find: () => this.finder.input.select(),
+      enlarge: () => this.enlargeSelected(),
+      axis: () => {
+        axes.setMode(axes.mode === "slots" ? "seconds" : "slots");
+        this.refresh();
+      },
+      curve: () => {
+        this.curve = CURVES[(CURVES.indexOf(this.curve) + 1) % CURVES.length];
+        this.refresh();
+      },
+      undo: () => this.command("undo"),
+      redo: () => this.command("redo"),
+      let: () => this.letPlay(),
+      in: () => axes.zoomTime(0.6, anchor),
+      out: () => axes.zoomTime(1 / 0.6, anchor),
+      fit: () => axes.fit(),
     };
     others[name]?.();
     if (["in", "out", "fit", "enlarge"].includes(name)) this.draw();
@@ -268,9 +349,15 @@ class MapView extends View {
     this.command("let", { player, moves: Number(this.root.querySelector(".amount").value) });
   }
 
-  help() { this.toggleHelp(HELP); }
+  help() {
+    this.toggleHelp(HELP);
+  }
 
-  hide() { this.card.hidden = true; this.state.hover = NONE; this.top.classList.remove("over"); }
+  hide() {
+    this.card.hidden = true;
+    this.state.hover = NONE;
+    this.top.classList.remove("over");
+  }
 
   destroy() {
     for (const timer of [this.timer, this.patience, this.silence]) clearTimeout(timer);

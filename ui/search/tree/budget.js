@@ -3,17 +3,25 @@
 const BUDGET_EDGE = 30;
 
 class BudgetChart {
-  constructor(canvas) { this.canvas = canvas; }
+  constructor(canvas) {
+    this.canvas = canvas;
+  }
 
-  x(k) { return BUDGET_EDGE + k / Math.max(1, this.tree.last) * (this.width - BUDGET_EDGE - 8); }
-  countAt(x) { return Math.round((x - BUDGET_EDGE) / (this.width - BUDGET_EDGE - 8) * this.tree.last); }
+  x(k) {
+    return BUDGET_EDGE + (k / Math.max(1, this.tree.last)) * (this.width - BUDGET_EDGE - 8);
+  }
+  countAt(x) {
+    return Math.round(((x - BUDGET_EDGE) / (this.width - BUDGET_EDGE - 8)) * this.tree.last);
+  }
 
   draw(tree, count, palette) {
     const [pen, width, height] = fitCanvas(this.canvas);
     Object.assign(this, { tree, width });
     if (width < 80) return;
-    const bottom = height - 4, top = 12, most = Math.max(1, ...tree.history.map((h) => h[tree.last]));
-    const y = (visits) => bottom - visits / most * (bottom - top);
+    const bottom = height - 4,
+      top = 12,
+      most = Math.max(1, ...tree.history.map((h) => h[tree.last]));
+    const y = (visits) => bottom - (visits / most) * (bottom - top);
     pen.font = `10.5px ${palette.font}`;
     pen.fillStyle = mix(palette.text, 0.6);
     pen.textAlign = "right";
@@ -62,9 +70,11 @@ class BudgetChart {
 
 // In words: who leads since when.
 function flipText(tree) {
-  const { flips, leads, last } = tree, name = ACTIONS[leads[last]] ?? "nothing";
+  const { flips, leads, last } = tree,
+    name = ACTIONS[leads[last]] ?? "nothing";
   if (!flips.length) return `${name} leads from the start`;
-  const at = flips.at(-1), before = ACTIONS[leads[at - 1]];
+  const at = flips.at(-1),
+    before = ACTIONS[leads[at - 1]];
   const others = flips.length > 1 ? `, ${flips.length} flips in all` : "";
   return `last flip at ${at.toLocaleString("en")}: ${before} → ${name}${others}`;
 }

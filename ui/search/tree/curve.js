@@ -1,30 +1,48 @@
 // What the agent expected of the whole game, move by move, as absolute saved time.
 
-const CURVE_LEFT = 76, CURVE_RIGHT = 8, CURVE_TOP = 6, CURVE_FOOT = 6;
-const LINES = [["par", "gray", "if the rest went at par"], ["raw", "violet", "networks alone"], ["search", "blue", "after the search"]];
+const CURVE_LEFT = 76,
+  CURVE_RIGHT = 8,
+  CURVE_TOP = 6,
+  CURVE_FOOT = 6;
+const LINES = [
+  ["par", "gray", "if the rest went at par"],
+  ["raw", "violet", "networks alone"],
+  ["search", "blue", "after the search"],
+];
 
 class ValueCurve {
-  constructor(canvas) { [this.canvas, this.mode] = [canvas, "total"]; }
+  constructor(canvas) {
+    [this.canvas, this.mode] = [canvas, "total"];
+  }
 
   // Above par: par itself is zero, and what the rest of the game really earned is a curve.
   series() {
-    const { game } = this, minusPar = (values) => values.map((v, m) => v - game.par[m]);
+    const { game } = this,
+      minusPar = (values) => values.map((v, m) => v - game.par[m]);
     if (this.mode === "total") return LINES.map(([name, tone]) => [game[name], tone, name === "par" ? [4, 3] : []]);
     const earned = game.par.map((par) => game.final - par);
-    return [[earned, "green", []], [minusPar(game.raw), "violet", []], [minusPar(game.search), "blue", []]];
+    return [
+      [earned, "green", []],
+      [minusPar(game.raw), "violet", []],
+      [minusPar(game.search), "blue", []],
+    ];
   }
 
-  x(move) { return CURVE_LEFT + move / Math.max(1, this.game.numMoves) * (this.width - CURVE_LEFT - CURVE_RIGHT); }
+  x(move) {
+    return CURVE_LEFT + (move / Math.max(1, this.game.numMoves)) * (this.width - CURVE_LEFT - CURVE_RIGHT);
+  }
   moveAt(x) {
     const share = (x - CURVE_LEFT) / (this.width - CURVE_LEFT - CURVE_RIGHT);
     return Math.max(0, Math.min(this.game.numMoves - 1, Math.round(share * this.game.numMoves)));
   }
 
   draw(game, move, look) {
-    const [pen, width, height] = fitCanvas(this.canvas), { palette } = look;
+    const [pen, width, height] = fitCanvas(this.canvas),
+      { palette } = look;
     Object.assign(this, { pen, width, height, game, palette });
     if (width < 160) return;
-    const series = this.series(), isTotal = this.mode === "total";
+    const series = this.series(),
+      isTotal = this.mode === "total";
     this.range(series, isTotal);
     this.drawAxis(isTotal);
     for (const [values, tone, dash] of series) this.drawLine(values, palette[tone], dash);
@@ -37,12 +55,14 @@ class ValueCurve {
 
   // What is expected lies near what was reached; what was saved so far would flatten it.
   range(series, isTotal) {
-    const { game } = this, fixed = isTotal ? game.final : 0;
+    const { game } = this,
+      fixed = isTotal ? game.final : 0;
     const values = [fixed, ...series.flatMap(([column]) => [...column])].sort((a, b) => a - b);
     const at = (share) => values[Math.floor(share * (values.length - 1))];
     // A few wild guesses of an untrained network must not flatten the rest.
     let [low, high] = [Math.min(at(0.01), fixed), Math.max(at(0.99), fixed)];
-    if (isTotal && game.best_possible !== null && game.best_possible < high + 0.6 * (high - low)) high = Math.max(high, game.best_possible);
+    if (isTotal && game.best_possible !== null && game.best_possible < high + 0.6 * (high - low))
+      high = Math.max(high, game.best_possible);
     const pad = 0.06 * (high - low) || Math.abs(high) * 0.01 || 1e-9;
     [this.low, this.high] = [low - pad, high + pad];
   }
@@ -58,7 +78,8 @@ class ValueCurve {
     pen.textAlign = "right";
     pen.textBaseline = "middle";
     for (let part = 0; part <= 2; part++) {
-      const value = this.low + (this.high - this.low) * (0.1 + 0.4 * part), y = Math.round(this.y(value));
+      const value = this.low + (this.high - this.low) * (0.1 + 0.4 * part),
+        y = Math.round(this.y(value));
       pen.fillStyle = mix(palette.border, 0.7);
       pen.fillRect(CURVE_LEFT, y, width - CURVE_LEFT - CURVE_RIGHT, 1);
       pen.fillStyle = mix(palette.text, 0.65);
@@ -95,9 +116,11 @@ class ValueCurve {
 
   // The moves of the inbox, the most surprising one tallest.
   drawSurprises() {
-    const { pen, game, palette } = this, most = game.surprise[game.surprising[0]] || 1;
+    const { pen, game, palette } = this,
+      most = game.surprise[game.surprising[0]] || 1;
     for (const move of game.surprising) {
-      const size = 3 + 3.5 * Math.sqrt(game.surprise[move] / most), x = this.x(move);
+      const size = 3 + 3.5 * Math.sqrt(game.surprise[move] / most),
+        x = this.x(move);
       pen.fillStyle = palette.orange;
       pen.beginPath();
       pen.moveTo(x, this.height);
@@ -111,9 +134,16 @@ class ValueCurve {
 function curveLegend(game, palette, mode) {
   const line = (style, text) => `<span><i style="border-top:2px ${style}"></i>${text}</span>`;
   const isTotal = mode === "total";
-  const items = [line(`solid ${palette.green}`, isTotal ? `what the game saved: <b>${timeText(game.final)}</b>` : "what the rest really earned above par")];
-  for (const [name, tone, text] of LINES.toReversed()) items.push(line(`${name === "par" ? "dashed" : "solid"} ${palette[tone]}`, text));
-  if (isTotal && game.best_possible !== null) items.push(line(`dotted ${palette.text}`, `at most ${timeText(game.best_possible)} (bound)`));
+  const items = [
+    line(
+      `solid ${palette.green}`,
+      isTotal ? `what the game saved: <b>${timeText(game.final)}</b>` : "what the rest really earned above par",
+    ),
+  ];
+  for (const [name, tone, text] of LINES.toReversed())
+    items.push(line(`${name === "par" ? "dashed" : "solid"} ${palette[tone]}`, text));
+  if (isTotal && game.best_possible !== null)
+    items.push(line(`dotted ${palette.text}`, `at most ${timeText(game.best_possible)} (bound)`));
   items.push(`<span><i class="mark" style="color:${palette.orange}">▼</i>surprising moves</span>`);
   return items.join("");
 }

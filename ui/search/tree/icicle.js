@@ -1,11 +1,20 @@
 // The tree as an icicle: a row per move, a node as wide as its share of the visits.
 
-const GUTTER = 44, ROW_MOST = 25, ROW_LEAST = 15, TAIL_PX = 0.6;
+const GUTTER = 44,
+  ROW_MOST = 25,
+  ROW_LEAST = 15,
+  TAIL_PX = 0.6;
 
 class Icicle {
-  constructor(canvas) { this.canvas = canvas; this.reset(); }
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.reset();
+  }
 
-  reset() { [this.left, this.right, this.top] = [0, 1, 0]; this.isWhole = true; }
+  reset() {
+    [this.left, this.right, this.top] = [0, 1, 0];
+    this.isWhole = true;
+  }
 
   load(tree) {
     this.tree = tree;
@@ -15,7 +24,8 @@ class Icicle {
   }
 
   place(grown) {
-    const { tree, begin, end } = this, { visits } = grown;
+    const { tree, begin, end } = this,
+      { visits } = grown;
     [begin[0], end[0]] = [0, 1];
     for (let node = 0; node <= grown.count; node++) {
       let at = begin[node];
@@ -29,10 +39,16 @@ class Icicle {
     this.grown = grown;
   }
 
-  get rowHeight() { return Math.max(ROW_LEAST, Math.min(ROW_MOST, this.height / (this.tree.deepest + 1))); }
-  get rows() { return Math.floor(this.height / this.rowHeight); }
+  get rowHeight() {
+    return Math.max(ROW_LEAST, Math.min(ROW_MOST, this.height / (this.tree.deepest + 1)));
+  }
+  get rows() {
+    return Math.floor(this.height / this.rowHeight);
+  }
 
-  x(share) { return GUTTER + (share - this.left) / (this.right - this.left) * (this.width - GUTTER); }
+  x(share) {
+    return GUTTER + ((share - this.left) / (this.right - this.left)) * (this.width - GUTTER);
+  }
 
   // Fills the width with a node, its parent on top.
   zoomTo(node) {
@@ -42,16 +58,16 @@ class Icicle {
   }
 
   zoom(factor, x) {
-    const at = this.left + (x - GUTTER) / (this.width - GUTTER) * (this.right - this.left);
+    const at = this.left + ((x - GUTTER) / (this.width - GUTTER)) * (this.right - this.left);
     const span = Math.min(1, Math.max(2 / this.tree.size / 50, (this.right - this.left) * factor));
-    const left = at - (at - this.left) * span / (this.right - this.left);
+    const left = at - ((at - this.left) * span) / (this.right - this.left);
     this.left = Math.max(0, Math.min(1 - span, left));
     this.right = this.left + span;
     this.isWhole = span === 1 && !this.top;
   }
 
   pan(dx, rows) {
-    const by = dx / (this.width - GUTTER) * (this.right - this.left);
+    const by = (dx / (this.width - GUTTER)) * (this.right - this.left);
     const shift = Math.max(-this.left, Math.min(1 - this.right, by));
     this.left += shift;
     this.right += shift;
@@ -62,7 +78,7 @@ class Icicle {
   reveal(node) {
     const depth = this.tree.depth[node];
     if (depth < this.top || depth >= this.top + this.rows) this.top = Math.max(0, depth - this.rows + 2);
-    if (this.end[node] <= this.left || this.begin[node] >= this.right) this.zoomTo(this.tree.parent[node] < 0 ? 0 : this.tree.parent[node]);
+    if (this.end[node] <= this.left || this.begin[node] >= this.right) this.zoomTo(Math.max(0, this.tree.parent[node]));
   }
 
   draw(look, state) {
@@ -90,22 +106,27 @@ class Icicle {
     pen.textBaseline = "middle";
     pen.fillStyle = mix(palette.text, 0.6);
     for (let row = 0; row <= this.rows; row++) {
-      const depth = Math.floor(this.top) + row, y = (row + 0.5) * this.rowHeight;
+      const depth = Math.floor(this.top) + row,
+        y = (row + 0.5) * this.rowHeight;
       if (depth > tree.deepest || y > this.height - 4) break;
       pen.fillText(depth ? (tree.move + depth).toLocaleString("en") : "now", GUTTER - 6, y);
     }
   }
 
   drawNodes(look) {
-    const { pen, tree, grown, rowHeight } = this, drawn = new Map();
+    const { pen, tree, grown, rowHeight } = this,
+      drawn = new Map();
     this.look = look;
     for (let node = 0; node <= grown.count; node++) {
       const row = tree.depth[node] - Math.floor(this.top);
-      if (row < 0 || row * rowHeight > this.height || this.end[node] <= this.left || this.begin[node] >= this.right) continue;
-      const x = this.x(this.begin[node]), width = this.x(this.end[node]) - x;
+      if (row < 0 || row * rowHeight > this.height || this.end[node] <= this.left || this.begin[node] >= this.right)
+        continue;
+      const x = this.x(this.begin[node]),
+        width = this.x(this.end[node]) - x;
       if (width < TAIL_PX) {
         // Of nodes narrower than a pixel the first stands for all.
-        const pixel = Math.floor(x), key = row * 65536 + pixel;
+        const pixel = Math.floor(x),
+          key = row * 65536 + pixel;
         if (drawn.has(key)) continue;
         drawn.set(key, node);
       }
@@ -114,8 +135,10 @@ class Icicle {
   }
 
   drawNode(node, x, y, width) {
-    const { pen, grown, look, rowHeight } = this, isThin = grown.visits[node] < FEW_VISITS && grown.count > FEW_VISITS;
-    const tall = rowHeight - 1.5, wide = Math.max(1, width - (width > 4 ? 1.5 : 0));
+    const { pen, grown, look, rowHeight } = this,
+      isThin = grown.visits[node] < FEW_VISITS && grown.count > FEW_VISITS;
+    const tall = rowHeight - 1.5,
+      wide = Math.max(1, width - (width > 4 ? 1.5 : 0));
     pen.globalAlpha = isThin ? 0.45 : 1;
     pen.fillStyle = look.paint.fill(node, grown, look.palette, look.patterns);
     pen.fillRect(x, y, wide, tall);
@@ -124,21 +147,33 @@ class Icicle {
       pen.fillRect(x, y, wide, 3);
     }
     pen.globalAlpha = 1;
-    if (width > 34) this.label(node, Math.max(GUTTER, x), y + 1 + tall / 2, Math.min(x + width, this.width) - Math.max(GUTTER, x));
+    if (width > 34)
+      this.label(node, Math.max(GUTTER, x), y + 1 + tall / 2, Math.min(x + width, this.width) - Math.max(GUTTER, x));
   }
 
   label(node, x, y, room) {
-    const { pen, tree, grown, look: { palette } } = this, name = node ? ACTIONS[tree.action[node]] : `${grown.count.toLocaleString("en")} simulations`;
+    const {
+        pen,
+        tree,
+        grown,
+        look: { palette },
+      } = this,
+      name = node ? ACTIONS[tree.action[node]] : `${grown.count.toLocaleString("en")} simulations`;
     pen.font = `11px ${palette.font}`;
     pen.textAlign = "left";
     pen.fillStyle = palette.text;
-    const full = node ? `${name}  ${grown.visits[node].toLocaleString("en")}×  ${signedTime(grown.lead(node) * tree.point_s)}` : name;
-    const text = [full, node ? `${name} ${grown.visits[node]}×` : "", name].find((t) => t && pen.measureText(t).width < room - 8);
+    const full = node
+      ? `${name}  ${grown.visits[node].toLocaleString("en")}×  ${signedTime(grown.lead(node) * tree.point_s)}`
+      : name;
+    const text = [full, node ? `${name} ${grown.visits[node]}×` : "", name].find(
+      (t) => t && pen.measureText(t).width < room - 8,
+    );
     if (text) pen.fillText(text, x + 4, y);
   }
 
   frame(node, colour, width) {
-    const { pen, rowHeight, grown } = this, row = this.tree.depth[node] - Math.floor(this.top);
+    const { pen, rowHeight, grown } = this,
+      row = this.tree.depth[node] - Math.floor(this.top);
     if (node > grown.count || row < 0) return;
     const x = this.x(this.begin[node]);
     pen.strokeStyle = colour;
@@ -149,7 +184,7 @@ class Icicle {
   pick(x, y) {
     if (x < GUTTER || !this.grown) return NONE;
     const depth = Math.floor(y / this.rowHeight) + Math.floor(this.top);
-    const at = this.left + (x - GUTTER) / (this.width - GUTTER) * (this.right - this.left);
+    const at = this.left + ((x - GUTTER) / (this.width - GUTTER)) * (this.right - this.left);
     for (let node = 0; node <= this.grown.count; node++) {
       if (this.tree.depth[node] === depth && this.begin[node] <= at && at < this.end[node]) return node;
     }

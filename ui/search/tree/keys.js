@@ -1,11 +1,23 @@
 // The keyboard, and what the help says of it.
 
 const HELP = [
-  ["n p", "next, previous move"], ["Home End", "first, last move"], ["s", "next surprising move (Shift: back)"],
-  ["↓ ↑", "into the tree, back to the parent"], ["← →", "sibling"], ["Enter", "zoom to the selected node"],
-  ["Esc", "deselect, then the whole tree"], ["[ ]", "one simulation fewer, more (Shift: a tenth)"], ["Space", "grow the tree from nothing"],
-  ["l", "to the last flip"], ["f", "roll the film"], ["o", "open the line in Play"], ["c", "other colours"],
-  ["v", "curve: in the end, or above par"], ["b", "two searches side by side"], ["x", "the other search"], ["?", "this list"],
+  ["n p", "next, previous move"],
+  ["Home End", "first, last move"],
+  ["s", "next surprising move (Shift: back)"],
+  ["↓ ↑", "into the tree, back to the parent"],
+  ["← →", "sibling"],
+  ["Enter", "zoom to the selected node"],
+  ["Esc", "deselect, then the whole tree"],
+  ["[ ]", "one simulation fewer, more (Shift: a tenth)"],
+  ["Space", "grow the tree from nothing"],
+  ["l", "to the last flip"],
+  ["f", "roll the film"],
+  ["o", "open the line in Play"],
+  ["c", "other colours"],
+  ["v", "curve: in the end, or above par"],
+  ["b", "two searches side by side"],
+  ["x", "the other search"],
+  ["?", "this list"],
 ];
 
 function listenToKeys(view) {
@@ -13,22 +25,50 @@ function listenToKeys(view) {
   const bounded = (pane, by) => pane.setCount(pane.count + by);
   const tenth = () => Math.max(1, Math.round(view.pane.tree.last / 10));
   const acts = {
-    n: () => view.act("next"), p: () => view.act("back"), Home: () => view.act("first"), End: () => view.act("last"),
-    s: () => view.surprise(1), S: () => view.surprise(-1), ArrowDown: () => view.pane.walk("down"), ArrowUp: () => view.pane.walk("up"),
-    ArrowLeft: () => view.pane.walk("left"), ArrowRight: () => view.pane.walk("right"), Enter: () => view.pane.zoomTo(view.pane.state.selected),
-    Escape: () => escape(view), "[": () => bounded(view.pane, -1), "]": () => bounded(view.pane, 1), "{": () => bounded(view.pane, -tenth()),
-    "}": () => bounded(view.pane, tenth()), " ": () => view.pane.run(), f: () => view.playFilm(), o: () => view.openLine(), b: () => view.act("both"),
-    l: () => { const { flips } = view.pane.tree; if (flips.length) view.pane.setCount(flips.at(-1)); },
-    c: () => { const names = Object.keys(COLOURS); view.colour(names[(names.indexOf(view.paint) + 1) % names.length]); },
-    v: () => view.curveMode(view.curve.mode === "total" ? "lead" : "total"), x: () => view.activate(view.isBoth ? 1 - view.active : 0), "?": () => view.help(),
+    n: () => view.act("next"),
+    p: () => view.act("back"),
+    Home: () => view.act("first"),
+    End: () => view.act("last"),
+    s: () => view.surprise(1),
+    S: () => view.surprise(-1),
+    ArrowDown: () => view.pane.walk("down"),
+    ArrowUp: () => view.pane.walk("up"),
+    ArrowLeft: () => view.pane.walk("left"),
+    ArrowRight: () => view.pane.walk("right"),
+    Enter: () => view.pane.zoomTo(view.pane.state.selected),
+    Escape: () => stepBack(view),
+    "[": () => bounded(view.pane, -1),
+    "]": () => bounded(view.pane, 1),
+    "{": () => bounded(view.pane, -tenth()),
+    "}": () => bounded(view.pane, tenth()),
+    " ": () => view.pane.run(),
+    f: () => view.playFilm(),
+    o: () => view.openLine(),
+    b: () => view.act("both"),
+    l: () => {
+      const { flips } = view.pane.tree;
+      if (flips.length) view.pane.setCount(flips.at(-1));
+    },
+    c: () => {
+      const names = Object.keys(COLOURS);
+      view.colour(names[(names.indexOf(view.paint) + 1) % names.length]);
+    },
+    v: () => view.curveMode(view.curve.mode === "total" ? "lead" : "total"),
+    x: () => view.activate(view.isBoth ? 1 - view.active : 0),
+    "?": () => view.help(),
   };
   view.on(root, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !view.board) return;
-    const tag = event.target.tagName, isField = tag === "SELECT" || (tag === "INPUT" && event.target.type !== "range");
+    const tag = event.target.tagName,
+      isField = tag === "SELECT" || (tag === "INPUT" && event.target.type !== "range");
     if (isField && event.key !== "Escape") return;
     if (tag === "BUTTON" && [" ", "Enter"].includes(event.key)) return;
     if (event.target.type === "range" && (event.key.startsWith("Arrow") || ["Home", "End"].includes(event.key))) return;
-    if (event.key === "Enter" && tag === "TR") { event.target.click(); event.preventDefault(); return; }
+    if (event.key === "Enter" && tag === "TR") {
+      event.target.click();
+      event.preventDefault();
+      return;
+    }
     const act = acts[event.key];
     if (!act) return;
     event.preventDefault();
@@ -37,8 +77,9 @@ function listenToKeys(view) {
   });
 }
 
-function escape(view) {
-  const { pane } = view, help = view.root.querySelector(".help");
+function stepBack(view) {
+  const { pane } = view,
+    help = view.root.querySelector(".help");
   if (!help.hidden) view.help();
   else if (pane.state.selected) pane.select(0);
   else pane.zoomTo(0);

@@ -1,7 +1,9 @@
 // What Python sends: a game once, then one position with its searches (ui/search/messages.py).
 
 const NONE = -1;
-const UNKNOWN = 0, LEGAL = 1, ILLEGAL = 2;
+const UNKNOWN = 0,
+  LEGAL = 1,
+  ILLEGAL = 2;
 
 class Game {
   constructor(bytes) {
@@ -10,12 +12,18 @@ class Game {
     this.numMoves = this.move_time.length;
     this.numSlots = this.slot_reserved.length;
     this.final = this.so_far[this.numMoves];
-    this.surprising = [...this.surprise.keys()].filter((m) => this.surprise[m] > 0)
-      .sort((a, b) => this.surprise[b] - this.surprise[a] || a - b).slice(0, MOST_SURPRISES);
+    this.surprising = [...this.surprise.keys()]
+      .filter((m) => this.surprise[m] > 0)
+      .sort((a, b) => this.surprise[b] - this.surprise[a] || a - b)
+      .slice(0, MOST_SURPRISES);
   }
 
-  instruction(slot) { return slot < this.numSlots ? this.instruction_names[slot] : "end of the program"; }
-  tensor(move) { return this.group_names[this.move_group[move]]; }
+  instruction(slot) {
+    return slot < this.numSlots ? this.instruction_names[slot] : "end of the program";
+  }
+  tensor(move) {
+    return this.group_names[this.move_group[move]];
+  }
 
   verb(move) {
     const flags = this.move_flags[move];

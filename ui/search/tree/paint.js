@@ -4,7 +4,8 @@ const TONES = ["blue", "green", "red"];
 const COLOURS = { worth: "what it is worth", reward: "reward", prior: "prior", rules: "imagined − real" };
 
 function fitCanvas(canvas) {
-  const ratio = devicePixelRatio || 1, { clientWidth: width, clientHeight: height } = canvas;
+  const ratio = devicePixelRatio || 1,
+    { clientWidth: width, clientHeight: height } = canvas;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   }
@@ -29,24 +30,26 @@ const PAINTS = {
   reward: (tree) => {
     const most = Math.max(1e-9, ...tree.reward.map(Math.abs));
     return {
-      fill: (node, grown, palette) => diverging(palette, tree.reward[node] / most),
+      fill: (node, _grown, palette) => diverging(palette, tree.reward[node] / most),
       ends: [signedTime(-most * tree.point_s), "par", signedTime(most * tree.point_s)],
     };
   },
   prior: (tree) => ({
-    fill: (node, grown, palette) => mix(palette.violet, 0.06 + 0.7 * (node ? tree.prior[node] : 1)),
-    ends: ["0 %", "prior", "100 %"], isRising: true,
+    fill: (node, _grown, palette) => mix(palette.violet, 0.06 + 0.7 * (node ? tree.prior[node] : 1)),
+    ends: ["0 %", "prior", "100 %"],
+    isRising: true,
   }),
   rules: (tree) => {
     const errors = [...tree.reward.keys()].map((i) => Math.abs(tree.error(i) ?? 0));
     const most = Math.max(1e-12, ...errors);
     return {
-      fill: (node, grown, palette, patterns) => {
+      fill: (node, _grown, palette, patterns) => {
         if (tree.state[node] === ILLEGAL) return patterns.illegal;
         const error = tree.error(node);
         return error === null ? mix(palette.gray, 0.14) : diverging(palette, error / most);
       },
-      ends: [signedTime(-most), "as it is", signedTime(most)], hasIllegal: true,
+      ends: [signedTime(-most), "as it is", signedTime(most)],
+      hasIllegal: true,
     };
   },
 };
@@ -56,9 +59,13 @@ function scaleHtml(paint, palette) {
     ? [mix(palette.violet, 0.06), mix(palette.violet, 0.76)]
     : [-1, -0.5, 0, 0.5, 1].map((share) => diverging(palette, share));
   const [low, middle, high] = paint.ends;
-  const illegal = paint.hasIllegal ? '<i class="key illegal"></i>illegal in the real game<i class="key unknown"></i>not played out' : "";
+  const illegal = paint.hasIllegal
+    ? '<i class="key illegal"></i>illegal in the real game<i class="key unknown"></i>not played out'
+    : "";
   return `<span>${low}</span><i class="ramp" style="background:linear-gradient(90deg,${stops.join(",")})" title="${middle} in the middle"></i>
     <span>${high}</span><small>${middle} in the middle · width: visits · pale: one visit</small>${illegal}`;
 }
 
-function timeOrNone(seconds) { return seconds === null ? "–" : signedTime(seconds); }
+function timeOrNone(seconds) {
+  return seconds === null ? "–" : signedTime(seconds);
+}

@@ -8,23 +8,40 @@ class Pane {
     const find = (selector) => element.querySelector(selector);
     this.icicle = new Icicle(find(".tree canvas"));
     this.chart = new BudgetChart(find("canvas.history"));
-    [this.card, this.scrub, this.which, this.colours] = [find(".card"), find(".scrub"), find(".which"), find(".colour")];
+    [this.card, this.scrub, this.which, this.colours] = [
+      find(".card"),
+      find(".scrub"),
+      find(".which"),
+      find(".colour"),
+    ];
     this.state = { selected: 0, hover: NONE, line: [] };
     this.wanted = null;
     this.listen();
   }
 
   listen() {
-    const { element, scrub } = this, canvas = this.icicle.canvas, history = this.chart.canvas;
+    const { element, scrub } = this,
+      canvas = this.icicle.canvas,
+      history = this.chart.canvas;
     element.addEventListener("focusin", () => this.view.activate(this.number));
     element.addEventListener("pointerdown", () => this.view.activate(this.number));
     scrub.addEventListener("input", () => this.setCount(Number(scrub.value)));
-    this.which.addEventListener("change", () => { this.wanted = Number(this.which.value); this.pick(); this.view.draw(); });
-    this.colours.addEventListener("change", () => { this.view.colour(this.colours.value); });
+    this.which.addEventListener("change", () => {
+      this.wanted = Number(this.which.value);
+      this.pick();
+      this.view.draw();
+    });
+    this.colours.addEventListener("change", () => {
+      this.view.colour(this.colours.value);
+    });
     element.addEventListener("click", (e) => {
-      const name = e.target.dataset?.pane, action = e.target.closest("tr[data-action]")?.dataset.action;
+      const name = e.target.dataset?.pane,
+        action = e.target.closest("tr[data-action]")?.dataset.action;
       if (name === "run") this.run();
-      if (name === "out") { this.icicle.zoomTo(0); this.view.draw(); }
+      if (name === "out") {
+        this.icicle.zoomTo(0);
+        this.view.draw();
+      }
       if (name === "flip" && this.tree.flips.length) this.setCount(this.tree.flips.at(-1));
       if (action !== undefined) this.select(Math.max(0, this.grown.childOf(0, Number(action))));
     });
@@ -33,16 +50,27 @@ class Pane {
       this.point(row ? this.grown.childOf(0, Number(row.dataset.action)) : NONE);
     });
     element.querySelector("table").addEventListener("pointerleave", () => this.point(NONE));
-    const slide = (e) => { if (e.buttons) this.setCount(this.chart.countAt(e.offsetX)); };
-    history.addEventListener("pointerdown", (e) => { history.setPointerCapture(e.pointerId); slide(e); });
+    const slide = (e) => {
+      if (e.buttons) this.setCount(this.chart.countAt(e.offsetX));
+    };
+    history.addEventListener("pointerdown", (e) => {
+      history.setPointerCapture(e.pointerId);
+      slide(e);
+    });
     history.addEventListener("pointermove", slide);
     this.listenToTree(canvas);
   }
 
   listenToTree(canvas) {
     canvas.addEventListener("pointermove", (e) => this.move(e));
-    canvas.addEventListener("pointerleave", () => { this.card.hidden = true; this.point(NONE); });
-    canvas.addEventListener("pointerdown", (e) => { canvas.setPointerCapture(e.pointerId); this.drag = { x: e.offsetX, y: e.offsetY, far: false }; });
+    canvas.addEventListener("pointerleave", () => {
+      this.card.hidden = true;
+      this.point(NONE);
+    });
+    canvas.addEventListener("pointerdown", (e) => {
+      canvas.setPointerCapture(e.pointerId);
+      this.drag = { x: e.offsetX, y: e.offsetY, far: false };
+    });
     canvas.addEventListener("pointerup", (e) => {
       const wasFar = this.drag?.far;
       this.drag = null;
@@ -50,18 +78,23 @@ class Pane {
     });
     canvas.addEventListener("dblclick", (e) => this.zoomTo(this.icicle.pick(e.offsetX, e.offsetY)));
     const isForTree = wheelGuard(canvas);
-    canvas.addEventListener("wheel", (e) => {
-      if (!isForTree(e)) return;
-      if (e.shiftKey) this.icicle.pan(0, Math.sign(e.deltaY || e.deltaX) * 2);
-      else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.icicle.pan(e.deltaX, 0);
-      else this.icicle.zoom(Math.exp(Math.max(-80, Math.min(80, e.deltaY)) * 0.004), e.offsetX);
-      this.view.draw();
-    }, { passive: false });
+    canvas.addEventListener(
+      "wheel",
+      (e) => {
+        if (!isForTree(e)) return;
+        if (e.shiftKey) this.icicle.pan(0, Math.sign(e.deltaY || e.deltaX) * 2);
+        else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.icicle.pan(e.deltaX, 0);
+        else this.icicle.zoom(Math.exp(Math.max(-80, Math.min(80, e.deltaY)) * 0.004), e.offsetX);
+        this.view.draw();
+      },
+      { passive: false },
+    );
   }
 
   move(event) {
     if (this.drag) {
-      const dx = event.offsetX - this.drag.x, dy = event.offsetY - this.drag.y;
+      const dx = event.offsetX - this.drag.x,
+        dy = event.offsetY - this.drag.y;
       if (!this.drag.far && Math.hypot(dx, dy) < 4) return;
       this.icicle.pan(-dx, -dy / this.icicle.rowHeight);
       this.drag = { x: event.offsetX, y: event.offsetY, far: true };
@@ -94,7 +127,8 @@ class Pane {
   }
 
   pick() {
-    const last = this.board.trees.length - 1, number = Math.min(last, this.wanted ?? (this.number ? last : 0));
+    const last = this.board.trees.length - 1,
+      number = Math.min(last, this.wanted ?? (this.number ? last : 0));
     this.which.value = String(number);
     this.tree = this.board.trees[number];
     this.state = { selected: 0, hover: NONE, line: [] };
@@ -115,9 +149,14 @@ class Pane {
 
   // All simulations, one after another.
   run() {
-    if (this.running) { this.halt(); return; }
-    const from = this.count >= this.tree.last ? 0 : this.count, begin = performance.now();
-    const pace = Math.max(RUN_MS, 0) / this.tree.last, tree = this.tree;
+    if (this.running) {
+      this.halt();
+      return;
+    }
+    const from = this.count >= this.tree.last ? 0 : this.count,
+      begin = performance.now();
+    const pace = Math.max(RUN_MS, 0) / this.tree.last,
+      tree = this.tree;
     this.element.querySelector('[data-pane="run"]').textContent = "❚❚";
     const step = (now) => {
       if (this.tree !== tree) return this.halt();
@@ -141,13 +180,26 @@ class Pane {
     this.view.draw();
   }
 
-  zoomTo(node) { if (node >= 0) { this.icicle.zoomTo(node); this.view.draw(); } }
+  zoomTo(node) {
+    if (node >= 0) {
+      this.icicle.zoomTo(node);
+      this.view.draw();
+    }
+  }
 
   // To a relative of the selected node that this budget has reached.
   walk(where) {
-    const { grown, tree, state } = this, node = state.selected, up = tree.parent[node];
-    const siblings = node ? tree.children[up].filter((c) => grown.visits[c]) : [0], at = siblings.indexOf(node);
-    const to = { down: node ? grown.favourite(node) : grown.childOf(0, grown.leader), up, left: siblings[at - 1], right: siblings[at + 1] }[where];
+    const { grown, tree, state } = this,
+      node = state.selected,
+      up = tree.parent[node];
+    const siblings = node ? tree.children[up].filter((c) => grown.visits[c]) : [0],
+      at = siblings.indexOf(node);
+    const to = {
+      down: node ? grown.favourite(node) : grown.childOf(0, grown.leader),
+      up,
+      left: siblings[at - 1],
+      right: siblings[at + 1],
+    }[where];
     if (to !== undefined && to >= 0) this.select(to);
   }
 
@@ -158,14 +210,22 @@ class Pane {
     this.icicle.grown = grown;
     this.icicle.draw({ ...look, paint }, state);
     this.chart.draw(tree, this.count, look.palette);
-    const first = state.line[0], hovered = state.hover > 0 && first !== undefined ? tree.action[first] : NONE;
-    const table = rootTable(grown, saved, hovered), scale = scaleHtml(paint, look.palette);
+    const first = state.line[0],
+      hovered = state.hover > 0 && first !== undefined ? tree.action[first] : NONE;
+    const table = rootTable(grown, saved, hovered),
+      scale = scaleHtml(paint, look.palette);
     if (table !== this.table) element.querySelector("table").innerHTML = this.table = table;
     if (scale !== this.scale) element.querySelector(".scale").innerHTML = this.scale = scale;
     this.colours.value = look.colour;
-    element.querySelector(".count").textContent = `${this.count.toLocaleString("en")} of ${tree.last.toLocaleString("en")} simulations`;
+    element.querySelector(".count").textContent =
+      `${this.count.toLocaleString("en")} of ${tree.last.toLocaleString("en")} simulations`;
     element.querySelector(".flip").textContent = flipText(tree);
     element.querySelector('[data-pane="out"]').disabled = this.icicle.isWhole;
-    Object.assign(element.dataset, { count: this.count, leader: grown.leader, selected: state.selected, nodes: tree.size });
+    Object.assign(element.dataset, {
+      count: this.count,
+      leader: grown.leader,
+      selected: state.selected,
+      nodes: tree.size,
+    });
   }
 }

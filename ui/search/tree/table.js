@@ -1,6 +1,8 @@
 // The root in numbers: prior, visits and improved policy side by side, and what each action is worth.
 
-function percent(share) { return share === null ? "–" : `${(100 * share).toFixed(share > 0.0995 || !share ? 0 : 1)} %`; }
+function percent(share) {
+  return share === null ? "–" : `${(100 * share).toFixed(share > 0.0995 || !share ? 0 : 1)} %`;
+}
 
 function bar(share, text, tone) {
   const width = Math.round(100 * Math.min(1, share ?? 0));
@@ -9,16 +11,26 @@ function bar(share, text, tone) {
 
 // `saved`: seconds saved before this move plus par of the rest, to which points are added.
 function rootTable(grown, saved, hovered) {
-  const { tree } = grown, total = Math.max(1, grown.count), policy = grown.policy, { leader } = grown;
+  const { tree } = grown,
+    total = Math.max(1, grown.count),
+    policy = grown.policy,
+    { leader } = grown;
   const best = leader < 0 ? null : grown.worthOf(leader);
-  const rows = [...Array(NUM_ACTIONS).keys()].map((a) => rootRow(grown, { a, total, policy, best, saved, leader, hovered }));
+  const rows = [...Array(NUM_ACTIONS).keys()].map((a) =>
+    rootRow(grown, { a, total, policy, best, saved, leader, hovered }),
+  );
   return `<thead><tr><th>action</th><th>prior</th><th>visits</th><th>improved policy</th><th>saves in the end</th></tr></thead><tbody>${rows.join("")}</tbody>`;
 }
 
 function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
-  const { tree } = grown, visits = grown.visitsOf(a), worth = grown.worthOf(a);
+  const { tree } = grown,
+    visits = grown.visitsOf(a),
+    worth = grown.worthOf(a);
   if (!tree.legal[a]) return `<tr class="refused"><th>${ACTIONS[a]}</th><td colspan="4">not legal here</td></tr>`;
-  const lead = worth === null || best === null || a === leader ? "" : ` <em class="${gapClass(worth - best, visits)}">${signedTime((worth - best) * tree.point_s)}</em>`;
+  const lead =
+    worth === null || best === null || a === leader
+      ? ""
+      : ` <em class="${gapClass(worth - best, visits)}">${signedTime((worth - best) * tree.point_s)}</em>`;
   const value = worth === null ? "not searched" : `${timeText(saved + worth * tree.point_s)}${lead}`;
   const title = worth === null ? "" : ` title="${worth.toFixed(3)} points above par"`;
   const marks = `${a === leader ? "●" : ""}${a === tree.chosen ? '<small title="played in the game"> played</small>' : ""}`;
@@ -28,12 +40,21 @@ function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
 }
 
 // No judgement on what was hardly looked at.
-function gapClass(gap, visits) { return visits < FEW_VISITS ? "unsure" : gap < 0 ? "worse" : "better"; }
+function gapClass(gap, visits) {
+  return visits < FEW_VISITS ? "unsure" : gap < 0 ? "worse" : "better";
+}
 
 // A node in a few lines, for the hover card.
 function nodeCard(grown, node, game) {
-  const { tree } = grown, decided = tree.move + tree.depth[node] - 1, us = (points) => signedTime(points * tree.point_s);
-  if (!node) return cardOf("This position", [["value", us(grown.value[0])], ["networks alone", us(tree.raw[0])], ["simulations", grown.count.toLocaleString("en")]]);
+  const { tree } = grown,
+    decided = tree.move + tree.depth[node] - 1,
+    us = (points) => signedTime(points * tree.point_s);
+  if (!node)
+    return cardOf("This position", [
+      ["value", us(grown.value[0])],
+      ["networks alone", us(tree.raw[0])],
+      ["simulations", grown.count.toLocaleString("en")],
+    ]);
   const rows = [
     ["move", `${(decided + 1).toLocaleString("en")}: ${game.sentence(decided)}`],
     ["visits", `${grown.visits[node].toLocaleString("en")} of ${(grown.count).toLocaleString("en")}`],
@@ -44,8 +65,16 @@ function nodeCard(grown, node, game) {
   ];
   const error = tree.error(node);
   if (tree.state[node] === ILLEGAL) rows.push(["in the real game", "illegal: only imagined"]);
-  else if (error !== null) rows.push(["really earns", `${timeOrNone(tree.real[node])} (${Math.abs(error) < 1e-10 ? "as imagined" : `imagined ${signedTime(error)}`})`]);
+  else if (error !== null)
+    rows.push([
+      "really earns",
+      `${timeOrNone(tree.real[node])} (${Math.abs(error) < 1e-10 ? "as imagined" : `imagined ${signedTime(error)}`})`,
+    ]);
   const [offset, size, start, end] = tree.place.subarray(5 * node, 5 * node + 4);
-  if (offset >= 0) rows.push(["takes", `${sizeText(size * game.granule)} at 0x${(offset * game.granule).toString(16)}, slots ${Math.max(0, start)} to ${end}`]);
+  if (offset >= 0)
+    rows.push([
+      "takes",
+      `${sizeText(size * game.granule)} at 0x${(offset * game.granule).toString(16)}, slots ${Math.max(0, start)} to ${end}`,
+    ]);
   return cardOf(ACTIONS[tree.action[node]], rows);
 }

@@ -25,16 +25,23 @@ class Tree {
   }
 
   // At the end of the game nothing is to come, whatever the networks say.
-  isOver(node) { return this.depth[node] >= this.movesLeft; }
+  isOver(node) {
+    return this.depth[node] >= this.movesLeft;
+  }
 
   // At the root; the logarithm of nothing is not needed.
-  priorOf(action) { return Math.max(1e-9, this.policies.prior[action]); }
+  priorOf(action) {
+    return Math.max(1e-9, this.policies.prior[action]);
+  }
 
-  get deepest() { return this.depth.reduce((a, b) => Math.max(a, b), 0); }
+  get deepest() {
+    return this.depth.reduce((a, b) => Math.max(a, b), 0);
+  }
 
   // Visits and mean values after `count` simulations, as mctx backs them up.
   grow(count, each) {
-    const visits = new Uint32Array(this.size), value = new Float64Array(this.size);
+    const visits = new Uint32Array(this.size),
+      value = new Float64Array(this.size);
     [visits[0], value[0]] = [1, this.raw[0]];
     for (let k = 1; k <= count; k++) {
       let found = this.raw[k];
@@ -52,8 +59,8 @@ class Tree {
 
   // The root's children over all budgets, and where another action came to lead.
   remember() {
-    const seen = this.history = Array.from({ length: NUM_ACTIONS }, () => new Uint32Array(this.size));
-    const leads = this.leads = new Int8Array(this.size);
+    const seen = (this.history = Array.from({ length: NUM_ACTIONS }, () => new Uint32Array(this.size)));
+    const leads = (this.leads = new Int8Array(this.size));
     const at = (k, visits, value) => {
       const grown = new Grown(this, k, visits, value);
       for (let a = 0; a < NUM_ACTIONS; a++) seen[a][k] = grown.visitsOf(a);
@@ -77,34 +84,53 @@ class Tree {
   }
 
   // Seconds by which the model imagines the way to a node better than it is; null: not known.
-  error(node) { return this.state[node] === LEGAL && node ? this.reward[node] * this.point_s - this.real[node] : null; }
+  error(node) {
+    return this.state[node] === LEGAL && node ? this.reward[node] * this.point_s - this.real[node] : null;
+  }
 }
 
 const FEW_VISITS = 2;
 
 // The tree after `count` simulations.
 class Grown {
-  constructor(tree, count, visits, value) { Object.assign(this, { tree, count, visits, value }); }
+  constructor(tree, count, visits, value) {
+    Object.assign(this, { tree, count, visits, value });
+  }
 
   childOf(node, action) {
     return this.tree.children[node].find((c) => this.tree.action[c] === action && this.visits[c] > 0) ?? NONE;
   }
-  visitsOf(action) { const child = this.childOf(0, action); return child < 0 ? 0 : this.visits[child]; }
+  visitsOf(action) {
+    const child = this.childOf(0, action);
+    return child < 0 ? 0 : this.visits[child];
+  }
 
   // What the line through a node is worth from the root on, in points above par.
-  worth(node) { return this.tree.gained[node] + (node && this.tree.isOver(node) ? 0 : this.value[node]); }
-  lead(node) { return this.worth(node) - this.value[0]; }
-  worthOf(action) { const child = this.childOf(0, action); return child < 0 ? null : this.worth(child); }
+  worth(node) {
+    return this.tree.gained[node] + (node && this.tree.isOver(node) ? 0 : this.value[node]);
+  }
+  lead(node) {
+    return this.worth(node) - this.value[0];
+  }
+  worthOf(action) {
+    const child = this.childOf(0, action);
+    return child < 0 ? null : this.worth(child);
+  }
 
   // Logits of Gumbel MuZero's improved policy (Danihelka et al. 2022, eqs. 10, 11 and 33), as the search has them.
   logits() {
-    const { tree } = this, actions = [...Array(NUM_ACTIONS).keys()], counts = actions.map((a) => this.visitsOf(a));
-    const total = counts.reduce((a, b) => a + b, 0), seen = actions.filter((a) => counts[a]);
+    const { tree } = this,
+      actions = [...Array(NUM_ACTIONS).keys()],
+      counts = actions.map((a) => this.visitsOf(a));
+    const total = counts.reduce((a, b) => a + b, 0),
+      seen = actions.filter((a) => counts[a]);
     const mass = seen.reduce((sum, a) => sum + tree.priorOf(a), 0);
     const mean = seen.reduce((sum, a) => sum + tree.priorOf(a) * this.worthOf(a), 0) / (mass || 1);
     const mixed = (tree.raw[0] + total * mean) / (total + 1);
     const scale = (tree.maxvisit_init + Math.max(...counts)) * tree.value_scale;
-    return actions.map((a) => (tree.legal[a] ? Math.log(tree.priorOf(a)) + scale * (counts[a] ? this.worthOf(a) : mixed) : -Infinity));
+    return actions.map((a) =>
+      tree.legal[a] ? Math.log(tree.priorOf(a)) + scale * (counts[a] ? this.worthOf(a) : mixed) : -Infinity,
+    );
   }
 
   // The improved policy; null where it is not known for this budget.
@@ -112,7 +138,9 @@ class Grown {
     const { tree } = this;
     if (this.count === tree.last) return tree.policies.improved;
     if (tree.algorithm !== "gumbel") return null;
-    const logits = this.logits(), top = Math.max(...logits), parts = logits.map((x) => Math.exp(x - top));
+    const logits = this.logits(),
+      top = Math.max(...logits),
+      parts = logits.map((x) => Math.exp(x - top));
     const sum = parts.reduce((a, b) => a + b, 0);
     return parts.map((x) => x / sum);
   }
@@ -120,10 +148,15 @@ class Grown {
   // The action that the search favours now. Gumbel MuZero gives its visits by a schedule, so its
   // improved policy counts; otherwise the visits, then what they found.
   get leader() {
-    const { tree } = this, actions = [...Array(NUM_ACTIONS).keys()].filter((a) => tree.legal[a]);
+    const { tree } = this,
+      actions = [...Array(NUM_ACTIONS).keys()].filter((a) => tree.legal[a]);
     const logits = tree.algorithm === "gumbel" ? this.logits() : null;
-    const ahead = (a, b) => (logits ? logits[a] - logits[b]
-      : this.visitsOf(a) - this.visitsOf(b) || (this.worthOf(a) ?? -1e9) - (this.worthOf(b) ?? -1e9) || tree.priorOf(a) - tree.priorOf(b));
+    const ahead = (a, b) =>
+      logits
+        ? logits[a] - logits[b]
+        : this.visitsOf(a) - this.visitsOf(b) ||
+          (this.worthOf(a) ?? -1e9) - (this.worthOf(b) ?? -1e9) ||
+          tree.priorOf(a) - tree.priorOf(b);
     return actions.reduce((best, a) => (best < 0 || ahead(a, best) > 0 ? a : best), NONE);
   }
 
@@ -140,7 +173,7 @@ class Grown {
     for (;;) {
       const next = this.tree.isOver(tip) ? NONE : this.favourite(tip);
       if (next < 0) return way;
-      way.push(tip = next);
+      way.push((tip = next));
     }
   }
 

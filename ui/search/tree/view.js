@@ -22,8 +22,14 @@ class SearchView extends View {
   listen() {
     const { root, curve, card, list } = this;
     this.on(root, "click", (e) => this.act(e.target.closest("[data-go]")?.dataset.go));
-    this.on(this.counter, "change", () => { this.go(Number(this.counter.value.replaceAll(",", "")) - 1); root.focus({ preventScroll: true }); });
-    this.on(curve.canvas, "pointerdown", (e) => { curve.canvas.setPointerCapture(e.pointerId); this.go(curve.moveAt(e.offsetX)); });
+    this.on(this.counter, "change", () => {
+      this.go(Number(this.counter.value.replaceAll(",", "")) - 1);
+      root.focus({ preventScroll: true });
+    });
+    this.on(curve.canvas, "pointerdown", (e) => {
+      curve.canvas.setPointerCapture(e.pointerId);
+      this.go(curve.moveAt(e.offsetX));
+    });
     this.on(curve.canvas, "pointermove", (e) => {
       const move = curve.moveAt(e.offsetX);
       if (e.buttons) this.go(move);
@@ -31,21 +37,31 @@ class SearchView extends View {
       card.innerHTML = curveCard(this.game, move);
       card.style.left = `${Math.min(e.offsetX + 16, curve.canvas.clientWidth - card.offsetWidth - 4)}px`;
     });
-    this.on(curve.canvas, "pointerleave", () => { card.hidden = true; });
-    const step = (e) => { const row = e.target.closest("li[data-step]"); if (row) this.show(Number(row.dataset.step)); };
+    this.on(curve.canvas, "pointerleave", () => {
+      card.hidden = true;
+    });
+    const step = (e) => {
+      const row = e.target.closest("li[data-step]");
+      if (row) this.show(Number(row.dataset.step));
+    };
     this.on(list, "pointerover", step);
     this.on(list, "click", step);
     this.on(list, "pointerleave", () => this.show(Infinity));
     this.onResize(root, () => this.refresh());
   }
 
-  get pane() { return this.panes[this.isBoth ? this.active : 0]; }
-  get isBoth() { return this.wantsBoth && this.board?.roots.length > 1; }
+  get pane() {
+    return this.panes[this.isBoth ? this.active : 0];
+  }
+  get isBoth() {
+    return this.wantsBoth && this.board?.roots.length > 1;
+  }
 
   update(component, game) {
     const board = new Board(component.data, game);
     this.send = component.setStateValue;
-    const isOther = this.game?.id !== game.id, isFresh = board.nonce !== this.nonce;
+    const isOther = this.game?.id !== game.id,
+      isFresh = board.nonce !== this.nonce;
     const had = this.board?.move === board.move && !isOther ? this.board.roots.length : board.roots.length;
     const isNews = isOther || !this.board || this.board.key !== board.key;
     [this.game, this.nonce] = [game, board.nonce];
@@ -55,7 +71,10 @@ class SearchView extends View {
     if (board.move === this.move && isNews) {
       this.board = board;
       if (board.roots.length > had) [this.wantsBoth, this.active] = [true, 1];
-      for (const pane of this.panes) { if (board.roots.length > had) pane.wanted = null; pane.load(board); }
+      for (const pane of this.panes) {
+        if (board.roots.length > had) pane.wanted = null;
+        pane.load(board);
+      }
       this.shown = Infinity;
     }
     this.refresh();
@@ -63,7 +82,10 @@ class SearchView extends View {
 
   go(move) {
     const next = Math.max(0, Math.min(this.game.numMoves - 1, Math.round(move) || 0));
-    if (next === this.move) { this.draw(); return; }
+    if (next === this.move) {
+      this.draw();
+      return;
+    }
     this.move = next;
     this.draw();
     clearTimeout(this.timer);
@@ -83,10 +105,26 @@ class SearchView extends View {
     this.tell();
   }
 
-  curveMode(name) { this.curve.mode = name; this.refresh(); }
-  colour(name) { this.paint = name; this.draw(); }
-  activate(number) { if (this.active !== number) { this.active = number; this.draw(); } }
-  show(step) { if (this.shown !== step) { this.shown = step; this.draw(); } }
+  curveMode(name) {
+    this.curve.mode = name;
+    this.refresh();
+  }
+  colour(name) {
+    this.paint = name;
+    this.draw();
+  }
+  activate(number) {
+    if (this.active !== number) {
+      this.active = number;
+      this.draw();
+    }
+  }
+  show(step) {
+    if (this.shown !== step) {
+      this.shown = step;
+      this.draw();
+    }
+  }
 
   surprise(by) {
     const { surprising } = this.game;
@@ -97,27 +135,52 @@ class SearchView extends View {
 
   act(name) {
     const acts = {
-      first: () => this.go(0), back: () => this.go(this.move - 1), next: () => this.go(this.move + 1), last: () => this.go(this.game.numMoves - 1),
-      surprise: () => this.surprise(1), calmer: () => this.surprise(-1), both: () => { this.wantsBoth = !this.wantsBoth; this.refresh(); },
-      total: () => this.curveMode("total"), lead: () => this.curveMode("lead"), film: () => this.playFilm(), play: () => this.openLine(), png: () => this.savePicture(), help: () => this.help(),
+      first: () => this.go(0),
+      back: () => this.go(this.move - 1),
+      next: () => this.go(this.move + 1),
+      last: () => this.go(this.game.numMoves - 1),
+      surprise: () => this.surprise(1),
+      calmer: () => this.surprise(-1),
+      both: () => {
+        this.wantsBoth = !this.wantsBoth;
+        this.refresh();
+      },
+      total: () => this.curveMode("total"),
+      lead: () => this.curveMode("lead"),
+      film: () => this.playFilm(),
+      play: () => this.openLine(),
+      png: () => this.savePicture(),
+      help: () => this.help(),
     };
     acts[name]?.();
   }
 
   // The actions of the line, up to the one that is shown, as a variation in Play.
   openLine() {
-    const { pane } = this, nodes = pane.state.line.slice(0, Math.min(pane.state.line.length, this.shown + 1));
+    const { pane } = this,
+      nodes = pane.state.line.slice(0, Math.min(pane.state.line.length, this.shown + 1));
     const legal = nodes.findIndex((node) => pane.tree.state[node] === ILLEGAL);
     const kept = legal < 0 ? nodes : nodes.slice(0, legal);
     this.command("open", { actions: kept.map((node) => pane.tree.action[node]) });
   }
 
   playFilm() {
-    const steps = Math.min(MOST_STEPS, this.pane.state.line.length), begin = performance.now(), { board } = this;
-    if (this.rolling) { cancelAnimationFrame(this.rolling); this.rolling = null; this.show(Infinity); return; }
+    const steps = Math.min(MOST_STEPS, this.pane.state.line.length),
+      begin = performance.now(),
+      { board } = this;
+    if (this.rolling) {
+      cancelAnimationFrame(this.rolling);
+      this.rolling = null;
+      this.show(Infinity);
+      return;
+    }
     const roll = (now) => {
       const step = Math.floor((now - begin) / STEP_MS);
-      if (step >= steps || this.board !== board) { this.rolling = null; this.show(Infinity); return; }
+      if (step >= steps || this.board !== board) {
+        this.rolling = null;
+        this.show(Infinity);
+        return;
+      }
       this.show(step);
       this.rolling = requestAnimationFrame(roll);
     };
@@ -126,12 +189,17 @@ class SearchView extends View {
 
   refresh() {
     if (!this.game || !this.board || !this.root.clientWidth) return;
-    const palette = readPalette(this.root), pen = this.curve.canvas.getContext("2d");
-    const patterns = { scratch: hatch(pen, mix(palette.gray, 0.75), 6, 1, 1.2), illegal: hatch(pen, mix(palette.red, 0.8), 6, 1, 2) };
+    const palette = readPalette(this.root),
+      pen = this.curve.canvas.getContext("2d");
+    const patterns = {
+      scratch: hatch(pen, mix(palette.gray, 0.75), 6, 1, 1.2),
+      illegal: hatch(pen, mix(palette.red, 0.8), 6, 1, 2),
+    };
     this.look = { palette, patterns };
     this.root.dataset.both = this.isBoth;
     this.panes[1].element.hidden = !this.isBoth;
-    for (const mode of ["total", "lead"]) this.root.querySelector(`[data-go="${mode}"]`).setAttribute("aria-pressed", this.curve.mode === mode);
+    for (const mode of ["total", "lead"])
+      this.root.querySelector(`[data-go="${mode}"]`).setAttribute("aria-pressed", this.curve.mode === mode);
     const legend = curveLegend(this.game, palette, this.curve.mode);
     if (legend !== this.legend) this.root.querySelector(".curve-legend").innerHTML = this.legend = legend;
     const both = this.root.querySelector('[data-go="both"]');
@@ -144,11 +212,13 @@ class SearchView extends View {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
       if (!this.look || !this.board) return;
-      const { game, board, look, paint } = this, at = board.move;
+      const { game, board, look, paint } = this,
+        at = board.move;
       this.curve.draw(game, this.move, look);
       const saved = game.par[at];
       for (const pane of this.panes) if (!pane.element.hidden) pane.draw({ ...look, colour: paint }, saved);
-      const { grown, state } = this.pane, shown = Math.min(this.shown, state.line.length - 1);
+      const { grown, state } = this.pane,
+        shown = Math.min(this.shown, state.line.length - 1);
       this.film.draw(game, board, grown, state.line, shown, look);
       const steps = stepsHtml(grown, state.line, game, shown);
       if (steps !== this.steps) this.list.innerHTML = this.steps = steps;
@@ -158,28 +228,48 @@ class SearchView extends View {
 
   // What the page says in words, and what a test can read.
   describe(shown) {
-    const { root, game, board, pane } = this, rank = game.surprising.indexOf(this.move);
+    const { root, game, board, pane } = this,
+      rank = game.surprising.indexOf(this.move);
     if (root.getRootNode().activeElement !== this.counter) this.counter.value = this.move + 1;
     root.querySelector(".total").textContent = `of ${game.numMoves.toLocaleString("en")}`;
-    const sentence = root.querySelector(".sentence"), note = rank < 0 ? "" : ` · surprise ${rank + 1} of ${game.surprising.length}`;
-    const node = pane.state.selected, of = node ? ` · ${ACTIONS[pane.tree.action[node]]} at move ${pane.tree.move + pane.tree.depth[node]}, ${pane.grown.visits[node]} visits` : "";
+    const sentence = root.querySelector(".sentence"),
+      note = rank < 0 ? "" : ` · surprise ${rank + 1} of ${game.surprising.length}`;
+    const node = pane.state.selected,
+      of = node
+        ? ` · ${ACTIONS[pane.tree.action[node]]} at move ${pane.tree.move + pane.tree.depth[node]}, ${pane.grown.visits[node]} visits`
+        : "";
     sentence.textContent = sentence.title = `${game.sentence(this.move)}${note}${of}`;
     root.querySelector(".line-of").textContent = this.isBoth ? ` · ${this.active ? "right" : "left"} search` : "";
     root.toggleAttribute("aria-busy", board.move !== this.move);
     for (const other of this.panes) other.element.classList.toggle("active", Boolean(this.isBoth) && other === pane);
     Object.assign(root.dataset, {
-      game: game.id, move: this.move, board: board.move, searches: board.roots.length, colour: this.paint,
-      line: pane.state.line.map((n) => pane.tree.action[n]).join(""), shown, ghosts: this.film.acted,
+      game: game.id,
+      move: this.move,
+      board: board.move,
+      searches: board.roots.length,
+      colour: this.paint,
+      line: pane.state.line.map((n) => pane.tree.action[n]).join(""),
+      shown,
+      ghosts: this.film.acted,
     });
   }
 
-  help() { this.toggleHelp(HELP); }
+  help() {
+    this.toggleHelp(HELP);
+  }
 
   // The trees that are shown, as one picture.
   savePicture() {
-    const { palette } = this.look, ratio = devicePixelRatio || 1, gap = 24, shown = this.panes.filter((p) => !p.element.hidden);
-    const canvases = [...shown.map((p) => [p.which.selectedOptions[0].text, p.icicle.canvas]), ["the line in fast memory", this.film.canvas]];
-    const sheet = document.createElement("canvas"), pen = sheet.getContext("2d");
+    const { palette } = this.look,
+      ratio = devicePixelRatio || 1,
+      gap = 24,
+      shown = this.panes.filter((p) => !p.element.hidden);
+    const canvases = [
+      ...shown.map((p) => [p.which.selectedOptions[0].text, p.icicle.canvas]),
+      ["the line in fast memory", this.film.canvas],
+    ];
+    const sheet = document.createElement("canvas"),
+      pen = sheet.getContext("2d");
     sheet.width = Math.max(...canvases.map(([, c]) => c.width));
     sheet.height = canvases.reduce((sum, [, c]) => sum + c.height + gap * ratio, 0);
     pen.fillStyle = palette.background;

@@ -1,0 +1,112 @@
+// The memory map's plan, axes and colours, as far as nothing is drawn.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { declared } from "./declared.js";
+
+const MAP = "components/memory_map/";
+const TABLES = { stays: ["stay_group", "stay_offset", "stay_start", "stay_end"].map((name) => [name, 1]) };
+const { PlanData } = declared(["PlanData"], [`${MAP}plan.js`], `const TABLES = ${JSON.stringify(TABLES)};`);
+const { ticksOf, kept } = declared(["ticksOf", "kept"], [`${MAP}axes.js`]);
+const colours = declared(["heatOf", "rangeOf", "logShare", "HEAT"], [`${MAP}colours.js`]);
+const { savedBefore } = declared(["savedBefore"], [`${MAP}curve.js`]);
+
+// Two groups of 4 and 2 granules: the first stays in slots 0 to 2, the second in slot 2.
+function plan() {
+  const columns = {
+    slot_fast: Float64Array.of(1, 1, 1),
+    slot_slow: Float64Array.of(0, 2, 0),
+    slot_stall: Float64Array.of(0, 0, 3),
+    slot_reserved: Uint32Array.of(1, 1, 1),
+    slot_begin: Float64Array.of(0, 1, 4, 8),
+    slot_used: Uint32Array.of(5, 5, 7),
+    group_granules: Uint32Array.of(4, 2),
+    move_time: Int32Array.of(0, 1, 2, 2),
+    move_group: Int32Array.of(0, 1, 0, 1),
+    move_action: Uint8Array.of(1, 2, 1, 0),
+    move_saving: Float64Array.of(5, 6, 7, 8),
+    stay_group: Int32Array.of(0, 1),
+    stay_offset: Int32Array.of(1, 5),
+    stay_start: Int32Array.of(0, 2),
+    stay_end: Int32Array.of(3, 3),
+  };
+  return new PlanData({ program: "teach" }, columns);
+}
+
+test("a place and a time name a stay", () => {
+  const found = [
+    [0, 0],
+    [0, 1],
+    [0, 4],
+    [0, 5],
+    [2, 6],
+    [2, 7],
+  ];
+  assert.deepEqual(
+    found.map(([time, granule]) => plan().stayAt(time, granule)),
+    [-1, 0, 0, -1, 1, -1],
+  );
+  assert.deepEqual(
+    [0, 1, 2, 3].map((move) => plan().stayOf(move)),
+    [0, -1, 0, 1],
+  );
+});
+
+test("slots and groups name moves", () => {
+  assert.deepEqual(
+    [0, 1, 2, 9].map((slot) => plan().moveAt(slot)),
+    [0, 1, 2, 3],
+  );
+  assert.deepEqual([plan().moveOf(2, 1), plan().moveOf(1, 0)], [3, -1]);
+  assert.deepEqual([plan().neighbour(0, 1), plan().neighbour(3, -1), plan().neighbour(3, 1)], [2, 1, 3]);
+});
+
+test("a draft changes its rows and leaves the plan that it is about", () => {
+  const whole = plan();
+  const draft = { number: 1, on: 0, tip: 3, slots: [[1, 1e12, 0]], actions: [[0, 2]], stays: [[1], [[1, 1, 1, 2]]] };
+  const changed = whole.withDraft(draft);
+  assert.deepEqual([...changed.stay_start], [0, 1]);
+  assert.deepEqual([...changed.slot_used], [5, 7, 5]);
+  assert.deepEqual([...changed.slot_begin], [0, 1, 3, 7]);
+  assert.deepEqual([...changed.move_action], [2, 2, 1, 3]);
+  assert.equal(changed.lastMove, 3);
+  assert.deepEqual([...whole.stay_start, ...whole.move_action], [0, 2, 1, 2, 1, 0]);
+  assert.equal(whole.withDraft(draft), changed);
+  assert.equal(whole.withDraft({ ...draft, number: 9, on: 8 }), whole);
+});
+
+test("the curve says what is saved before each move, stalls taken off", () => {
+  assert.deepEqual([...savedBefore(plan())], [0, 5, 2, 9, 14 - 3 + 6 - 2 + 2]);
+});
+
+test("ticks are round and inside", () => {
+  assert.deepEqual(ticksOf(0, 10, 5, 10), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(ticksOf(3, 47, 5, 10), [10, 20, 30, 40]);
+  assert.deepEqual(ticksOf(0, 100, 4, 2), [0, 32, 64, 96]);
+});
+
+test("a window keeps its least size and its limits", () => {
+  assert.deepEqual(kept(2, 4, 0, 10, 1), [2, 4]);
+  assert.deepEqual(kept(-3, 1, 0, 10, 1), [0, 4]);
+  assert.deepEqual(kept(9, 13, 0, 10, 1), [6, 10]);
+  assert.deepEqual(kept(5, 5, 0, 10, 2), [4, 6]);
+  assert.deepEqual(kept(-50, 50, 0, 10, 2), [0, 10]);
+});
+
+test("colours span what some move is about", () => {
+  const { HEAT, heatOf, rangeOf, logShare } = colours;
+  assert.deepEqual([-1, 0, 0.999, 2].map(heatOf), [HEAT[0], HEAT[0], HEAT.at(-1), HEAT.at(-1)]);
+  const sizes = [8, 0, 2, 1];
+  assert.deepEqual(
+    rangeOf({ move_group: [0, 1, 2] }, (group) => sizes[group]),
+    [2, 8],
+  );
+  assert.deepEqual(
+    rangeOf({ move_group: [] }, () => 1),
+    [1, 1],
+  );
+  assert.deepEqual(
+    [1, 2, 4, 8].map((value) => logShare(value, 2, 8)),
+    [0, 0, 0.5, 1],
+  );
+});

@@ -1,0 +1,55 @@
+// Quantities and sentences, in the words of ui/components/units.py.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { declared } from "./declared.js";
+
+const names = ["digits", "sizeText", "timeText", "signedTime", "escapeText", "cardOf", "moveSentence"];
+const words = declared(names, ["components/words.js"], "const NONE = -1;");
+
+test("sizes have a binary prefix and three digits", () => {
+  const sizes = [0, 512, 1024, 1536, 12.3 * 2 ** 20, 128 * 2 ** 20, 2 ** 41];
+  const texts = ["0 B", "512 B", "1.00 KiB", "1.50 KiB", "12.3 MiB", "128 MiB", "2.00 TiB"];
+  assert.deepEqual(sizes.map(words.sizeText), texts);
+});
+
+test("times have the prefix that leaves one to three digits before the point", () => {
+  const times = [0, 1.5e-6, 999.96e-9, 14.2e-6, 0.25, 3];
+  assert.deepEqual(times.map(words.timeText), ["0 ns", "1.50 µs", "1.00 µs", "14.2 µs", "250 ms", "3.00 s"]);
+});
+
+test("a difference has its sign, and one that is only rounding has none", () => {
+  assert.deepEqual([2e-6, -2e-6, 1e-14].map(words.signedTime), ["+2.00 µs", "−2.00 µs", "± 0"]);
+});
+
+test("names from uploads are text", () => {
+  const name = `<img src="x" onerror="alert(1)">&`;
+  assert.equal(words.escapeText(name), "&lt;img src=&quot;x&quot; onerror=&quot;alert(1)&quot;&gt;&amp;");
+  const card = words.cardOf(name, [["shape", name]]);
+  assert.ok(!card.includes("<img"));
+});
+
+test("a move is a sentence", () => {
+  const plan = {
+    numMoves: 3,
+    numSlots: 2,
+    tip: 1,
+    move_flags: [3, 2, 4],
+    move_time: [0, 1, 2],
+    move_value: [0, 0, 0],
+    move_group: [0, 0, 0],
+    move_saving: [1e-6, 2e-6, 0],
+    move_action: [1, 3, 3],
+    value_names: ["weights"],
+    group_bytes: [2048],
+    instruction_names: ["fusion.1", "copy.2"],
+  };
+  assert.deepEqual(
+    [0, 1, 2].map((move) => words.moveSentence(plan, move)),
+    [
+      "fusion.1 updates weights · 2.00 KiB · 1.00 µs at stake → NoCopy",
+      "copy.2 writes weights · 2.00 KiB · 2.00 µs at stake → ?",
+      "end of the program needs in slow memory weights · 2.00 KiB → ?",
+    ],
+  );
+});
