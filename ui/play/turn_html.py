@@ -141,7 +141,7 @@ def _plan_html(session: Session, line: Line) -> str:
         text = f"You see the plan as moves of the game. {play} "
         text += command_html("as_moves", "Show the plan itself")
     else:
-        text = f"This plan was placed outside the game. {play} The cards below are about "
+        text = f"This plan was placed outside the game. {play} You can also see "
         text += command_html("as_moves", "the same plan as moves") + "."
     return f'<div class="line"><span>{text}</span></div>'
 

@@ -21,10 +21,9 @@ from ui.play.quiz import Quiz
 from ui.programs.catalogue import Filter
 from ui.search.state import Searches, practised
 from ui.session.play_request import PlayRequest
+from ui.session.visitor import COOKIE, visitor_of
 
 _KEY = "explorer"
-_COOKIE = "_streamlit_xsrf"
-"""Streamlit gives each browser one, against forged requests."""
 
 
 @dataclass(frozen=True)
@@ -177,12 +176,8 @@ class Session:
 def current_session() -> Session:
     """The visitor's session, made at the first call."""
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = Session(identity=_browser() or uuid4().hex)
+        st.session_state[_KEY] = Session(
+            identity=visitor_of(st.context.cookies.get(COOKIE)) or uuid4().hex
+        )
     found: Session = st.session_state[_KEY]
     return found
-
-
-def _browser() -> str:
-    """The same for all pages and reloads in one browser; empty where it sends no such cookie."""
-    cookie = st.context.cookies.get(_COOKIE)
-    return hashlib.sha256(cookie.encode()).hexdigest()[:16] if isinstance(cookie, str) else ""
