@@ -60,6 +60,19 @@ def test_bound_and_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(r["latency_s"] >= body["bound_s"] * (1 - 1e-9) for r in rows)
 
 
+def test_bound_by_branching(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    run_json(capsys, "solve", "teach-keep-or-drop", "--solver", "all_slow", "-o", str(plan))
+    relaxed = run_json(capsys, "bound", "teach-keep-or-drop")
+    body = run_json(capsys, "bound", "teach-keep-or-drop", "--method", "mip", "--seconds", "20")
+    assert set(body) == {"bound_s", "method", "seconds", "known_s", "is_optimal"}
+    assert relaxed["bound_s"] <= body["bound_s"] <= body["known_s"]
+    arguments = ("bound", "teach-keep-or-drop", "--method", "mip", "--plan", str(plan))
+    known = run_json(capsys, *arguments)
+    assert known["known_s"] == run_json(capsys, "simulate", arguments[1], str(plan))["latency_s"]
+    assert not known["is_optimal"]
+
+
 def test_bench_is_a_list_of_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
     body = run_json(capsys, "bench", "--programs", NAME, "--solvers", "all_slow")
     assert [p["program"] for p in body["programs"]] == [NAME]
@@ -124,6 +137,9 @@ def test_the_agent_solves_and_leaves_its_trace(
     "arguments",
     [
         ["bound", "no-such-sample"],
+        ["bound", "teach-prefetch", "--method", "guess"],
+        ["bound", "teach-prefetch", "--seconds", "-1"],
+        ["bound", "teach-prefetch", "--plan", "plan.json"],
         ["bound", "missing/file.json"],
         ["solve", NAME, "--solver", "no-such-solver"],
         ["solve", NAME, "--seed", "-1"],

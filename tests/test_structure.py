@@ -16,7 +16,7 @@ FENCES = {
     "jax": ("engine/game/", "engine/agent/", "engine/compiler/", "engine/program/hlo/"),
     "jaxlib": ("engine/game/", "engine/compiler/", "engine/program/hlo/"),
     "mctx": ("engine/agent/search.py",),
-    "highspy": ("engine/plan/bounds/linear.py",),
+    "highspy": ("engine/plan/bounds/branching.py", "engine/plan/bounds/linear.py"),
     "scipy": ("engine/compiler/",),
     "streamlit": ("ui/",),
     "plotly": ("ui/",),

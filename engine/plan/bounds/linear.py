@@ -13,10 +13,9 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-Terms = Iterable[tuple[int, float]]
+from engine.plan.bounds.duality import Duality
 
-_ROUNDING = 1e-12
-"""Relative room for the rounding of sums of up to a million terms in double precision."""
+Terms = Iterable[tuple[int, float]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,10 @@ class LinearSolution:
 
 @dataclass
 class LinearProgram:
-    """Minimise `costs · x` with `low ≤ x ≤ high` and rows `row_low ≤ A x ≤ row_high`."""
+    """Minimise `costs · x` with `low ≤ x ≤ high` and rows `row_low ≤ A x ≤ row_high`.
+
+    `whole`: variables that are 0 or 1 in every plan (`engine.plan.bounds.branching`).
+    """
 
     costs: list[float] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
@@ -44,6 +46,7 @@ class LinearProgram:
     starts: list[int] = field(default_factory=lambda: [0])
     columns: list[int] = field(default_factory=list)
     entries: list[float] = field(default_factory=list)
+    whole: list[int] = field(default_factory=list)
 
     def add_variable(self, high: float, cost: float = 0.0, low: float = 0.0) -> int:
         """A variable in `[low, high]`, both finite; returns its index."""
@@ -51,6 +54,11 @@ class LinearProgram:
         self.low.append(low)
         self.high.append(high)
         return len(self.costs) - 1
+
+    def add_choice(self, high: float = 1.0) -> int:
+        """A share in `[0, high]` that is 0 or 1 in every plan; noted in `whole`."""
+        self.whole.append(self.add_variable(high))
+        return self.whole[-1]
 
     def add_row(self, terms: Terms, low: float = -np.inf, high: float = np.inf) -> int:
         """A row `low ≤ Σ coefficient · variable ≤ high`; returns its index."""
@@ -74,37 +82,21 @@ class LinearProgram:
         # Vertex solutions are not needed, since the bound comes from the multipliers.
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
-        solver.passModel(self._model())
+        solver.passModel(self.model())
         solver.run()
         is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         found = solver.getSolution()
-        duals = _finite(found.row_dual, len(self.row_low))
-        values = np.clip(_finite(found.col_value, len(self.costs)), self.low, self.high)
+        duals = finite(found.row_dual, len(self.row_low))
+        values = np.clip(finite(found.col_value, len(self.costs)), self.low, self.high)
         return LinearSolution(self.dual_bound(duals), values, duals, is_optimal)
 
     def dual_bound(self, duals: NDArray[np.float64]) -> float:
-        """Lower bound on the optimum from any multipliers `duals` `[R]`.
-
-        `min c·x ≥ Σ_r y_r b_r + Σ_j min over the box of (c - Aᵀy)_j x_j`, where `b_r` is the row's
-        lower side for `y_r > 0` and its upper side for `y_r < 0`; a multiplier whose side is
-        infinite counts as zero. Rounding is subtracted. (Neumaier and Shcherbina 2004, section 3.)
-        """
-        side = np.where(duals > 0, self.row_low, self.row_high)
-        y = np.where(np.isfinite(side), duals, 0.0)
-        rows = y * np.where(np.isfinite(side), side, 0.0)
-        entries = np.asarray(self.entries)
-        columns = np.asarray(self.columns, dtype=np.int64)
-        flow = entries * np.repeat(y, np.diff(self.starts))
-        num = len(self.costs)
-        reduced = np.asarray(self.costs) - np.bincount(columns, weights=flow, minlength=num)
-        noise = np.abs(self.costs) + np.bincount(columns, weights=np.abs(flow), minlength=num)
+        """Lower bound on the optimum from any multipliers `duals` `[R]` (`duality.Duality`)."""
         low, high = np.asarray(self.low), np.asarray(self.high)
-        box = np.minimum(reduced * low, reduced * high)
-        reach = np.maximum(np.abs(low), np.abs(high))
-        slack = float(np.abs(rows).sum() + (noise * reach).sum())
-        return float(rows.sum() + box.sum()) - _ROUNDING * slack
+        return Duality(self).certify(duals, low, high).value
 
-    def _model(self) -> highspy.HighsLp:
+    def model(self) -> highspy.HighsLp:
+        """The same as HiGHS takes it; all variables are continuous."""
         model = highspy.HighsLp()
         model.num_col_ = len(self.costs)
         model.num_row_ = len(self.row_low)
@@ -120,7 +112,7 @@ class LinearProgram:
         return model
 
 
-def _finite(found: Sequence[float], length: int) -> NDArray[np.float64]:
+def finite(found: Sequence[float], length: int) -> NDArray[np.float64]:
     """What the solver found, or zeros if it was stopped before it found anything."""
     numbers = np.asarray(found, dtype=np.float64)
     if numbers.shape != (length,) or not np.isfinite(numbers).all():

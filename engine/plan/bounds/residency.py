@@ -14,6 +14,11 @@ from engine.plan.bounds.linear import LinearProgram
 from engine.program.model import TOP_LEVEL, Program, Sink, Touch
 
 Expression = list[tuple[int, float]]
+Choice = tuple[str, int, int]
+"""A 0/1 variable: its letter; the touch, or for `c` and `z` the group; the region of `p`, `b`, `c`.
+
+A kept input's stay and prefetch at the end of the program are those of touch `-1 - group`.
+"""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,10 @@ class Window:
 
 @dataclass
 class Residency:
-    """Adds groups to a linear program and collects what they hold and copy."""
+    """Adds groups to a linear program and collects what they hold and copy.
+
+    `choices`: the variables that are 0 or 1 in every plan.
+    """
 
     program: Program
     linear: LinearProgram
@@ -80,6 +88,7 @@ class Residency:
     write_backs: list[WriteBack] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
+    choices: dict[Choice, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         levels = [i.level for i in self.program.instructions]
@@ -91,6 +100,11 @@ class Residency:
     def add_group(self, number: int) -> None:
         """Add all variables and rows of group `number`, one that may live in fast memory."""
         _GroupRows(self, number).build()
+
+    def add_choice(self, letter: str, index: int, region: int = TOP_LEVEL) -> int:
+        """A variable that is 0 or 1 in every plan."""
+        variable = self.choices[letter, index, region] = self.linear.add_choice()
+        return variable
 
     def sinks_of(self, group: int) -> list[Sink]:
         """The sinks of a group, in time order."""
@@ -154,6 +168,10 @@ class _GroupRows:
         self._add_pieces()
         self.rows.served.update(zip(self.indices, self.served, strict=True))
 
+    def _number_of(self, index: int) -> int:
+        """The program's number of the group's touch `index`; the end of the program is one too."""
+        return self.indices[index] if index < len(self.indices) else -1 - self.number
+
     def _holds(self, region: int, time: int) -> bool:
         return self.program.regions[region].start <= time < self.program.regions[region].end
 
@@ -163,11 +181,11 @@ class _GroupRows:
         needed = {s.region for s in self.sinks}
         for index, region in enumerate(self.program.regions):
             inside = [t for t in self.touches if region.start <= t.time < region.end]
-            if not inside or self.born >= region.start:
+            if not inside or self.born > region.start:
                 continue
             later = any(t.time >= region.end for t in self.touches) or self._may_be_kept
             if inside[0].reads or later or index in needed:
-                covers[index] = self.linear.add_variable(1.0)
+                covers[index] = self.rows.add_choice("c", self.number, index)
                 outer = [covers[r] for r in self.rows.outwards(region.parent) if r in covers]
                 if outer:
                     self.linear.add_row([(outer[0], 1.0), (covers[index], -1.0)], high=0.0)
@@ -181,7 +199,7 @@ class _GroupRows:
     def _add_cross_program(self) -> int | None:
         if not self._may_be_kept:
             return None
-        kept = self.linear.add_variable(1.0)
+        kept = self.rows.add_choice("z", self.number)
         self.rows.kept.append(kept)
         return kept
 
@@ -189,7 +207,7 @@ class _GroupRows:
         touch = self.touches[index]
         if not touch.reads:
             self.stayed.append([])
-            self.served.append([(self.linear.add_variable(1.0), 1.0)])
+            self.served.append([(self.rows.add_choice("x", self._number_of(index)), 1.0)])
         else:
             before: Expression = [(kept, 1.0)] if kept is not None else []
             if index > 0:
@@ -197,8 +215,10 @@ class _GroupRows:
             stayed = self._add_residency(before, index)
             fetched = self._add_prefetches(index)
             self.stayed.append(stayed)
-            self.served.append(stayed + [(p.share, 1.0) for p in fetched])
-            self.linear.add_row(self.served[-1], high=1.0)
+            is_fast = self.rows.add_choice("x", self._number_of(index))
+            sources = stayed + [(p.share, 1.0) for p in fetched]
+            self.linear.add_row([*sources, (is_fast, -1.0)], 0.0, 0.0)
+            self.served.append([(is_fast, 1.0)])
             self._need_slow_copy(touch.time, stayed, index, fetched)
         if touch.writes:
             self.saved[index] = self._add_write_backs(index)
@@ -208,7 +228,7 @@ class _GroupRows:
         crossed = self._crossed(index)
         if not before or any(r not in self.covers for r in crossed):
             return []
-        stays = self.linear.add_variable(1.0)
+        stays = self.rows.add_choice("r", self._number_of(index))
         self.linear.add_row([(stays, 1.0), *scaled(before, -1.0)], high=0.0)
         for region in crossed:
             self.linear.add_row([(stays, 1.0), (self.covers[region], -1.0)], high=0.0)
@@ -241,15 +261,15 @@ class _GroupRows:
             last = deadline if inner is None else deadline - 1
             if start <= last:
                 multiplicity = self.rows.cheapest(level, start, last + 1)
-                found.append(self._add_prefetch(level, deadline, multiplicity))
+                found.append(self._add_prefetch(index, level, deadline, multiplicity))
                 if inner is not None:
                     terms = [(found[-1].share, 1.0), (self.covers[inner], -1.0)]
                     self.linear.add_row(terms, high=0.0)
             inner = level
         return found
 
-    def _add_prefetch(self, level: int, time: int, multiplicity: float) -> Prefetch:
-        share = self.linear.add_variable(1.0)
+    def _add_prefetch(self, index: int, level: int, time: int, multiplicity: float) -> Prefetch:
+        share = self.rows.add_choice("p", self._number_of(index), level)
         fetched = Prefetch(share, self.size, level, multiplicity, time, self.is_charged)
         self.rows.prefetches.append(fetched)
         return fetched
@@ -268,7 +288,7 @@ class _GroupRows:
                     break
             end = min(last, self.program.level_end(level))
             work = self.work * self.rows.cheapest(level, start, end)
-            share = self.linear.add_variable(1.0)
+            share = self.rows.add_choice("b", self._number_of(index), level)
             if inner is not None:
                 self.linear.add_row([(share, 1.0), (self.covers[inner], -1.0)], high=0.0)
             self.rows.write_backs.append(WriteBack(share, work, time + 1))
@@ -302,7 +322,7 @@ class _GroupRows:
         stays = self._add_residency(self.served[-1], len(self.touches))
         last = [r for r in range(len(self.program.regions)) if self.program.regions[r].end == end]
         multiplicity = min(self.program.multiplicity(level) for level in [TOP_LEVEL, *last])
-        back = self._add_prefetch(TOP_LEVEL, end, multiplicity)
+        back = self._add_prefetch(len(self.touches), TOP_LEVEL, end, multiplicity)
         self.linear.add_row([(kept, 1.0), *scaled(stays, -1.0), (back.share, -1.0)], high=0.0)
         return stays
 

@@ -47,6 +47,7 @@ class Traffic:
 
     def add(self) -> None:
         """All shared rows; the objective's stalls are costs of the stall variables."""
+        self._forbid_giants()
         self._add_residents()
         self._add_packing()
         stores: dict[tuple[int, float, bool], list[Prefetch]] = defaultdict(list)
@@ -78,6 +79,13 @@ class Traffic:
                 self.linear.add_row(chain + ([(old, 1.0)] if old is not None else []), 0.0, 0.0)
                 old = new
             self._in_place[slot].append((old, 1.0))
+
+    def _forbid_giants(self) -> None:
+        """Nothing is held where it does not fit beside the scratch: not even a share of it."""
+        room = [self._room(slot) for slot in range(self._end)]
+        for piece in self.rows.pieces:
+            if piece.place > min(room[piece.start : piece.end]) + ROUNDING:
+                self.linear.add_row(piece.held, high=0.0)
 
     def _add_packing(self) -> None:
         """Whole groups only: of those larger than 1/(m+1) of the room, at most m fit, and so on.

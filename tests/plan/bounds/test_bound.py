@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.errors import UsageError
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import lower_bound
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.traffic import idle_envelope
 from engine.plan.check import check
-from engine.plan.model import Copy, Plan, Stay
+from engine.plan.model import Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
+from tests.plan.bounds.changes import walk
 from tests.strategies import programs, random_program
 
 SLACK = 1 + 1e-9
@@ -68,66 +70,19 @@ def optimum_us(program: Program) -> float:
 def test_no_game_beats_the_bound(program: Program, seed: int) -> None:
     plan = play(program, random.Random(seed))
     assert check(program, plan) is None
-    assert lower_bound(program).bound_s <= simulate(program, plan).latency_s * SLACK
-
-
-def changed(program: Program, plan: Plan, chance: random.Random) -> Plan:
-    """The plan with one touch, stay or copy added, moved or removed at random."""
-    end, fast = program.num_slots, list(plan.is_fast)
-    stays, copies = list(plan.stays), list(plan.copies)
-    kind = chance.choice(["touch", "touch", "touch", "stay", "copy", "copy", "fewer"])
-    if kind == "touch" and program.touches:
-        touch = chance.choice(program.touches)
-        for index in touch.accesses:
-            fast[index] = not fast[index]
-        if fast[touch.accesses[0]]:
-            start, stop = chance.randint(-1, touch.time), chance.randint(touch.time + 1, end)
-            stays = [
-                s for s in stays if s.group != touch.group or s.end <= start or stop <= s.start
-            ]
-            stays.append(Stay(touch.group, place(program, chance), start, stop))
-            first = max(start, 0)
-            if touch.reads and start >= 0:
-                due = chance.randint(first, touch.time)
-                copies.insert(0, Copy(touch.group, True, chance.randint(first, due), due))
-            if touch.writes:
-                begin = chance.randint(touch.time, stop)
-                copies.append(Copy(touch.group, False, begin, chance.randint(begin, stop)))
-    elif kind == "stay" and stays:
-        index = chance.randrange(len(stays))
-        stays[index] = replace(stays[index], offset=place(program, chance))
-    elif kind == "copy" and copies:
-        index, start = chance.randrange(len(copies)), chance.randint(0, end)
-        moved = replace(copies[index], start=start, deadline=chance.randint(start, end))
-        copies[index] = moved
-    elif kind == "fewer" and copies + stays:
-        victim = chance.choice(copies + stays)
-        copies = [c for c in copies if c is not victim]
-        stays = [s for s in stays if s is not victim]
-    return replace(plan, is_fast=tuple(fast), stays=tuple(stays), copies=tuple(copies))
-
-
-def place(program: Program, chance: random.Random) -> int:
-    hardware = program.hardware
-    return hardware.alignment * chance.randrange(hardware.fast_bytes // hardware.alignment)
+    latency_s = simulate(program, plan).latency_s
+    assert lower_bound(program).bound_s <= latency_s * SLACK
+    assert lower_bound(program, 20.0, "mip").bound_s <= latency_s * SLACK
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_no_plan_found_by_changing_plans_beats_the_bound(seed: int) -> None:
     """Reaches what the game cannot: copies into branches, early deadlines, odd stays."""
-    program, chance = random_program(seed, 3 + seed % 3), random.Random(seed)
-    plan = Plan(content_hash(program), "", (False,) * len(program.accesses), (), ())
-    floor_s, latency_s = lower_bound(program).bound_s, simulate(program, plan).latency_s
-    assert floor_s <= latency_s * SLACK
-    for _ in range(600):
-        candidate = plan
-        for _ in range(chance.choice([1, 1, 2, 3])):
-            candidate = changed(program, candidate, chance)
-        if check(program, candidate) is None:
-            found_s = simulate(program, candidate).latency_s
-            assert floor_s <= found_s * SLACK
-            if found_s <= latency_s or chance.random() < 0.05:
-                plan, latency_s = candidate, found_s
+    program = random_program(seed, 3 + seed % 3)
+    floor_s = lower_bound(program, 20.0, method="mip").bound_s
+    assert floor_s >= lower_bound(program).bound_s
+    for plan in walk(program, random.Random(seed), 600):
+        assert floor_s <= simulate(program, plan).latency_s * SLACK
 
 
 # Equal to what is known
@@ -139,6 +94,57 @@ def test_teaching_programs_have_their_stated_optimum_and_bound(lesson: Lesson) -
     assert optimum_us(program) == pytest.approx(lesson.optimum_us, rel=1e-6)
     assert microseconds(program) == pytest.approx(lesson.bound_us, rel=1e-5)
     assert lesson.bound_us <= lesson.optimum_us
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_branching_ends_between_the_relaxed_bound_and_the_optimum(lesson: Lesson) -> None:
+    program = lesson.program()
+    relaxed, whole = lower_bound(program), lower_bound(program, method="mip")
+    assert whole.method in ("mip", "all-fast")
+    assert relaxed.bound_s <= whole.bound_s <= lesson.optimum_us * MICROSECOND * SLACK
+    known_s = lesson.optimum_us * MICROSECOND
+    assert lower_bound(program, method="mip", target_s=known_s).bound_s == pytest.approx(
+        min(whole.bound_s, known_s), rel=1e-6
+    )
+
+
+def test_branching_knows_that_tensors_are_whole() -> None:
+    """Three tensors of 400 KiB in 1 MiB: half of one saves nothing."""
+    draft = Draft()
+    draft.step("make", 0)
+    values = [draft.write(f"v{n}", 400) for n in range(3)]
+    draft.step("use", 0, [*values])
+    program = replace(built(draft), hardware=replace(HARDWARE, fast_bytes=900 * 1024))
+    assert lower_bound(program, method="mip").bound_s / MICROSECOND == pytest.approx(800, rel=1e-6)
+
+
+def test_what_does_not_fit_beside_the_scratch_stays_slow_whole() -> None:
+    """A share of it would fit, which the linear program must not use."""
+    draft = Draft()
+    weight = draft.input("weight", 900)
+    draft.step("before", 2000)
+    draft.step("use", 10, [weight])
+    program = built(draft)
+    assert microseconds(program) == pytest.approx(2010, rel=1e-6)
+    scratch = [replace(i, reserved_bytes=200 * 1024) for i in program.instructions]
+    assert microseconds(replace(program, instructions=tuple(scratch))) == pytest.approx(2910)
+
+
+def test_branching_stopped_early_is_still_a_bound() -> None:
+    program = random_program(3, 40)
+    relaxed = lower_bound(program)
+    hurried = lower_bound(program, method="mip", progress=lambda share, bound_s: False)
+    assert hurried.method == "mip-unfinished"
+    assert hurried.bound_s == pytest.approx(relaxed.bound_s, rel=1e-9)
+    told: list[float] = []
+    full = lower_bound(program, 20.0, "mip", progress=lambda s, bound_s: not told.append(bound_s))
+    assert told == sorted(told)
+    assert relaxed.bound_s <= told[-1] <= full.bound_s
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(UsageError, match="no method"):
+        lower_bound(random_program(1, 3), method="guess")
 
 
 def test_a_copy_without_time_before_it_gains_nothing() -> None:
@@ -207,7 +213,8 @@ def test_a_live_out_is_written_back_at_the_end() -> None:
 
 def test_a_copy_inside_a_loop_is_paid_in_every_iteration() -> None:
     draft = Draft()
-    draft.loop(num_steps=1, trips=10)
+    draft.loop(num_steps=2, trips=10)
+    draft.step("wait", 0)
     draft.step("make", 0)
     state = draft.write("state", 100)
     draft.step("use", 0, [state])
@@ -215,6 +222,20 @@ def test_a_copy_inside_a_loop_is_paid_in_every_iteration() -> None:
     slow = built(draft)
     assert slow.all_slow_s / MICROSECOND == pytest.approx(1100)
     assert microseconds(slow) == pytest.approx(1100, rel=1e-6)
+
+
+def test_a_stay_may_begin_with_a_loop_and_outlast_it() -> None:
+    """Made in the first slot of the body, it may keep its place past the end: no copy at all."""
+    draft = Draft()
+    draft.loop(num_steps=1, trips=10)
+    draft.step("make", 0)
+    state = draft.write("state", 100)
+    draft.step("use", 0, [state])
+    program = built(draft)
+    flags = (True,) * len(program.accesses)
+    plan = Plan(content_hash(program), "by hand", flags, (Stay(0, 0, 0, 2),), ())
+    assert check(program, plan) is None
+    assert lower_bound(program).bound_s <= simulate(program, plan).latency_s == 0
 
 
 def test_a_weight_is_copied_once_before_its_loop() -> None:

@@ -1,0 +1,214 @@
+"""Branch and bound on the 0/1 variables of a linear program, every leaf certified by itself.
+
+The leaves' boxes cover all 0/1 points: a node is split at one variable, and a value is only ruled
+out where multipliers prove that it leads to nothing below the target. What a leaf is worth is
+evaluated by `Duality`, so the result is a bound whatever HiGHS's tolerances are; HiGHS only
+proposes multipliers and the variable to branch on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.plan.bounds.duality import Certificate, Duality
+from engine.plan.bounds.linear import LinearProgram, finite
+
+FloatArray = NDArray[np.float64]
+
+FRACTIONAL = 1e-6
+"""Values closer to 0 or 1 count as whole; a leaf is certified by its box, not by them."""
+NUM_TRIED = 8
+TRIED_ITERATIONS = 60
+"""Of variables never branched on, so many are tried at a node, with so many simplex iterations."""
+LEAST_GAIN, MOST_GAIN = 1e-7, 1e6
+
+
+@dataclass(frozen=True)
+class Branched:
+    """`bound`: no 0/1 point that satisfies the rows costs less than this or than the target.
+
+    `is_closed`: nothing is left to branch on: the bound is the target, or the cost of the best
+    point within tolerances. `num_nodes`: linear programs solved for nodes.
+    """
+
+    bound: float
+    is_closed: bool
+    num_nodes: int
+
+
+@dataclass(order=True)
+class _Node:
+    """A box, the bound of the node that it was split from, and that node's basis."""
+
+    bound: float
+    order: int
+    low: FloatArray = field(compare=False)
+    high: FloatArray = field(compare=False)
+    basis: highspy.HighsBasis | None = field(compare=False)
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """`values` is None if the program was found infeasible or nothing was found in time."""
+
+    certificate: Certificate
+    values: FloatArray | None
+    basis: highspy.HighsBasis | None
+
+
+Progress = Callable[[float], bool]
+
+
+class Branching:
+    """The search: the open node with the least bound first."""
+
+    def __init__(self, linear: LinearProgram, target: float) -> None:
+        self.target = target
+        self.num_nodes = 0
+        self._duality = Duality(linear)
+        self._whole = np.asarray(linear.whole, dtype=np.int64)
+        self._columns = np.arange(len(linear.costs), dtype=np.int32)
+        self._solver = _solver(linear)
+        self._closed = math.inf
+        self._is_stuck = False
+        low, high = np.asarray(linear.low), np.asarray(linear.high)
+        self._open = [_Node(-math.inf, 0, low.astype(float), high.astype(float), None)]
+        self._made = 1
+        self._gains = np.full((2, len(linear.costs)), np.nan)
+
+    @property
+    def bound(self) -> float:
+        """What is proven so far."""
+        least = self._open[0].bound if self._open else math.inf
+        return min(self.target, self._closed, least)
+
+    def run(self, seconds: float, goes_on: Progress = lambda bound: True) -> Branched:
+        """Branch until the time is over, `goes_on` (told the bound) says no, or all is closed."""
+        deadline = time.perf_counter() + seconds
+        while self._open and self._open[0].bound < min(self.target, self._closed):
+            left = deadline - time.perf_counter()
+            if left <= 0 or not goes_on(self.bound):
+                break
+            self._expand(heapq.heappop(self._open), left)
+        is_closed = not self._open or self._open[0].bound >= min(self.target, self._closed)
+        return Branched(self.bound, is_closed and not self._is_stuck, self.num_nodes)
+
+    def _expand(self, node: _Node, seconds: float) -> None:
+        self.num_nodes += 1
+        solved = self._solve(node, seconds)
+        # From here on without presolve: the basis of a node is a start for the next.
+        self._solver.setOptionValue("presolve", "off")
+        bound = max(node.bound, solved.certificate.value)
+        if bound >= self.target:
+            return
+        if solved.values is None:
+            # The time is over, or the solver cannot say more: a leaf with what is proven of it.
+            self._closed = min(self._closed, bound)
+            self._is_stuck = True
+            return
+        self._fix(node, bound, solved.certificate.reduced)
+        values = solved.values[self._whole]
+        free = node.low[self._whole] < node.high[self._whole]
+        is_split = (np.abs(values - np.round(values)) > FRACTIONAL) & free
+        if not is_split.any():
+            self._closed = min(self._closed, bound)
+            return
+        variable = self._choose(node, solved, self._whole[is_split])
+        for side in (0.0, 1.0):
+            self._push(node, bound, variable, side, solved.basis)
+
+    def _push(
+        self,
+        node: _Node,
+        bound: float,
+        variable: int,
+        side: float,
+        basis: highspy.HighsBasis | None,
+    ) -> None:
+        low, high = node.low.copy(), node.high.copy()
+        low[variable] = high[variable] = side
+        heapq.heappush(self._open, _Node(bound, self._made, low, high, basis))
+        self._made += 1
+
+    def _fix(self, node: _Node, bound: float, reduced: FloatArray) -> None:
+        """Rule out the values whose reduced cost alone lifts the bound to the target."""
+        if not math.isfinite(self.target):
+            return
+        free = self._whole[node.low[self._whole] < node.high[self._whole]]
+        node.high[free[bound + reduced[free] >= self.target]] = 0.0
+        node.low[free[bound - reduced[free] >= self.target]] = 1.0
+
+    def _choose(self, node: _Node, solved: _Solved, split: NDArray[np.int64]) -> int:
+        """The variable whose two sides rise most, by product; pseudo-costs, first measured here."""
+        assert solved.values is not None
+        share = solved.values[split]
+        unknown = split[np.isnan(self._gains[0, split])]
+        if len(unknown):
+            known = np.minimum(solved.values[unknown], 1.0 - solved.values[unknown])
+            weight = known * (1e-3 + np.abs(self._duality.costs[unknown]))
+            for variable in unknown[np.argsort(-weight)][:NUM_TRIED]:
+                self._try(node, solved, int(variable))
+        down = np.nan_to_num(self._gains[0, split]) * share
+        up = np.nan_to_num(self._gains[1, split]) * (1.0 - share)
+        score = np.maximum(down, LEAST_GAIN) * np.maximum(up, LEAST_GAIN)
+        return int(split[np.argmax(score)])
+
+    def _try(self, node: _Node, solved: _Solved, variable: int) -> None:
+        """Measure a variable's pseudo-costs with a few iterations for each side."""
+        assert solved.values is not None
+        share = float(solved.values[variable])
+        before = solved.certificate.value
+        most = min(self.target - before, MOST_GAIN)
+        self._solver.setOptionValue("simplex_iteration_limit", TRIED_ITERATIONS)
+        for side, part in ((0, share), (1, 1.0 - share)):
+            low, high = node.low.copy(), node.high.copy()
+            low[variable] = high[variable] = float(side)
+            found = self._solve(_Node(before, 0, low, high, solved.basis), 1.0)
+            gain = min(max(0.0, found.certificate.value - before), most)
+            self._gains[side, variable] = gain / max(part, FRACTIONAL)
+        self._solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+
+    def _solve(self, node: _Node, seconds: float) -> _Solved:
+        solver = self._solver
+        solver.changeColsBounds(len(self._columns), self._columns, node.low, node.high)
+        if node.basis is not None:
+            solver.setBasis(node.basis)
+        solver.setOptionValue("time_limit", solver.getRunTime() + max(seconds, 0.01))
+        solver.run()
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return _Solved(self._certify_infeasible(node), None, None)
+        found = solver.getSolution()
+        duals = finite(found.row_dual, self._duality.num_rows)
+        certificate = self._duality.certify(duals, node.low, node.high)
+        if status != highspy.HighsModelStatus.kOptimal:
+            return _Solved(certificate, None, None)
+        values = np.clip(np.asarray(found.col_value), node.low, node.high)
+        return _Solved(certificate, values, solver.getBasis())
+
+    def _certify_infeasible(self, node: _Node) -> Certificate:
+        """Infinity where the solver's ray proves the box empty, else what the box alone proves."""
+        _, has_ray, found = self._solver.getDualRay()  # type: ignore[attr-defined]
+        nothing = np.zeros(self._duality.num_rows)
+        ray = finite(found, self._duality.num_rows) if has_ray else nothing
+        alone = self._duality.certify(nothing, node.low, node.high)
+        if self._duality.proves_empty(ray, node.low, node.high):
+            return Certificate(math.inf, alone.reduced)
+        return alone
+
+
+def _solver(linear: LinearProgram) -> highspy.Highs:
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("solver", "simplex")
+    solver.passModel(linear.model())
+    return solver

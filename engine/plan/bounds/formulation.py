@@ -1,0 +1,74 @@
+"""The linear program of a program's lower bound, put together from its groups and their traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.plan.bounds.linear import LinearProgram
+from engine.plan.bounds.residency import Residency, Scale
+from engine.plan.bounds.traffic import Traffic
+from engine.program.model import Program
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """`linear`, in `scale`'s units and less the all-slow latency, and what its parts stand for."""
+
+    program: Program
+    scale: Scale
+    linear: LinearProgram
+    rows: Residency
+    traffic: Traffic
+
+    def seconds(self, objective: float) -> float:
+        """The latency for which an objective stands."""
+        return self.program.all_slow_s + objective * self.scale.second_s
+
+    def objective(self, latency_s: float) -> float:
+        """The other way round."""
+        return (latency_s - self.program.all_slow_s) / self.scale.second_s
+
+    def served(self, values: FloatArray) -> FloatArray:
+        """Share to which each touch is served from fast memory, `[touches]`."""
+        shares = np.zeros(len(self.program.touches))
+        for index, terms in self.rows.served.items():
+            shares[index] = sum(values[variable] * part for variable, part in terms)
+        return np.clip(shares, 0.0, 1.0)
+
+    def memory_price(self, prices: FloatArray) -> FloatArray:
+        """Seconds that one more byte is worth, per slot, from the rows' multipliers."""
+        price = prices[self.traffic.capacity]
+        for row, slot, size in self.traffic.packing:
+            price[slot] += prices[row] / size
+        return price * self.scale.second_s / self.scale.byte
+
+
+def formulate(program: Program) -> Formulation | None:
+    """The linear program, or None if nothing could be gained from fast memory."""
+    worth = [n for n in range(len(program.groups)) if _is_worth_serving(program, n)]
+    if not worth or program.all_slow_s <= 0:
+        return None
+    scale = Scale(program.all_slow_s / program.num_slots, float(program.hardware.fast_bytes))
+    linear = LinearProgram()
+    rows = Residency(program, linear, scale)
+    for number in worth:
+        rows.add_group(number)
+    traffic = Traffic(rows)
+    traffic.add()
+    for index, terms in rows.served.items():
+        for variable, value in terms:
+            linear.costs[variable] -= program.touches[index].saving_s / scale.second_s * value
+    return Formulation(program, scale, linear, rows, traffic)
+
+
+def _is_worth_serving(program: Program, group: int) -> bool:
+    """Whether serving the group from fast memory can change any latency."""
+    if not program.groups[group].may_be_fast:
+        return False
+    touches = (program.touches[i] for i in program.touches_of_group[group])
+    return any(t.saving_s > 0 or t.slow_bytes > 0 for t in touches)
