@@ -13,11 +13,31 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from engine.cli import analyse, capture, compare, import_dumps, plans, solve, timeline, train
+from engine.cli import (
+    analyse,
+    capture,
+    compare,
+    import_dumps,
+    plans,
+    solve,
+    steering,
+    timeline,
+    train,
+)
 from engine.cli.output import EXIT_INTERRUPTED, complain, note
 from engine.errors import EngineError
 
-FAMILIES = (capture, import_dumps, solve, plans, timeline, analyse, compare, train)
+FAMILIES = (
+    capture,
+    import_dumps,
+    solve,
+    plans,
+    timeline,
+    steering,
+    analyse,
+    compare,
+    train,
+)
 """In the order in which `--help` lists them."""
 
 
