@@ -18,6 +18,7 @@ from engine.cli import (
     capture,
     compare,
     import_dumps,
+    observe,
     plans,
     solve,
     steering,
@@ -29,6 +30,7 @@ from engine.errors import EngineError
 
 FAMILIES = (
     capture,
+    observe,
     import_dumps,
     solve,
     plans,
