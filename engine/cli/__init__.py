@@ -19,15 +19,29 @@ from engine.cli import (
     capture,
     compare,
     import_dumps,
+    observe,
     plans,
     solve,
+    steering,
     timeline,
     train,
 )
 from engine.cli.output import EXIT_INTERRUPTED, complain, note
 from engine.errors import EngineError
 
-FAMILIES = (capture, import_dumps, solve, plans, timeline, analyse, compare, train, app)
+FAMILIES = (
+    capture,
+    observe,
+    import_dumps,
+    solve,
+    plans,
+    timeline,
+    steering,
+    analyse,
+    compare,
+    train,
+    app,
+)
 """In the order in which `--help` lists them."""
 
 

@@ -1,4 +1,4 @@
-"""`capture`: compile a model with the real compiler."""
+"""`capture`: compile a model, or a program of the user's, with the real compiler."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command
+from engine.cli.arguments import add_command, refuse_missing_folder
 from engine.cli.output import note, show, show_program
 from engine.errors import UsageError
 from engine.program import library
-from engine.program.io import save
+from engine.program.io import read_bytes, save
+from engine.program.model import Program
 
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "capture", run, "compile a model with the real compiler")
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a model of the zoo")
+    parser.add_argument(
+        "--stablehlo", type=Path, metavar="FILE", help="instead: a program that jax.export wrote"
+    )
     parser.add_argument("--all", action="store_true", help="every sample program, resumable")
     parser.add_argument("--offline", action="store_true", help="with --all: compile nothing new")
     parser.add_argument("--hardware", default="tpu-v5e")
@@ -29,18 +33,32 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all samples."""
     from engine.analysis.catalogue import write_catalogue
-    from engine.compiler.capture import capture_all, capture_one
-    from engine.compiler.samples import Sample
+    from engine.compiler.capture import capture_all
 
     if options.all:
         names = capture_all(options.raw, note, options.offline)
         write_catalogue(library.SAMPLES_FOLDER, names, note)
         show(options, {"programs": names}, names)
         return 0
-    if options.model is None or options.output is None:
-        raise UsageError("capture: name a MODEL and an output with -o, or use --all")
-    sample = Sample(options.model, options.hardware, options.batch, options.train)
-    program = capture_one(sample, options.raw, note)
+    if (options.model is None) == (options.stablehlo is None) or options.output is None:
+        raise UsageError(
+            "capture: name a MODEL or a --stablehlo FILE, and an output with -o, or use --all"
+        )
+    refuse_missing_folder(options.output)
+    program = _captured(options)
     save(program, options.output)
     show_program(options, program)
     return 0
+
+
+def _captured(options: argparse.Namespace) -> Program:
+    from engine.compiler.capture import capture_one, capture_stablehlo
+    from engine.compiler.compile import MAX_SOURCE_BYTES
+    from engine.compiler.samples import Sample
+
+    if options.stablehlo is not None:
+        source = read_bytes(options.stablehlo, MAX_SOURCE_BYTES)
+        name = options.stablehlo.name.split(".")[0]
+        return capture_stablehlo(source, name, options.hardware, options.raw, note)
+    sample = Sample(options.model, options.hardware, options.batch, options.train)
+    return capture_one(sample, options.raw, note)

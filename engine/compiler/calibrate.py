@@ -29,7 +29,8 @@ PRIOR_WEIGHT = 1e-3
 """Weight of the prior against one observation: it only decides what the data leave open."""
 
 MAX_SAVED_SHARE = 0.97
-"""Together the accesses of one instruction save at most this share of its all-slow cycles."""
+"""Together the accesses of one instruction save at most this share of its all-slow cycles, unless
+more was seen."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def calibrate(
 def pools(imported: Imported, slow: Observation) -> tuple[int, ...]:
     """`[T]` a number per slot, the same for equal operation, shapes, layouts and slow cycles."""
     numbers: dict[object, int] = {}
-    accesses = _accesses_by_slot(imported.program)
+    accesses = accesses_by_slot(imported.program)
     values = imported.flow.values
     found = []
     for slot, event_number in enumerate(imported.events):
@@ -91,11 +92,11 @@ def fit_costs(
     never seen fast. The rest is uncertainty.
     """
     slow_cycles = np.nan_to_num(slow.cycles)
-    accesses = _accesses_by_slot(program)
+    accesses = accesses_by_slot(program)
     prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
     savings = np.zeros(len(program.accesses))
     uncertainty = np.zeros(len(program.accesses))
-    for slots in _slots_by_pool(pool_of).values():
+    for slots in slots_by_pool(pool_of).values():
         own = accesses[slots[0]]
         if not own or slow_cycles[slots[0]] <= 0:
             continue
@@ -133,14 +134,24 @@ def with_costs(program: Program, fit: Fit) -> Program:
 
 def total_error(program: Program, fit: Fit, seen: Observation) -> float:
     """Relative error of the predicted total cycles of one placement, loops multiplied out."""
-    saved = np.bincount(
-        _access_times(program), fit.savings * seen.is_fast, minlength=program.num_slots
-    )
-    times = np.array([program.multiplicity(i.level) for i in program.instructions])
-    known = ~np.isnan(seen.cycles)
-    real = float((seen.cycles * times)[known].sum())
-    predicted = float(((fit.slow_cycles - saved) * times)[known].sum())
+    predicted = total_cycles(program, fit, seen)
+    real = total_cycles(program, None, seen)
     return predicted / real - 1.0 if real > 0 else 0.0
+
+
+def total_cycles(program: Program, fit: Fit | None, seen: Observation) -> float:
+    """Cycles of one run with the accesses fast that were seen so, loops multiplied out.
+
+    By the `fit`, or without one by what the compiler said. Instructions of which it said nothing do
+    not count.
+    """
+    cycles = seen.cycles
+    if fit is not None:
+        savings = fit.savings * seen.is_fast
+        saved = np.bincount(_access_times(program), savings, minlength=program.num_slots)
+        cycles = np.where(np.isnan(seen.cycles), np.nan, fit.slow_cycles - saved)
+    times = np.array([program.multiplicity(i.level) for i in program.instructions])
+    return float(np.nansum(cycles * times))
 
 
 def bytes_per_execution(program: Program) -> NDArray[np.float64]:
@@ -182,7 +193,7 @@ def _fit_pool(
     matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
     saved = np.array([total - cycles for cycles in rows.values()])
     is_seen = matrix.any(axis=0)
-    limit = MAX_SAVED_SHARE * total
+    limit = max(MAX_SAVED_SHARE * total, saved.max(initial=0.0))
     weights = PRIOR_WEIGHT * np.eye(len(prior))[is_seen]
     stacked = np.vstack([matrix, weights]) / total
     goal = np.concatenate([saved, PRIOR_WEIGHT * np.minimum(prior, limit)[is_seen]]) / total
@@ -207,12 +218,12 @@ def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArra
     more = np.zeros(len(savings))
     explained = matrix @ savings
     for index in np.flatnonzero(matrix.any(axis=0)):
-        if not _is_told_apart(matrix, int(index)):
+        if not is_told_apart(matrix, int(index)):
             more[index] = _most(matrix, explained, int(index)) - savings[index]
     return more
 
 
-def _is_told_apart(matrix: NDArray[np.float64], index: int) -> bool:
+def is_told_apart(matrix: NDArray[np.float64], index: int) -> bool:
     """Whether the placements `[R, J]` settle what access `index` alone saves."""
     alone = np.zeros((1, matrix.shape[1]))
     alone[0, index] = 1.0
@@ -228,7 +239,8 @@ def _most(matrix: NDArray[np.float64], explained: NDArray[np.float64], index: in
     return float(-found.fun) if found.status == 0 else 0.0
 
 
-def _accesses_by_slot(program: Program) -> list[list[int]]:
+def accesses_by_slot(program: Program) -> list[list[int]]:
+    """`[T]` the accesses of each instruction, by number."""
     accesses: list[list[int]] = [[] for _ in range(program.num_slots)]
     for index, access in enumerate(program.accesses):
         accesses[access.time].append(index)
@@ -239,7 +251,8 @@ def _access_times(program: Program) -> NDArray[np.int64]:
     return np.array([a.time for a in program.accesses], dtype=np.int64)
 
 
-def _slots_by_pool(pool_of: Sequence[int]) -> dict[int, list[int]]:
+def slots_by_pool(pool_of: Sequence[int]) -> dict[int, list[int]]:
+    """The instructions of each pool."""
     slots: dict[int, list[int]] = defaultdict(list)
     for slot, pool in enumerate(pool_of):
         slots[pool].append(slot)

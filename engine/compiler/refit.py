@@ -1,33 +1,14 @@
-"""Costs of a captured program, fitted again to all that its compiles said, without compiling.
-
-    python -m engine.compiler.refit NAME [...] [-o FOLDER]
-
-reads `sample_programs/observations/NAME.json.gz` and prints, for every placement that differs from
-the others, how far the total predicted by a fit that has not seen it is from the compiler's. With
-`-o`, the programs with the new costs are written there.
-"""
+"""Costs of a captured program, fitted again to all that its compiles said, without compiling."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.compiler.calibrate import Fit, fit_costs, total_error, with_costs
-from engine.compiler.observations import (
-    Compile,
-    Observations,
-    load_observations,
-    observations_path,
-)
-from engine.errors import EngineError
-from engine.program.io import content_hash, save
-from engine.program.library import load_sample
+from engine.compiler.observations import Compile, Observations
+from engine.program.io import content_hash
 from engine.program.model import Program
 
 
@@ -85,38 +66,3 @@ def fit_record(errors: Sequence[LeftOut]) -> dict[str, Any]:
         "held_out_errors": [float(f"{e.error:.6g}") for e in errors],
         "worst_held_out_error": max((abs(e.error) for e in errors), default=None),
     }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m engine.compiler.refit", description=__doc__)
-    parser.add_argument("names", nargs="+", metavar="NAME")
-    parser.add_argument("-o", "--output", type=Path)
-    options = parser.parse_args(arguments)
-    try:
-        for name in options.names:
-            _refit(name, options.output)
-    except EngineError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
-
-
-def _refit(name: str, output: Path | None) -> None:
-    program = load_sample(name)
-    found = load_observations(observations_path(name), program)
-    errors = list(left_out(program, found))
-    for one in errors:
-        sys.stdout.write(f"{name} {one.compile.name}: {one.error:+.2%}\n")
-    sizes = np.abs([e.error for e in errors])
-    sys.stdout.write(
-        f"{name}: {len(found.compiles)} compiles, {len(errors)} placements;"
-        f" error median {np.median(sizes):.2%}, worst {sizes.max():.2%}\n"
-    )
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        save(refitted(program, found), output / f"{name}.json.gz")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -23,3 +23,17 @@ def layers(x: jax.Array, first: jax.Array, second: jax.Array) -> jax.Array:
 def small() -> bytes:
     """A program that fits into any fast memory whole."""
     return serialised(layers, (256, 512), (512, 512), (512, 512))
+
+
+def rivals(x: jax.Array, narrow: jax.Array, wide: jax.Array) -> jax.Array:
+    """Four values of 40 MiB that are alive together: v5e's fast memory has room for two."""
+    first = jnp.tanh(x @ narrow)
+    second = jnp.sin(first @ wide)
+    third = jnp.tanh(second @ wide)
+    fourth = jnp.sin(third @ wide)
+    return (first * second + third * fourth).sum(axis=1)
+
+
+def contested() -> bytes:
+    """A program that does not fit into the fast memory of a v5e."""
+    return serialised(rivals, (16384, 128), (128, 1280), (1280, 1280))

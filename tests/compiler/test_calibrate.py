@@ -121,13 +121,20 @@ def test_savings_are_never_negative_and_never_all() -> None:
     imported = three_calls()
     slow = observe(imported, imported.flow)
     worse = replace(observation(imported, [0]), cycles=slow.cycles * 1.2)
-    free = replace(observation(imported, [2, 5, 8]), cycles=slow.cycles * 0.0)
-    program, fit = calibrate(imported, slow, [worse, free], [])
+    program, fit = calibrate(imported, slow, [worse], [], guess=1.0)
     assert (fit.savings >= 0).all()
     for time, instruction_ in enumerate(program.instructions):
         saved = sum(a.saving_s for a in program.accesses if a.time == time)
         total = instruction_.fast_s + saved
         assert saved <= MAX_SAVED_SHARE * total * (1 + 1e-9)
+
+
+def test_nearly_all_is_saved_where_that_was_seen() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    free = replace(observation(imported, [2, 5, 8]), cycles=slow.cycles * 0.01)
+    fit = calibrate(imported, slow, [free], [])[1]
+    assert fit.savings[[2, 5, 8]] == pytest.approx([99_000, 99_000, 198_000], rel=1e-4)
 
 
 def test_costs_become_seconds_over_one_run() -> None:

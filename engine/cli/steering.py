@@ -1,0 +1,203 @@
+"""`export`, `verify`, `tune`: steer the real compiler, and see what it makes of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.cli.arguments import add_command, add_program, refuse_missing_folder
+from engine.cli.output import EXIT_VIOLATION, note, show
+from engine.errors import UsageError
+from engine.plan.io import load_plan, plan_from_json
+from engine.program import library
+from engine.program.io import content_hash, read_json
+from engine.program.model import Program
+from engine.solvers import Budget, find, solve
+
+if TYPE_CHECKING:
+    from engine.compiler.flags import Flags
+    from engine.compiler.verify import Placement, Verdict
+
+SHOWN = 20
+"""Placements that are listed for a person; `--json` has all."""
+
+ANSWERS_HELP = "where the compiler's answers are kept, so that nothing is compiled twice"
+
+
+def add_parser(commands: Any) -> None:
+    """Add the commands."""
+    parser = add_command(commands, "export", run_export, "a plan as options for the compiler")
+    add_program(parser)
+    parser.add_argument("plan", type=Path, metavar="plan.json")
+    parser.add_argument(
+        "--variant", type=int, default=0, help="which of the exports, listed on stderr; default: 0"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="flags.json")
+    about = "compile by default and with a plan's or a file's options, and compare"
+    parser = add_command(commands, "verify", run_verify, about)
+    add_program(parser)
+    parser.add_argument("plan", type=Path, nargs="?", metavar="plan.json|flags.json")
+    _add_answers(parser)
+    about = "search for the options under which the compiler's own cycles are fewest, resumable"
+    parser = add_command(commands, "tune", run_tune, about)
+    add_program(parser)
+    parser.add_argument(
+        "--compiles", type=int, default=12, help="in full, the default's among them"
+    )
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--solver", default="evolution", help="plans anew with corrected costs")
+    parser.add_argument(
+        "--plan", type=Path, action="append", default=[], metavar="plan.json", help="exported first"
+    )
+    parser.add_argument(
+        "--no-baseline", action="store_true", help="without as many random rules beside it"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="flags.json")
+    _add_answers(parser)
+
+
+def _add_answers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--answers", type=Path, default=Path(".capture/answers"), help=ANSWERS_HELP)
+
+
+def run_export(options: argparse.Namespace) -> int:
+    """Write the options that aim at a plan; needs no compiler."""
+    from engine.compiler.export import aims, exports
+    from engine.compiler.flags import Flags, save_flags
+
+    refuse_missing_folder(options.output)
+    program, plan = library.resolve(options.program), load_plan(options.plan)
+    made = exports(program, plan)
+    if not 0 <= options.variant < len(made):
+        raise UsageError(f"export: --variant is 0 to {len(made) - 1}, not {options.variant}")
+    for number, steering in enumerate(made):
+        note(f"{number:2} {steering.title}")
+    chosen = made[options.variant]
+    flags = Flags(
+        program=program.name,
+        program_hash=content_hash(program),
+        hardware=program.hardware.name,
+        compiler_options=chosen.options,
+        aims=aims(program, plan),
+        notes={"title": chosen.title, "versions": program.provenance.get("versions", {})},
+    )
+    if options.output is not None:
+        save_flags(flags, options.output)
+    show(options, export_body(flags), export_lines(flags))
+    return 0
+
+
+def export_body(flags: Flags) -> dict[str, Any]:
+    """The options in the three forms in which they can be handed over."""
+    return {
+        "title": flags.notes.get("title", ""),
+        "compiler_options": dict(flags.compiler_options),
+        "environment": flags.environment,
+        "jax": flags.jax_lines,
+        "aims": len(flags.aims),
+    }
+
+
+def export_lines(flags: Flags) -> list[str]:
+    """The same for a person."""
+    return [
+        f"# {flags.notes.get('title', '')}: {len(flags.aims)} aims",
+        "# In Python:",
+        flags.jax_lines,
+        "# Or in the environment, for every program that the process compiles:",
+        f"export LIBTPU_INIT_ARGS='{flags.environment}'",
+    ]
+
+
+def run_tune(options: argparse.Namespace) -> int:
+    """Tune, and keep the best options."""
+    from engine.compiler.flags import save_flags
+    from engine.compiler.toolchain import prepare_environment
+    from engine.compiler.tuned import tune_program
+
+    prepare_environment()  # A solver's jax is not to look for a TPU in this process.
+
+    refuse_missing_folder(options.output)
+    program = library.resolve(options.program)
+    find(options.solver)
+    tuned = tune_program(
+        program,
+        lambda asked, seconds, seed: solve(options.solver, asked, Budget(seconds, seed)),
+        compiles=options.compiles,
+        seconds=options.seconds,
+        seed=options.seed,
+        folder=options.answers,
+        note=note,
+        plans=[load_plan(path) for path in options.plan],
+        has_baseline=not options.no_baseline,
+    )
+    if options.output is not None:
+        save_flags(tuned.flags, options.output)
+    lines = verdict_lines(tuned.verdict)
+    lines.append(f"{tuned.compiles} compiles in full")
+    if tuned.random_improvement is not None:
+        lines.append(f"as many random rules and knobs alone: {tuned.random_improvement:.2%}")
+    show(options, tuned.to_json(), lines)
+    return 0
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Compile for real; exit 1 where the flags name instructions that the compile does not have."""
+    program = library.resolve(options.program)
+    verdict = _verdict(program, options.plan, options.answers)
+    show(options, verdict.to_json(), verdict_lines(verdict))
+    return EXIT_VIOLATION if verdict.unknown_instructions else 0
+
+
+def _verdict(program: Program, path: Path | None, answers: Path) -> Verdict:
+    from engine.compiler import flags, verify
+    from engine.compiler.answers import Answers
+    from engine.compiler.compiled_plan import Bench
+    from engine.compiler.own_compile import stored_stablehlo
+
+    body = None if path is None else read_json(path)
+    asked = None
+    if isinstance(body, dict) and body.get("format") == flags.FORMAT:
+        asked = flags.flags_from_json(body, str(path))
+    plan = None if asked is not None or path is None else plan_from_json(body, str(path))
+    bench = Bench(program, Answers(stored_stablehlo(program), program.hardware.name, answers))
+    if asked is not None:
+        return verify.verify_flags(bench, asked)
+    return verify.verify_default(bench) if plan is None else verify.verify_plan(bench, plan, note)
+
+
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """The verdict for a person: figures, then what became of the greatest aims."""
+    rows = (
+        ("default", verdict.default_cycles, verdict.default_stall_cycles),
+        (verdict.title, verdict.ours_cycles, verdict.ours_stall_cycles),
+    )
+    lines = [f"{'':40} {'cycles':>14} {'stalls':>12} {'predicted':>14}"]
+    predicted = (verdict.predicted_default_cycles, verdict.predicted_cycles)
+    for (title, cycles, stalls), foretold in zip(rows, predicted, strict=True):
+        lines.append(f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {foretold:14,.0f}")
+    lines.append(
+        f"improvement {verdict.improvement:.2%} as compiled, {verdict.predicted_improvement:.2%}"
+        " as predicted for the same placements"
+    )
+    if verdict.realised is not None:
+        lines.append(f"{verdict.realised:.1%} of the saving aimed at was placed as planned")
+    lines += placement_lines(verdict.placements)
+    lines += [
+        f"no instruction is called {n!r}: it does nothing" for n in verdict.unknown_instructions
+    ]
+    return lines
+
+
+def placement_lines(placements: Sequence[Placement]) -> list[str]:
+    """What was refused, the greatest saving first."""
+    refused = sorted((p for p in placements if p.reason), key=lambda p: -p.saving_s)
+    lines = [
+        f"  refused {1 - p.realised:4.0%} of {p.saving_s * 1e6:9.3f} us:"
+        f" {', '.join(p.values)[:60]}: {p.reason}"
+        for p in refused[:SHOWN]
+    ]
+    return [*lines, f"  … and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else lines

@@ -1,0 +1,55 @@
+"""Compiler options that `tune` tries: knobs, exports of plans, and random rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.compiler.export import KNOBS, SORT_ORDER, Steering, exports, in_words
+from engine.compiler.raw import sort_override
+from engine.plan.model import Plan
+from engine.program.model import Program
+
+KNOB = "knob"
+EXPORT = "export"
+RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Options to try; `origin` is KNOB, EXPORT or RANDOM."""
+
+    steering: Steering
+    origin: str
+
+
+def knobs() -> tuple[Candidate, ...]:
+    """Every setting of the knobs but the default's."""
+    return tuple(
+        Candidate(Steering(f"knobs{in_words(knob)}", knob), KNOB) for knob in KNOBS if knob
+    )
+
+
+def planned(program: Program, plan: Plan, settings: Sequence[int]) -> tuple[Candidate, ...]:
+    """The exports of a plan in every order, with the given settings of the knobs."""
+    wanted = [KNOBS[setting] for setting in settings]
+    return tuple(
+        Candidate(steering, EXPORT)
+        for steering in exports(program, plan)
+        if {k: v for k, v in steering.options.items() if k != SORT_ORDER} in wanted
+    )
+
+
+def random_rules(seed: int, number: int) -> Candidate:
+    """The random rule of that number: it moves a random part of all values to one end.
+
+    Every setting of the knobs has its turn.
+    """
+    chance = random.Random(f"{seed}/{number}")
+    begin, end = sorted(chance.sample(range(0, 21), 2))
+    option = chance.choice(["assign_first", "assign_first", "assign_last"])
+    knob = KNOBS[number % len(KNOBS)]
+    rule = sort_override(chance.randrange(1, 10_000), begin / 20, end / 20, option)
+    title = f"random rule {number}{in_words(knob)}"
+    return Candidate(Steering(title, {SORT_ORDER: rule, **knob}), RANDOM)

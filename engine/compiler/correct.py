@@ -1,0 +1,84 @@
+"""Costs corrected by compiles of one's own plans.
+
+A solver seeks out what a cost model overestimates, so the first compile of its plan tells more than
+any random placement. What the new compiles contradict is fitted again; where they say nothing, a
+saving stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from engine.compiler.calibrate import MAX_SAVED_SHARE, PRIOR_WEIGHT, Fit, Rows, pool_rows, pools
+from engine.compiler.calibrate import with_costs as with_fit
+from engine.compiler.observe import Observation
+from engine.program.hlo.build import Imported
+from engine.program.model import Program
+
+
+def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
+    """The imported program with costs that agree with all of `seen`, as far as they can.
+
+    Per pool of equal instructions: least squares with savings >= 0, and a weak pull towards the
+    savings that the program has now. `seen` should hold what its costs were fitted to, as far as
+    that is known.
+    """
+    program = imported.program
+    slow = stated_slow(program)
+    savings = _savings_per_execution(program)
+    accesses: list[list[int]] = [[] for _ in program.instructions]
+    for index, access in enumerate(program.accesses):
+        accesses[access.time].append(index)
+    slots_of: dict[int, list[int]] = {}
+    for slot, pool in enumerate(pools(imported, slow)):
+        slots_of.setdefault(pool, []).append(slot)
+    fitted = savings.copy()
+    for slots in slots_of.values():
+        total = float(slow.cycles[slots[0]])
+        rows = pool_rows(slots, accesses, slow.cycles, seen)
+        if rows and total > 0:
+            found = _fit(total, rows, savings[accesses[slots[0]]])
+            for slot in slots:
+                fitted[accesses[slot]] = found
+    fit = Fit(slow.cycles, fitted, np.zeros(len(fitted)))
+    kept = tuple(
+        replace(new, uncertainty_s=old.uncertainty_s)
+        for new, old in zip(with_fit(program, fit).accesses, program.accesses, strict=True)
+    )
+    return replace(with_fit(program, fit), accesses=kept)
+
+
+def stated_slow(program: Program) -> Observation:
+    """The all-slow compile as the program's costs state it, in cycles per execution."""
+    clock = program.hardware.clock_hz
+    seconds = np.array([i.fast_s for i in program.instructions])
+    times = np.array([a.time for a in program.accesses], dtype=np.int64)
+    np.add.at(seconds, times, [a.saving_s for a in program.accesses])
+    counts = np.array([program.multiplicity(i.level) for i in program.instructions])
+    cycles = np.round(seconds * clock / counts, 3)
+    return Observation(cycles, np.zeros(len(program.accesses), dtype=bool))
+
+
+def _savings_per_execution(program: Program) -> NDArray[np.float64]:
+    clock = program.hardware.clock_hz
+    levels = [program.instructions[a.time].level for a in program.accesses]
+    counts = np.array([program.multiplicity(level) for level in levels])
+    savings: NDArray[np.float64] = np.array([a.saving_s for a in program.accesses]) * clock / counts
+    return savings
+
+
+def _fit(total: float, rows: Rows, present: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Savings `[J]` of one pool of `total` all-slow cycles, near the `present` ones."""
+    matrix = np.array(list(rows), dtype=float)
+    saved = np.array([total - cycles for cycles in rows.values()])
+    if np.abs(matrix @ present - saved).max() <= 1e-6 * total:
+        return present
+    stacked = np.vstack([matrix, PRIOR_WEIGHT * np.eye(len(present))]) / total
+    goal = np.concatenate([saved, PRIOR_WEIGHT * present]) / total
+    found: NDArray[np.float64] = nnls(stacked, goal, maxiter=100 + 30 * len(present))[0]
+    return found * min(1.0, MAX_SAVED_SHARE * total / max(float(found.sum()), 1.0))

@@ -1,0 +1,185 @@
+"""A plan as options that steer XLA's own memory pass towards it.
+
+The pass places values one after another and never takes one back, so the order decides. A rule per
+planned value moves it to the front; no single order of the rules wins on all programs, so several
+are made, with and without two knobs that decide whether a plan can be had at all. What cannot be
+steered: offsets, one slow use of a value that is otherwise fast, an early end of a stay, and copies
+without an instruction to overlap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from engine.errors import PlanError
+from engine.plan.check import check
+from engine.plan.model import Plan
+from engine.program.model import Group, Program
+
+SORT_ORDER = "xla_tpu_msa_sort_order_overrides"
+CROSS_PROGRAM = "xla_msa_max_cross_program_prefetches"
+INEFFICIENT_RATIO = "xla_tpu_msa_inefficient_use_to_copy_ratio"
+
+KNOBS: tuple[Mapping[str, str], ...] = (
+    {},
+    {CROSS_PROGRAM: "0"},
+    {INEFFICIENT_RATIO: "0.2"},
+    {CROSS_PROGRAM: "0", INEFFICIENT_RATIO: "0.2"},
+)
+"""No cross-program prefetch, which may take the place of what is worth more; and fewer values
+refused as inefficient (0.5 by default), which counts a loop's weights as if they were read once."""
+
+MIN_SAVING_SHARE = 0.001
+"""Groups that save less than this share of the plan's saving get no rule: 200 rules slow a compile
+several times."""
+
+_SUFFIX = re.compile(r"^(?P<name>[^{]+)(?:\{(?P<index>[\d,]+)\})?$")
+
+
+@dataclass(frozen=True)
+class Aim:
+    """One alias group that a plan serves fast.
+
+    `values`: XLA's names of the values that are to be in fast memory, like `fusion.3{1}`.
+    `instructions`: those that are to find (or leave) them there. `saving_s`: what that saves.
+    """
+
+    values: tuple[str, ...]
+    instructions: tuple[str, ...]
+    saving_s: float
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Compiler options that aim at a plan, and how they were made, in words."""
+
+    title: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A group with fast accesses: what they save, and the slots of its stays."""
+
+    group: Group
+    accesses: tuple[int, ...]
+    saving_s: float
+    slots: int
+    is_whole_life: bool
+
+    @property
+    def density(self) -> float:
+        """Seconds per byte and slot of fast memory."""
+        return self.saving_s / max(1, self.group.size_bytes * self.slots)
+
+
+_Order = Callable[[_Planned], tuple[float, ...]]
+ORDERS: Mapping[str, _Order] = {
+    "by saving": lambda p: (-p.saving_s,),
+    "by density": lambda p: (-p.density,),
+    "whole lives first, by size": lambda p: (
+        (0, -p.group.size_bytes) if p.is_whole_life else (1, -p.saving_s)
+    ),
+}
+"""In which order the planned groups are handed to the pass: the sort key of each order."""
+
+
+def aims(program: Program, plan: Plan) -> tuple[Aim, ...]:
+    """What `plan` serves fast, the greatest saving first. Raises PlanError for an invalid plan."""
+    planned = sorted(_planned(program, plan), key=ORDERS["by saving"])
+    return tuple(
+        Aim(_value_names(program, item), _instruction_names(program, item), item.saving_s)
+        for item in planned
+    )
+
+
+def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
+    """Options that aim at `plan`: every order with every setting of the knobs.
+
+    Raises PlanError for an invalid plan, or one that serves nothing fast.
+    """
+    planned = _planned(program, plan)
+    if not planned:
+        raise PlanError("the plan serves nothing from fast memory; there is nothing to steer to")
+    made = []
+    for knobs, (title, order) in product(KNOBS, ORDERS.items()):
+        names = [
+            name for item in sorted(planned, key=order) for name in _value_names(program, item)
+        ]
+        options = {SORT_ORDER: sort_rules(names), **knobs}
+        made.append(Steering(f"{title}{in_words(knobs)}", options))
+    return tuple(made)
+
+
+def in_words(knobs: Mapping[str, str]) -> str:
+    """The settings of the knobs, to follow a title."""
+    words = {CROSS_PROGRAM: "no cross-program prefetch", INEFFICIENT_RATIO: "ratio 0.2"}
+    return "".join(f", {words[k]}" for k in knobs if k in words)
+
+
+def sort_rules(names: Sequence[str]) -> str:
+    """The text proto that has the values of these names placed first, in this order."""
+    return " ".join(
+        f"overrides {{ {_matcher(name)} override_options {{ assign_value: {turn - len(names)} }} }}"
+        for turn, name in enumerate(names)
+    )
+
+
+def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The regular expressions by which options name instructions, each once."""
+    found: Iterable[str] = (
+        pattern
+        for text in options.values()
+        for pattern in re.findall(r'instruction_name_regex\s*:\s*"([^"]*)"', text)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _matcher(name: str) -> str:
+    parts = _SUFFIX.match(name)
+    if parts is None:
+        raise PlanError(f"{name!r} is no name of a value in HLO")
+    pattern = re.sub(r"[^\w-]", lambda found: f"[{found[0]}]", parts["name"])
+    index = f" tuple_index {{ index: [{parts['index']}] }}" if parts["index"] else ""
+    return f'hlo_position_matcher {{ instruction_name_regex: "{pattern}"{index} }}'
+
+
+def _planned(program: Program, plan: Plan) -> list[_Planned]:
+    """The groups worth a rule."""
+    violation = check(program, plan)
+    if violation is not None:
+        raise PlanError(f"the plan breaks {violation.rule}: {violation.message}")
+    fast: dict[int, list[int]] = {}
+    for index, access in enumerate(program.accesses):
+        if plan.is_fast[index]:
+            fast.setdefault(program.values[access.value].group, []).append(index)
+    slots: dict[int, int] = {}
+    for stay in plan.stays:
+        slots[stay.group] = slots.get(stay.group, 0) + stay.end - max(stay.start, 0)
+    found = []
+    for number, accesses in fast.items():
+        touched = sum(len(program.touches[t].accesses) for t in program.touches_of_group[number])
+        found.append(
+            _Planned(
+                group=program.groups[number],
+                accesses=tuple(accesses),
+                saving_s=sum(program.accesses[a].saving_s for a in accesses),
+                slots=slots[number],
+                is_whole_life=len(accesses) == touched,
+            )
+        )
+    least = MIN_SAVING_SHARE * sum(p.saving_s for p in found)
+    return [p for p in found if p.saving_s > least]
+
+
+def _value_names(program: Program, item: _Planned) -> tuple[str, ...]:
+    numbers = dict.fromkeys(program.accesses[a].value for a in item.accesses)
+    return tuple(program.values[number].name for number in numbers)
+
+
+def _instruction_names(program: Program, item: _Planned) -> tuple[str, ...]:
+    times = dict.fromkeys(program.accesses[a].time for a in item.accesses)
+    return tuple(program.instructions[time].name for time in times)

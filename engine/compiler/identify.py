@@ -1,0 +1,145 @@
+"""Placements worth a whole compile: those that show what no compile has shown yet.
+
+What is *at stake* at an access is its uncertainty over one run (`engine.compiler.calibrate`). A
+proposal moves groups with much at stake to the front of the compiler's order, and part of those
+that were always fast to its end, so that what was only seen together comes apart. Where the
+compiler really puts things, an early stop tells in seconds; `worth` says how much of the stake the
+whole compile would settle.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.compiler.calibrate import (
+    Fit,
+    accesses_by_slot,
+    is_told_apart,
+    slots_by_pool,
+)
+from engine.compiler.export import SORT_ORDER, sort_rules
+from engine.program.model import Program
+
+SEEN_SHARE = 0.5
+"""To see an access fast for the first time, with others, settles about this share of its stake."""
+
+LAST_SHARE = 0.3
+"""How many of the groups that were fast in every compile a proposal moves to the end."""
+
+
+def stakes(program: Program, fit: Fit) -> NDArray[np.float64]:
+    """`[A]` uncertain cycles of each access over one run of the program."""
+    levels = [program.instructions[a.time].level for a in program.accesses]
+    times = np.array([program.multiplicity(level) for level in levels])
+    found: NDArray[np.float64] = fit.uncertainty * times
+    return found
+
+
+def proposal(
+    program: Program,
+    stake: NDArray[np.float64],
+    seen: Sequence[NDArray[np.bool_]],
+    seed: int,
+) -> Mapping[str, str]:
+    """Options that put groups with much at stake first, and some of the always fast last.
+
+    `seen`: who was fast in each compile so far. `seed` varies the order.
+    """
+    chance = random.Random(seed)
+    first = packed(program, _by_stake(program, stake, chance))
+    always = np.logical_and.reduce(list(seen)) if len(seen) > 0 else np.zeros(0, dtype=bool)
+    groups = {program.values[program.accesses[i].value].group for i in np.flatnonzero(always)}
+    last = [g for g in sorted(groups - set(first)) if chance.random() < LAST_SHARE]
+    rules = sort_rules([n for g in first for n in _names(program, g)])
+    behind = _last(sort_rules([n for g in last for n in _names(program, g)]))
+    return {SORT_ORDER: f"{rules} {behind}".strip()}
+
+
+def packed(program: Program, groups: Sequence[int]) -> list[int]:
+    """Those of `groups`, in that order, that fit into the fast memory beside one another."""
+    free = np.array(
+        [program.hardware.fast_bytes - i.reserved_bytes for i in program.instructions], dtype=float
+    )
+    chosen = []
+    for group in groups:
+        touches = program.touches_of_group[group]
+        begin, end = program.touches[touches[0]].time, program.touches[touches[-1]].time + 1
+        size = program.groups[group].size_bytes
+        if free[begin:end].min() >= size:
+            free[begin:end] -= size
+            chosen.append(group)
+    return chosen
+
+
+def worth(
+    program: Program,
+    pool_of: Sequence[int],
+    seen: Sequence[NDArray[np.bool_]],
+    stake: NDArray[np.float64],
+    is_fast: NDArray[np.bool_],
+) -> float:
+    """Cycles over one run of the stake that a compile with this placement would settle."""
+    accesses = accesses_by_slot(program)
+    total = 0.0
+    for slots in slots_by_pool(pool_of).values():
+        own = [accesses[slot] for slot in slots]
+        at_stake = np.sum([stake[a] for a in own], axis=0) if own[0] else np.zeros(0)
+        if not at_stake.any():
+            continue
+        before = _patterns(own, seen)
+        after = _patterns(own, [*seen, is_fast])
+        if len(after) > len(before):
+            total += _settled(before, after, at_stake)
+    return total
+
+
+def _settled(
+    before: NDArray[np.float64], after: NDArray[np.float64], at_stake: NDArray[np.float64]
+) -> float:
+    """What new placements `[R, J]` of one pool settle."""
+    total = 0.0
+    for index in np.flatnonzero(at_stake):
+        was_seen, is_seen = before[:, index].any(), after[:, index].any()
+        if is_told_apart(after, int(index)) and not is_told_apart(before, int(index)):
+            total += float(at_stake[index])
+        elif is_seen and not was_seen:
+            total += SEEN_SHARE * float(at_stake[index])
+    return total
+
+
+def _patterns(
+    own: Sequence[Sequence[int]], seen: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.float64]:
+    """`[R, J]` the different placements of one pool's accesses."""
+    found = {tuple(one[list(a)].tolist()) for one in seen for a in own}
+    rows = [pattern for pattern in sorted(found) if any(pattern)]
+    return np.array(rows, dtype=float).reshape(len(rows), len(own[0]))
+
+
+def _by_stake(program: Program, stake: NDArray[np.float64], chance: random.Random) -> list[int]:
+    """Groups that may be fast, by what is at stake per byte, each times a random factor."""
+    totals: dict[int, float] = {}
+    for access, cycles in zip(program.accesses, stake, strict=True):
+        group = program.values[access.value].group
+        if cycles > 0 and program.groups[group].may_be_fast:
+            totals[group] = totals.get(group, 0.0) + float(cycles)
+    keys = {
+        group: cycles / program.groups[group].size_bytes ** 0.5 * chance.lognormvariate(0.0, 0.7)
+        for group, cycles in totals.items()
+    }
+    least = 1e-3 * sum(totals.values())
+    return sorted((g for g in keys if totals[g] > least), key=lambda g: -keys[g])
+
+
+def _last(rules: str) -> str:
+    """The same rules, to put last what they put first."""
+    return re.sub(r"assign_value: -\d+", "assign_last: true", rules)
+
+
+def _names(program: Program, group: int) -> list[str]:
+    return [program.values[number].name for number in program.groups[group].values]

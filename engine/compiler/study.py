@@ -1,0 +1,186 @@
+"""Costs that hold under our own plans: compile what tells most, fit, plan, compile the plan, …
+
+Two kinds of placements take turns. One is what our own plan becomes when the compiler is steered to
+it: a solver looks for what pays most, and so for every saving that is too high, and the compile
+shows it. The other is what settles most of what is uncertain (`engine.compiler.identify`). Either
+is chosen among several by an early stop, which takes seconds, and then compiled whole. The study
+ends when the compiles agree with what was foretold, or the compiles that it may do are used up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.compiler.answers import SLOW_OPTIONS, Answers
+from engine.compiler.calibrate import Fit, fit_costs, pools, total_cycles, total_error, with_costs
+from engine.compiler.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
+from engine.compiler.identify import proposal, stakes, worth
+from engine.compiler.observations import Compile, Observations, structure_hash
+from engine.compiler.observe import Observation, observe
+from engine.compiler.own_compile import own_compile
+from engine.compiler.raw import DEFAULT
+from engine.compiler.toolchain import versions
+from engine.errors import CompilerError, PlanError
+from engine.plan.model import Plan
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
+from engine.program.model import Program
+
+GOOD_ERROR = 0.005
+"""A plan's total that is foretold this well, relatively, needs no further compile."""
+
+GOOD_STAKE = 0.002
+"""A share of the program's cycles that is not worth a compile."""
+
+NUM_PROPOSALS = 3
+"""Placements that an early stop looks at before one of them is compiled whole."""
+
+KNOBS: Sequence[Mapping[str, str]] = (
+    {CROSS_PROGRAM: "0", INEFFICIENT_RATIO: "0.2"},
+    {},
+    {INEFFICIENT_RATIO: "0.2"},
+    {CROSS_PROGRAM: "0"},
+)
+
+Solver = Callable[[Program], Plan]
+
+
+@dataclass
+class Study:
+    """One program's compiles, and what is to be compiled next.
+
+    `imported`: the program with its flow in the all-slow compile. `solve` finds plans. `note` is
+    told of every compile. `keep` gets the observations after each, so that an interrupted study
+    goes on where it stopped.
+    """
+
+    imported: Imported
+    answers: Answers
+    found: Observations
+    solve: Solver
+    note: Callable[[str], None]
+    keep: Callable[[Observations], None] = lambda _: None
+
+    @property
+    def program(self) -> Program:
+        """The program; its costs are those that it came with."""
+        return self.imported.program
+
+    def run(self, compiles: int) -> Observations:
+        """Compile until `compiles` placements are known, or there is nothing more to learn.
+
+        The first two are the compiler's own, without and with both knobs.
+        """
+        for name, options in ((DEFAULT, {}), ("knobs", KNOBS[0])):
+            if all(c.name != name for c in self.found.compiles):
+                self.compile(name, options)
+        is_agreed = False
+        while len(self.found.compiles) < compiles:
+            turn = len(self.found.compiles)
+            proposed = self._best_proposal(turn) if turn % 2 == 1 or is_agreed else None
+            if proposed is not None:
+                self.compile(f"stake-{turn}", proposed)
+                is_agreed = False
+            elif is_agreed:
+                break
+            else:
+                ours = self._best_plan(turn)
+                is_agreed = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
+        return self.found
+
+    def compile(self, name: str, options: Mapping[str, str]) -> float:
+        """Compile one placement whole; the relative error, without sign, of its foretold total.
+
+        Infinite where the compiler refuses or aborts.
+        """
+        fit = self._fit()
+        try:
+            answer = self.answers.full(options)
+        except CompilerError as refusal:
+            self.note(f"{self.program.name} {name}: {refusal}")
+            return math.inf
+        seen = observe(self.imported, self._flow(answer.hlo, name))
+        error = total_error(self.program, fit, seen)
+        total = total_cycles(self.program, None, seen)
+        self.note(f"{self.program.name} {name}: {total:.0f} cycles, foretold {error:+.2%}")
+        one = Compile(name, options, seen)
+        self.found = replace(self.found, compiles=(*self.found.compiles, one))
+        self.keep(self.found)
+        return abs(error)
+
+    def _fit(self) -> Fit:
+        seen = [c.seen for c in self.found.compiles]
+        return fit_costs(self.program, self.found.pools, self.found.slow.seen, seen)
+
+    def _best_plan(self, turn: int) -> Mapping[str, str] | None:
+        """Of the placements that our plans become, the new one that is foretold to be fastest."""
+        fit = self._fit()
+        plan = self.solve(with_costs(self.program, fit))
+        try:
+            steerings = exports(with_costs(self.program, fit), plan)
+        except PlanError:
+            return None
+        begin = turn // 2 * NUM_PROPOSALS
+        chosen = [steerings[(begin + n) % len(steerings)] for n in range(NUM_PROPOSALS)]
+        totals = {}
+        for index, steering in enumerate(chosen):
+            seen = self._placement(steering.options)
+            if seen is not None:
+                totals[index] = total_cycles(self.program, fit, seen)
+        if not totals:
+            return None
+        return chosen[min(totals, key=lambda n: totals[n])].options
+
+    def _best_proposal(self, turn: int) -> Mapping[str, str] | None:
+        """The proposal that settles most; None if none settles enough."""
+        stake = stakes(self.program, self._fit())
+        seen = [c.seen.is_fast for c in self.found.compiles]
+        best, most = None, GOOD_STAKE * total_cycles(self.program, None, self.found.slow.seen)
+        for number in range(NUM_PROPOSALS):
+            knobs = KNOBS[(turn + number) % len(KNOBS)]
+            options = {**proposal(self.program, stake, seen, turn * 10 + number), **knobs}
+            early = self._placement(options)
+            if early is None:
+                continue
+            settled = worth(self.program, self.found.pools, seen, stake, early.is_fast)
+            if settled > most:
+                best, most = options, settled
+        return best
+
+    def _placement(self, options: Mapping[str, str]) -> Observation | None:
+        """Who is fast under `options`; None if the compiler refuses, or it is known already."""
+        asks = self.answers.full if self.answers.has_full(options) else self.answers.early
+        try:
+            answer = asks(options)
+        except CompilerError as error:
+            self.note(f"{self.program.name}: {error}")
+            return None
+        seen = observe(self.imported, self._flow(answer.hlo, "early"))
+        known = any((c.seen.is_fast == seen.is_fast).all() for c in self.found.compiles)
+        return None if known else seen
+
+    def _flow(self, hlo: str, name: str) -> Flow:
+        where = f"{self.program.name}/{name}"
+        return Flow(parse_hlo(hlo.encode(), where), where)
+
+
+def begun(program: Program, answers: Answers) -> tuple[Imported, Observations]:
+    """A program's way into its own compile, and its first observation: all slow.
+
+    Raises CompilerError where this compiler makes another program of it.
+    """
+    answers.full(SLOW_OPTIONS)
+    imported = own_compile(program, answers)
+    slow = observe(imported, imported.flow)
+    found = Observations(
+        program=program.name,
+        structure=structure_hash(program),
+        versions=versions(),
+        pools=pools(imported, slow),
+        slow=Compile("slow", SLOW_OPTIONS, slow),
+        compiles=(),
+    )
+    return imported, found

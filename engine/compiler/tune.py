@@ -1,0 +1,223 @@
+"""The loop through the real compiler: try options, learn from what it says, plan again.
+
+Every candidate is first stopped early: where everything is placed is known after seconds, and the
+simulator says what that should cost. Only the most promising ones are compiled in full. What a
+whole compile says corrects the costs, a solver plans anew with them, and the exports of its plan
+are the next candidates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from engine.compiler.candidates import EXPORT, Candidate, knobs, planned, random_rules
+from engine.compiler.compiled_plan import Bench, Outcome
+from engine.compiler.correct import corrected
+from engine.compiler.export import KNOBS, SORT_ORDER
+from engine.compiler.observe import Observation
+from engine.compiler.tune_log import TuneLog
+from engine.errors import CompilerError
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+
+PER_ROUND = 3
+"""Candidates compiled in full before the costs are corrected."""
+
+RANDOM_PER_ROUND = 4
+SOLVER_SHARE = 0.1
+MAX_SOLVER_S = 60.0
+"""A solver's plan may take this share of the seconds that are left, and at most so long."""
+
+PlanFn = Callable[[Program, float, int], Plan]
+"""From a program, seconds and a seed to a valid plan."""
+
+
+@dataclass
+class Trial:
+    """A candidate and its placements; `full` once it is compiled in full."""
+
+    candidate: Candidate
+    early: Outcome
+    full: Outcome | None = None
+
+    @property
+    def pattern(self) -> bytes:
+        """Equal for candidates that place alike."""
+        return self.early.observation.is_fast.tobytes() + repr(self.early.plan.copies).encode()
+
+
+@dataclass
+class Tuning:
+    """The state of one run.
+
+    `compiles`: how many whole compiles there may be, the default's among them. `is_planning`:
+    whether plans are made and exported; without, only knobs and random rules are tried. `plans`:
+    of the bench's program, exported first. `earlier`: what its costs were fitted to.
+    `first_random`: how many random rules the first round tries.
+    """
+
+    bench: Bench
+    compiles: int
+    deadline: float
+    seed: int
+    plan_fn: PlanFn
+    note: Callable[[str], None]
+    log: TuneLog
+    plans: Sequence[Plan] = ()
+    earlier: Sequence[Observation] = ()
+    is_planning: bool = True
+    first_random: int = RANDOM_PER_ROUND
+    trials: list[Trial] = field(default_factory=list)
+    default: Outcome | None = None
+    num_random: int = 0
+
+    def run(self) -> None:
+        """Try until the compiles or the seconds are used up; goes on with what the log holds."""
+        program = self.bench.program
+        self.default = self.bench.full({})
+        self.note(f"default: {total(self.default):,.0f} cycles")
+        self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
+        self._finish_known()
+        self._try(knobs())
+        for plan in self._first_plans(program):
+            self._try(planned(program, plan, range(len(KNOBS))))
+        while not self.is_over:
+            before = len(self.trials)
+            self._try_random()
+            if self.is_planning and self.num_compiles > 1:
+                self._plan_again()
+            progress = self._compile_best()
+            if not progress and len(self.trials) == before:
+                break
+
+    @property
+    def num_compiles(self) -> int:
+        """Whole compiles so far."""
+        return 1 + sum(trial.full is not None for trial in self.trials)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the compiles or the seconds are used up."""
+        return self.num_compiles >= self.compiles or time.monotonic() >= self.deadline
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial with the fewest compiled cycles and stalls; None if the default is as good."""
+        whole = [t for t in self.trials if t.full is not None]
+        best = min(whole, key=lambda t: total(t.full), default=None)
+        return best if best is not None and total(best.full) < total(self.default) else None
+
+    def predicted_s(self, trial: Trial) -> float:
+        """Simulated seconds of a trial's placements with the costs as they are now."""
+        return simulate(self.bench.program, trial.early.plan).latency_s
+
+    def _first_plans(self, program: Program) -> Sequence[Plan]:
+        """The plans that were given; else one is made, unless an earlier run has exported some."""
+        has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
+        if not self.is_planning or self.plans or has_exports:
+            return self.plans if self.is_planning else ()
+        return (self.plan_fn(program, self._solver_seconds(), self.seed),)
+
+    def _solver_seconds(self) -> float:
+        left = self.deadline - time.monotonic()
+        return min(MAX_SOLVER_S, max(1.0, SOLVER_SHARE * left))
+
+    def _try(self, candidates: Sequence[Candidate]) -> None:
+        """Stop each candidate early, unless it is known."""
+        known = {str(sorted(t.candidate.steering.options.items())) for t in self.trials}
+        for candidate in candidates:
+            key = str(sorted(candidate.steering.options.items()))
+            if time.monotonic() >= self.deadline or key in known:
+                continue
+            known.add(key)
+            self.log.add(candidate)
+            try:
+                early = self.bench.early(candidate.steering.options)
+            except CompilerError as error:
+                self.note(f"{candidate.steering.title}: {error}")
+                continue
+            trial = Trial(candidate, early)
+            self.trials.append(trial)
+            gain = 1.0 - self.predicted_s(trial) / self._default_s
+            self.note(f"early stop {len(self.trials)}: {candidate.steering.title}: {gain:+.2%}")
+
+    @property
+    def _default_s(self) -> float:
+        """Simulated seconds of the default's placements with the costs as they are now."""
+        assert self.default is not None
+        return simulate(self.bench.program, self.default.plan).latency_s
+
+    def _try_random(self) -> None:
+        count = self.first_random if self.num_random == 0 else RANDOM_PER_ROUND
+        numbers = range(self.num_random, self.num_random + count)
+        self.num_random = numbers.stop
+        self._try([random_rules(self.seed, number) for number in numbers])
+
+    def _finish_known(self) -> None:
+        """Take up whole compiles that an earlier run has paid for."""
+        for trial in self.trials:
+            options = trial.candidate.steering.options
+            if self.num_compiles < self.compiles and self.bench.answers.has_full(options):
+                self._compile(trial)
+        self._correct()
+
+    def _compile_best(self) -> bool:
+        """Compile the most promising trials in full and correct the costs; false if none is new."""
+        shown = {t.pattern for t in self.trials if t.full is not None}
+        chosen: list[Trial] = []
+        for trial in sorted(self.trials, key=self.predicted_s):
+            if trial.full is None and trial.pattern not in shown and len(chosen) < PER_ROUND:
+                shown.add(trial.pattern)
+                chosen.append(trial)
+        for trial in chosen:
+            if not self.is_over:
+                self._compile(trial)
+        self._correct()
+        return bool(chosen)
+
+    def _compile(self, trial: Trial) -> None:
+        title = trial.candidate.steering.title
+        try:
+            trial.full = self.bench.full(trial.candidate.steering.options)
+        except CompilerError as error:
+            self.note(f"{title}: {error}")
+            self.trials.remove(trial)
+            return
+        best = min([total(self.default), *(total(t.full) for t in self.trials if t.full)])
+        gain = 1.0 - total(trial.full) / total(self.default)
+        best_gain = 1.0 - best / total(self.default)
+        self.note(
+            f"compile {self.num_compiles} of {self.compiles}: {title}: {gain:+.2%};"
+            f" best so far {best_gain:+.2%}"
+        )
+
+    def _correct(self) -> None:
+        """Fit the costs to what all whole compiles said."""
+        whole = [t.full.observation for t in self.trials if t.full is not None]
+        seen = [*self.earlier, *([self.default.observation] if self.default else []), *whole]
+        self.bench = self.bench.with_costs(corrected(self.bench.imported, seen))
+
+    def _plan_again(self) -> None:
+        """Plan with the corrected costs, and export with the settings of knobs that did best."""
+        seed = self.seed + self.num_compiles
+        plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
+        self._try(planned(self.bench.program, plan, self._best_settings()))
+
+    def _best_settings(self) -> list[int]:
+        """The two settings of the knobs under which the best trials so far were."""
+        found: dict[int, None] = {}
+        for trial in sorted(self.trials, key=self.predicted_s):
+            options = trial.candidate.steering.options
+            knob = {k: v for k, v in options.items() if k != SORT_ORDER}
+            found.setdefault(KNOBS.index(knob), None)
+        return list(found)[:2]
+
+
+def total(outcome: Outcome | None) -> float:
+    """Cycles and stalls of a whole compile."""
+    assert outcome is not None
+    assert outcome.total_cycles is not None
+    return outcome.total_cycles

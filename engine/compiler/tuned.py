@@ -1,0 +1,166 @@
+"""`tune`: the options under which the compiler's own cycles are fewest, beside random ones."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.compiler.answers import Answers
+from engine.compiler.capture import capture
+from engine.compiler.compiled_plan import Bench
+from engine.compiler.export import aims
+from engine.compiler.flags import Flags
+from engine.compiler.observations import load_observations, observations_path
+from engine.compiler.observe import Observation
+from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.toolchain import versions
+from engine.compiler.tune import PlanFn, Trial, Tuning, total
+from engine.compiler.tune_log import TuneLog
+from engine.compiler.verify import Verdict, verify_flags
+from engine.errors import ProgramFormatError, UsageError
+from engine.plan.model import Plan
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+OWN_SHARE = 0.6
+"""Of the seconds; the rest is for the baseline."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The best options found, as compiled.
+
+    `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
+    they hold no option. `compiles`: whole compiles of the search, the default's among them.
+    `random_improvement`, `random_options`: the best of as many whole compiles of knobs and random
+    rules alone; None where no baseline was asked for.
+    """
+
+    flags: Flags
+    verdict: Verdict
+    compiles: int
+    random_improvement: float | None
+    random_options: Mapping[str, str] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data."""
+        random = None if self.random_options is None else dict(self.random_options)
+        return {
+            **self.verdict.to_json(),
+            "compiles": self.compiles,
+            "random_improvement": self.random_improvement,
+            "random_options": random,
+        }
+
+
+def tune_program(
+    program: Program,
+    plan_fn: PlanFn,
+    *,
+    compiles: int = 12,
+    seconds: float = 3600.0,
+    seed: int = 0,
+    folder: Path = Path(".capture/answers"),
+    note: Callable[[str], None] = lambda _: None,
+    plans: Sequence[Plan] = (),
+    has_baseline: bool = True,
+) -> Tuned:
+    """Search for options that make the compiler's own total smaller; minutes to hours.
+
+    `plan_fn` plans anew whenever the costs are corrected; `plans` of the program are exported
+    first. `folder` keeps the compiler's answers: a run that was killed goes on there. Raises
+    ProgramFormatError where the program cannot be compiled again, CompilerError, UsageError.
+    """
+    if compiles < 2:
+        raise UsageError("tune: --compiles must be 2 or more; the default's is one of them")
+    source = stored_stablehlo(program)
+    bench = Bench(program, Answers(source, program.hardware.name, folder))
+    digest = hashlib.sha256(source + content_hash(program).encode()).hexdigest()[:16]
+    begun = time.monotonic()
+    own = Tuning(
+        bench,
+        compiles,
+        begun + seconds * (OWN_SHARE if has_baseline else 1.0),
+        seed,
+        plan_fn,
+        note,
+        TuneLog(folder / f"tuning-{digest}.json"),
+        plans=plans,
+        earlier=_earlier(program),
+    )
+    own.run()
+    baseline = _baseline(own, bench, begun + seconds) if has_baseline else None
+    flags = _flags(program, own.best)
+    verdict = verify_flags(bench, flags)
+    best = None if baseline is None else baseline.best
+    improvement = None
+    if baseline is not None:
+        improvement = 0.0 if best is None else 1.0 - total(best.full) / total(own.default)
+    return Tuned(
+        flags=flags,
+        verdict=verdict,
+        compiles=own.num_compiles,
+        random_improvement=improvement,
+        random_options=None if best is None else best.candidate.steering.options,
+    )
+
+
+def tune(jitted: Any, *args: Any, hardware: str, plan_fn: PlanFn, **kwargs: Any) -> Tuned:
+    """Capture a jitted function for arguments of these shapes, and tune it.
+
+    `kwargs` are those of `tune_program`, and `name`. Afterwards, on a TPU,
+    `jitted.lower(*args).compile(compiler_options=dict(tuned.flags.compiler_options))`.
+    """
+    note = kwargs.get("note", lambda _: None)
+    name = kwargs.pop("name", None)
+    program = capture(jitted, *args, hardware=hardware, name=name, note=note)
+    return tune_program(program, plan_fn, **kwargs)
+
+
+def _baseline(own: Tuning, bench: Bench, deadline: float) -> Tuning:
+    """As many whole compiles, and at least as many early stops, of knobs and random rules alone."""
+    own.note("baseline: knobs and random rules alone")
+    baseline = Tuning(
+        bench,
+        own.num_compiles,
+        deadline,
+        own.seed,
+        own.plan_fn,
+        own.note,
+        TuneLog(None),
+        earlier=own.earlier,
+        is_planning=False,
+        first_random=max(1, len(own.trials)),
+    )
+    baseline.run()
+    return baseline
+
+
+def _earlier(program: Program) -> list[Observation]:
+    """What a sample's costs were fitted to; nothing for another program."""
+    path = observations_path(program.name)
+    if not path.exists():
+        return []
+    try:
+        found = load_observations(path, program)
+    except ProgramFormatError:
+        return []
+    return [one.seen for one in found.compiles]
+
+
+def _flags(program: Program, best: Trial | None) -> Flags:
+    return Flags(
+        program=program.name,
+        program_hash=content_hash(program),
+        hardware=program.hardware.name,
+        compiler_options={} if best is None else best.candidate.steering.options,
+        aims=() if best is None else aims(program, best.early.plan),
+        notes={
+            "title": "default" if best is None else best.candidate.steering.title,
+            "versions": versions(),
+        },
+    )

@@ -1,0 +1,176 @@
+"""What the real compiler makes of a plan or of flags, beside its default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.compiler.compiled_plan import Bench, Outcome, unknown_names
+from engine.compiler.export import Aim, Steering, aims, exports
+from engine.compiler.flags import Flags, named_instructions
+from engine.errors import CompilerError, PlanError
+from engine.plan.model import Plan
+from engine.plan.simulate import Simulation
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+NOT_SAID = "the memory pass gives no reason"
+"""A value that it never tried, or gave up for another one without a word."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One thing aimed at: what share of its saving the compiler realised, and if less, why.
+
+    `reason` is empty where all was realised.
+    """
+
+    values: tuple[str, ...]
+    instructions: tuple[str, ...]
+    saving_s: float
+    realised: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Compiled figures of the default and of ours, in cycles with loops multiplied out.
+
+    `predicted_cycles`, `predicted_default_cycles`: what our simulator and costs say, stalls
+    included, of the placements that the compiler chose. `improvement`: relative, of cycles and
+    stalls together, positive where ours is faster. `realised`: share of the saving aimed at that
+    the compiler placed as planned (None: nothing was aimed at). `unknown_instructions`: named in
+    the flags, but not in the compile: such a rule does nothing.
+    """
+
+    title: str
+    default_cycles: float
+    default_stall_cycles: float
+    ours_cycles: float
+    ours_stall_cycles: float
+    predicted_default_cycles: float
+    predicted_cycles: float
+    realised: float | None
+    placements: tuple[Placement, ...]
+    unknown_instructions: tuple[str, ...]
+    compiler_options: Mapping[str, str]
+
+    @property
+    def improvement(self) -> float:
+        """Share of the default's cycles and stalls that ours does without."""
+        ours = self.ours_cycles + self.ours_stall_cycles
+        return 1.0 - ours / (self.default_cycles + self.default_stall_cycles)
+
+    @property
+    def predicted_improvement(self) -> float:
+        """The same as predicted, for the placements that the compiler chose."""
+        return 1.0 - self.predicted_cycles / self.predicted_default_cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data."""
+        told = {
+            "improvement": self.improvement,
+            "predicted_improvement": self.predicted_improvement,
+        }
+        return {**asdict(self), **told, "compiler_options": dict(self.compiler_options)}
+
+
+def verify_default(bench: Bench) -> Verdict:
+    """The default compile alone: how well the program's costs predict it."""
+    return _verdict(bench, Steering("default", {}), (), ())
+
+
+def verify_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Verdict:
+    """The export of `plan` that an early stop finds best, compiled in full.
+
+    Raises PlanError for an invalid plan, CompilerError where no export can be compiled.
+    """
+    steering = best_export(bench, plan, note)
+    return _verdict(bench, steering, aims(bench.program, plan), ())
+
+
+def verify_flags(bench: Bench, flags: Flags) -> Verdict:
+    """Flags compiled in full. Raises PlanError if they were made for another program."""
+    if flags.program_hash != content_hash(bench.program):
+        raise PlanError(
+            f"the flags were made for another program ({flags.program}, {flags.program_hash});"
+            " export or tune again"
+        )
+    steering = Steering("flags", flags.compiler_options)
+    return _verdict(bench, steering, flags.aims, named_instructions(flags))
+
+
+def best_export(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Steering:
+    """The export of `plan` whose placements are predicted to run fastest."""
+    best: tuple[float, Steering] | None = None
+    failure = ""
+    for steering in exports(bench.program, plan):
+        try:
+            latency_s = bench.early(steering.options).predicted.latency_s
+        except CompilerError as error:
+            failure = str(error)
+            note(f"{steering.title}: {error}")
+            continue
+        note(f"{steering.title}: predicted {latency_s * 1e6:.3f} us")
+        if best is None or latency_s < best[0]:
+            best = latency_s, steering
+    if best is None:
+        raise CompilerError(f"no export of the plan can be compiled; the last one: {failure}")
+    return best[1]
+
+
+def realised_share(placements: tuple[Placement, ...]) -> float | None:
+    """Share of the saving aimed at that the compiler placed as planned."""
+    total = sum(p.saving_s for p in placements)
+    return sum(p.saving_s * p.realised for p in placements) / total if total > 0 else None
+
+
+def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tuple[Placement, ...]:
+    """What became of everything aimed at."""
+    accesses = {
+        (program.values[access.value].name, program.instructions[access.time].name): index
+        for index, access in enumerate(program.accesses)
+    }
+    group_of = {value.name: value.group for value in program.values}
+    found = []
+    for aim in aimed:
+        pairs = [(v, i) for v in aim.values for i in aim.instructions if (v, i) in accesses]
+        indices = [accesses[pair] for pair in pairs]
+        wanted = sum(program.accesses[a].saving_s for a in indices)
+        fast = [a for a in indices if outcome.plan.is_fast[a] or outcome.observation.is_fast[a]]
+        got = sum(program.accesses[a].saving_s for a in fast)
+        share = got / wanted if wanted > 0 else 0.0
+        groups = dict.fromkeys(group_of[v] for v in aim.values if v in group_of)
+        told = [outcome.refused[g] for g in groups if g in outcome.refused]
+        reason = "" if share > 0.999 else (told or [NOT_SAID])[0]
+        found.append(Placement(aim.values, aim.instructions, aim.saving_s, share, reason))
+    return tuple(found)
+
+
+def _verdict(
+    bench: Bench, steering: Steering, aimed: tuple[Aim, ...], names: tuple[str, ...]
+) -> Verdict:
+    default, ours = bench.full({}), bench.full(steering.options)
+    assert default.cycles is not None
+    assert default.stall_cycles is not None
+    assert ours.cycles is not None
+    assert ours.stall_cycles is not None
+    became = placements(bench.program, aimed, ours)
+    return Verdict(
+        title=steering.title,
+        default_cycles=default.cycles,
+        default_stall_cycles=default.stall_cycles,
+        ours_cycles=ours.cycles,
+        ours_stall_cycles=ours.stall_cycles,
+        predicted_default_cycles=_cycles(bench.program, default.predicted),
+        predicted_cycles=_cycles(bench.program, ours.predicted),
+        realised=realised_share(became),
+        placements=became,
+        unknown_instructions=unknown_names(names, ours),
+        compiler_options=dict(steering.options),
+    )
+
+
+def _cycles(program: Program, predicted: Simulation) -> float:
+    return predicted.latency_s * program.hardware.clock_hz

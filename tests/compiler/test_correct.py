@@ -1,0 +1,49 @@
+"""Costs after a compile that contradicts them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.compiler.calibrate import calibrate
+from engine.compiler.correct import corrected, stated_slow
+from engine.compiler.observe import observe
+from engine.program.hlo.build import Imported
+from engine.program.model import Program
+from tests.compiler.test_capture import FAST, text
+from tests.program.hlo.modules import A, flow, imported
+
+
+@pytest.fixture
+def guessed() -> Imported:
+    """An addition of 900 cycles; its operands were seen to save 200 and 300."""
+    known = imported(text(900))
+    seen = [observe(known, flow(text(700, FAST, A))), observe(known, flow(text(600, A, FAST)))]
+    program, _ = calibrate(known, observe(known, known.flow), seen, [])
+    return Imported(program, known.flow, known.events, known.value_of, has_cycles=True)
+
+
+def cycles(program: Program) -> list[float]:
+    return [a.saving_s * program.hardware.clock_hz for a in program.accesses if not a.is_write]
+
+
+def test_what_nothing_contradicts_stays(guessed: Imported) -> None:
+    assert cycles(guessed.program) == pytest.approx([200, 300], abs=1)
+    agreeing = observe(guessed, flow(text(400, FAST, FAST)))
+    assert cycles(corrected(guessed, [agreeing])) == pytest.approx([200, 300], abs=1)
+    assert corrected(guessed, []).accesses == pytest.approx(guessed.program.accesses)
+
+
+def test_a_compile_corrects_what_it_shows_and_no_more(guessed: Imported) -> None:
+    first_fast = observe(guessed, flow(text(880, FAST, A)))
+    program = corrected(guessed, [first_fast])
+    assert cycles(program) == pytest.approx([20, 300], abs=1)
+    assert program.all_slow_s == pytest.approx(guessed.program.all_slow_s)
+
+
+def test_what_is_seen_only_together_is_changed_alike(guessed: Imported) -> None:
+    both_fast = observe(guessed, flow(text(500, FAST, FAST)))
+    assert cycles(corrected(guessed, [both_fast])) == pytest.approx([150, 250], abs=1)
+
+
+def test_the_costs_state_the_all_slow_compile(guessed: Imported) -> None:
+    assert stated_slow(guessed.program).cycles == pytest.approx([900])

@@ -1,0 +1,160 @@
+"""A plan's rules: which values, in which order, and how the options can be handed over."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.compiler.export import (
+    CROSS_PROGRAM,
+    INEFFICIENT_RATIO,
+    KNOBS,
+    MIN_SAVING_SHARE,
+    ORDERS,
+    SORT_ORDER,
+    aims,
+    exports,
+    instruction_patterns,
+    sort_rules,
+)
+from engine.compiler.flags import Flags, flags_from_json, load_flags, named_instructions, save_flags
+from engine.errors import PlanError, ProgramFormatError
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.io import content_hash, read_json
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return library.resolve("gptdecode-v5e-b8")
+
+
+@pytest.fixture(scope="module")
+def plan(program: Program) -> Plan:
+    return solve("greedy", program, Budget(1.0, 0))
+
+
+def test_rules_are_as_the_compiler_reads_them() -> None:
+    assert sort_rules(["fusion.3{1}", "copy-a_b"]) == (
+        'overrides { hlo_position_matcher { instruction_name_regex: "fusion[.]3"'
+        " tuple_index { index: [1] } } override_options { assign_value: -2 } } "
+        'overrides { hlo_position_matcher { instruction_name_regex: "copy-a_b" }'
+        " override_options { assign_value: -1 } }"
+    )
+    with pytest.raises(PlanError, match="no name of a value"):
+        sort_rules(["{1}"])
+
+
+def test_patterns_match_the_named_instruction_alone() -> None:
+    options = {SORT_ORDER: sort_rules(["a.b{0}", "a.b{1}", "c"]), CROSS_PROGRAM: "0"}
+    assert instruction_patterns(options) == ("a[.]b", "c")
+    assert re.fullmatch("a[.]b", "a.b")
+    assert not re.fullmatch("a[.]b", "axb")
+
+
+def test_aims_are_what_the_plan_serves_fast(program: Program, plan: Plan) -> None:
+    found = aims(program, plan)
+    fast = {
+        (program.values[a.value].name, program.instructions[a.time].name): a.saving_s
+        for a, is_fast in zip(program.accesses, plan.is_fast, strict=True)
+        if is_fast
+    }
+    whole = sum(fast.values())
+    for aim in found:
+        pairs = [p for p in itertools.product(aim.values, aim.instructions) if p in fast]
+        assert aim.saving_s == pytest.approx(sum(fast[p] for p in pairs))
+        assert aim.saving_s > MIN_SAVING_SHARE * whole
+    assert [a.saving_s for a in found] == sorted((a.saving_s for a in found), reverse=True)
+    all_slow = simulate(program, plan).all_slow_s - simulate(program, plan).compute_s
+    assert sum(a.saving_s for a in found) == pytest.approx(all_slow, rel=0.02)
+
+
+def test_every_order_is_made_with_every_setting_of_the_knobs(program: Program, plan: Plan) -> None:
+    made = exports(program, plan)
+    assert len(made) == len(ORDERS) * len(KNOBS) == 12
+    assert len({s.title for s in made}) == 12
+    assert [s.options.get(CROSS_PROGRAM) for s in made].count("0") == 6
+    assert [s.options.get(INEFFICIENT_RATIO) for s in made].count("0.2") == 6
+    rules = {s.options[SORT_ORDER] for s in made}
+    assert len(rules) == 3
+    named = {tuple(sorted(re.findall(r'regex: "[^"]*"', text))) for text in rules}
+    assert len(named) == 1
+    # The last value of a list is placed last, so its rule has the greatest number.
+    for text in rules:
+        numbers = [int(n) for n in re.findall(r"assign_value: (-\d+)", text)]
+        assert numbers == list(range(-len(numbers), 0))
+
+
+def test_the_order_by_saving_begins_with_the_greatest(program: Program, plan: Plan) -> None:
+    first = aims(program, plan)[0].values[0]
+    by_saving = exports(program, plan)[0].options[SORT_ORDER]
+    assert by_saving.startswith(sort_rules([first]).split(" override_options")[0])
+
+
+def test_what_cannot_be_exported_is_said(program: Program, plan: Plan) -> None:
+    slow = solve("all_slow", program, Budget(1.0, 0))
+    with pytest.raises(PlanError, match="nothing from fast memory"):
+        exports(program, slow)
+    with pytest.raises(PlanError, match="wrong-program"):
+        exports(program, replace(plan, program_hash="0"))
+
+
+@pytest.fixture
+def flags(program: Program, plan: Plan) -> Flags:
+    return Flags(
+        program.name,
+        content_hash(program),
+        program.hardware.name,
+        exports(program, plan)[5].options,
+        aims(program, plan),
+        {"title": "by density"},
+    )
+
+
+def test_flags_come_back_as_they_were(flags: Flags, tmp_path: Path) -> None:
+    save_flags(flags, tmp_path / "flags.json")
+    assert load_flags(tmp_path / "flags.json") == flags
+    assert set(named_instructions(flags)) > {flags.aims[0].instructions[0]}
+
+
+def test_flags_can_be_handed_over_in_three_ways(flags: Flags) -> None:
+    words = flags.environment.split(" ")
+    assert len(words) == len(flags.compiler_options)
+    assert all(word.startswith("--xla_") for word in words)
+    assert 'instruction_name_regex:"' in flags.environment
+    assert "'" not in flags.environment
+    lines, _, last = flags.jax_lines.rpartition("\n")
+    names: dict[str, object] = {}
+    exec(lines, names)
+    assert names["options"] == flags.compiler_options
+    assert last == "compiled = jitted.lower(*args).compile(compiler_options=options)"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"compiler_options": {"a": 1}},
+        {"compiler_options": []},
+        {"compiler_options": {str(n): "" for n in range(101)}},
+        {"aims": [{"values": ["a"]}]},
+        {"aims": 3},
+        {"program": None},
+        {"more": 1},
+    ],
+)
+def test_malformed_flags_are_refused(
+    flags: Flags, tmp_path: Path, change: dict[str, object]
+) -> None:
+    save_flags(flags, tmp_path / "flags.json")
+    body = read_json(tmp_path / "flags.json")
+    with pytest.raises(PlanError, match="not a valid flags file"):
+        flags_from_json({**body, **change}, "flags.json")
+    with pytest.raises(ProgramFormatError, match="version"):
+        flags_from_json({**body, "version": 2}, "flags.json")

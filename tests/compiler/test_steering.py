@@ -1,0 +1,120 @@
+"""The real compiler, steered: a named value moves, and what is said of a plan is what happens."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.compiler.answers import SLOW_OPTIONS, Answers
+from engine.compiler.compiled_plan import Bench, unknown_names
+from engine.compiler.export import SORT_ORDER, exports, instruction_patterns, sort_rules
+from engine.compiler.flags import Flags, save_flags
+from engine.compiler.importer import roofline
+from engine.compiler.verify import placements, verify_flags
+from engine.hardware.presets import find_device
+from engine.plan.check import check
+from engine.program.hlo.build import build_program
+from engine.program.hlo.parse import parse_hlo
+from engine.program.io import content_hash, save
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+from tests.compiler.exported import contested
+
+pytestmark = pytest.mark.compiler
+
+TARGET = "convolution_tanh_fusion"
+"""The value of 40 MiB for which the default has no room."""
+
+STEERED = {SORT_ORDER: sort_rules([TARGET])}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("answers")
+
+
+@pytest.fixture(scope="module")
+def bench(folder: Path) -> Bench:
+    """The contested program, with roofline costs, before the real compiler."""
+    source = contested()
+    answers = Answers(source, "tpu-v5e", folder)
+    device = find_device("tpu-v5e")
+    program = build_program(
+        parse_hlo(answers.early(SLOW_OPTIONS).hlo.encode(), "slow"),
+        name="contested",
+        hardware=device.hardware,
+        where="slow",
+        reserved_bytes=device.scoped_bytes,
+        roofline=roofline(device),
+    ).program
+    packed = base64.b64encode(gzip.compress(source)).decode()
+    stored = replace(program, provenance={"stablehlo_gzip_base64": packed})
+    return Bench(stored, answers)
+
+
+def fast_values(program: Program, is_fast: tuple[bool, ...]) -> set[str]:
+    """Names of the values of 16 MiB and more that some access finds in fast memory."""
+    values = {program.values[a.value] for a, f in zip(program.accesses, is_fast, strict=True) if f}
+    return {v.name for v in values if v.size_bytes >= 2**24}
+
+
+def test_a_named_value_moves_and_another_gives_way(bench: Bench) -> None:
+    default, steered = bench.early({}), bench.early(STEERED)
+    for outcome in (default, steered):
+        assert check(bench.program, outcome.plan) is None
+    before = fast_values(bench.program, default.plan.is_fast)
+    after = fast_values(bench.program, steered.plan.is_fast)
+    assert TARGET not in before
+    assert TARGET in after
+    assert len(before) == len(after) == 2
+    group = {v.name: v.group for v in bench.program.values}
+    assert "out of memory" in default.refused[group[TARGET]]
+    (displaced,) = before - after
+    assert "out of memory" in steered.refused[group[displaced]]
+
+
+def test_a_made_up_name_is_reported(bench: Bench) -> None:
+    options = {SORT_ORDER: sort_rules([TARGET, "fusion.99999{1}"])}
+    outcome = bench.early(options)
+    assert unknown_names(instruction_patterns(options), outcome) == ("fusion[.]99999",)
+    assert TARGET in fast_values(bench.program, outcome.plan.is_fast)
+
+
+def test_a_plan_becomes_placements_with_reasons(bench: Bench) -> None:
+    from engine.compiler.export import aims
+
+    plan = solve("greedy", bench.program, Budget(1.0, 0))
+    outcome = bench.early(exports(bench.program, plan)[0].options)
+    became = placements(bench.program, aims(bench.program, plan), outcome)
+    assert became
+    assert all(bool(p.reason) == (p.realised < 0.999) for p in became)
+    assert max(p.realised for p in became) == 1.0
+
+
+def test_verify_prints_the_contract_and_names_what_is_unknown(
+    bench: Bench, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(bench.program, tmp_path / "program.json")
+    options = {SORT_ORDER: sort_rules([TARGET, "fusion.99999{1}"])}
+    flags = Flags("contested", content_hash(bench.program), "tpu-v5e", options)
+    save_flags(flags, tmp_path / "flags.json")
+    arguments = [str(tmp_path / "program.json"), str(tmp_path / "flags.json")]
+    code = main(["verify", *arguments, "--answers", str(folder), "--json"])
+    body = json.loads(capsys.readouterr().out)
+    assert code == 1
+    assert body["unknown_instructions"] == ["fusion[.]99999"]
+    assert body["compiler_options"] == options
+    ours = body["ours_cycles"] + body["ours_stall_cycles"]
+    theirs = body["default_cycles"] + body["default_stall_cycles"]
+    assert body["improvement"] == pytest.approx(1 - ours / theirs)
+    assert body["ours_cycles"] != body["default_cycles"] > 0
+    # What was compiled for the command is known now: the same figures, and no further compile.
+    known = len(list(folder.iterdir()))
+    assert verify_flags(bench, flags).ours_cycles == body["ours_cycles"]
+    assert len(list(folder.iterdir())) == known

@@ -1,0 +1,195 @@
+"""Which placements are compiled, and that the costs hold for our own plans in the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from engine.compiler.answers import SLOW_OPTIONS
+from engine.compiler.calibrate import fit_costs, pools, total_error, with_costs
+from engine.compiler.compile import Compiled
+from engine.compiler.export import SORT_ORDER
+from engine.compiler.identify import packed, proposal, stakes, worth
+from engine.compiler.observations import Compile, Observations, structure_hash
+from engine.compiler.observe import observe
+from engine.compiler.study import Study
+from engine.errors import CompilerError
+from engine.program.hlo.build import Imported, build_program
+from engine.solvers import Budget, solve
+from tests.program.hlo.modules import HARDWARE, decoded, module
+
+NAMES = ("a", "b", "y", "z")
+SHAPE = "f32[64,128]{1,0}"
+ROOM = 2
+"""How many values the compiler below has a place for."""
+
+SLOW = {"y": 100_000, "z": 120_000}
+SAVINGS: Mapping[str, Sequence[int]] = {
+    "y": (10_000, 0, 30_000),
+    "z": (0, 50_000, 0),
+}
+"""Cycles of each instruction, and what its operands and its result save of them."""
+
+
+def hlo(fast: Sequence[str], has_cycles: bool = True) -> str:
+    """`y` reads a and b, `z` reads y and b; these values are fast."""
+
+    def shape(name: str) -> str:
+        return SHAPE.replace("}", ":S(1)}") if name in fast else SHAPE
+
+    def call(name: str, operands: Sequence[str]) -> str:
+        parts = zip((*operands, name), SAVINGS[name], strict=True)
+        cycles = SLOW[name] - sum(saving for part, saving in parts if part in fast)
+        config = f'{{"window_config":{{"estimated_cycles":"{cycles}"}}}}' if has_cycles else "{}"
+        return (
+            f"  {name} = {shape(name)} custom-call({', '.join(operands)}),"
+            f' custom_call_target="x", backend_config={config}\n'
+        )
+
+    return module(
+        f"  a = {shape('a')} parameter(0)\n  b = {shape('b')} parameter(1)\n"
+        + call("y", ("a", "b"))
+        + call("z", ("y", "b"))
+        + f"  ROOT r = ({shape('y')}, {shape('z')}) tuple(y, z)"
+    )
+
+
+@dataclass
+class TinyCompiler:
+    """Places values in the order of the rules, then by name, until there is no room left."""
+
+    whole: list[Mapping[str, str]] = field(default_factory=list)
+    refuses: str = "nothing"
+
+    def placed(self, options: Mapping[str, str]) -> list[str]:
+        if "xla_msa_enable" in options:
+            return []
+        rules = re.findall(r'name_regex: "(\w+)".*?(assign_\w+)', options.get(SORT_ORDER, ""))
+        last = [name for name, how in rules if how == "assign_last"]
+        first = [name for name, how in rules if how != "assign_last"]
+        rest = [name for name in NAMES if name not in first + last]
+        return (first + rest + last)[:ROOM]
+
+    def early(self, options: Mapping[str, str]) -> Compiled:
+        return Compiled(hlo(self.placed(options), False), "", "", is_full=False)
+
+    def full(self, options: Mapping[str, str]) -> Compiled:
+        if options not in self.whole:
+            self.whole.append(options)
+        if sorted(self.placed(options)) == sorted(self.refuses):
+            raise CompilerError("it aborted")
+        return Compiled(hlo(self.placed(options)), "", "")
+
+    def has_full(self, options: Mapping[str, str]) -> bool:
+        return options in self.whole
+
+
+def program() -> Imported:
+    return build_program(decoded(hlo([])), "tiny", HARDWARE, "tiny")
+
+
+def study(compiler: TinyCompiler, said: list[str]) -> Study:
+    imported = program()
+    slow = observe(imported, imported.flow)
+    found = Observations(
+        "tiny",
+        structure_hash(imported.program),
+        {},
+        pools(imported, slow),
+        Compile("slow", SLOW_OPTIONS, slow),
+        (),
+    )
+    return Study(
+        imported,
+        compiler,  # type: ignore[arg-type]
+        found,
+        lambda costed: solve("greedy", costed, Budget(seconds=5.0)),
+        said.append,
+    )
+
+
+def test_in_the_end_our_own_plans_are_foretold() -> None:
+    compiler, said = TinyCompiler(), []
+    done = study(compiler, said)
+    found = done.run(12)
+    assert len(found.compiles) == len(compiler.whole) < 12
+    fit = fit_costs(done.program, found.pools, found.slow.seen, [c.seen for c in found.compiles])
+    for fast in (["b", "y"], ["a", "y"], ["b", "z"]):
+        seen = observe(done.imported, done._flow(hlo(fast), "test"))
+        assert total_error(done.program, fit, seen) == pytest.approx(0.0, abs=1e-3)
+    placements = {c.seen.is_fast.tobytes() for c in found.compiles[2:]}
+    assert len(placements) == len(found.compiles) - 2
+    assert all("foretold" in line for line in said)
+
+
+def test_an_aborting_compile_is_told_and_passed_over() -> None:
+    compiler, said = TinyCompiler(refuses="by"), []
+    found = study(compiler, said).run(12)
+    assert any("it aborted" in line for line in said)
+    assert len(found.compiles) >= 2
+    assert all(sorted(compiler.placed(c.options)) != ["b", "y"] for c in found.compiles)
+
+
+def test_a_study_goes_on_where_it_stopped() -> None:
+    first = TinyCompiler()
+    begun = study(first, []).run(3)
+    second = TinyCompiler(whole=list(first.whole))
+    going_on = study(second, [])
+    going_on.found = begun
+    whole = going_on.run(12)
+    assert whole.compiles[:3] == begun.compiles
+    assert len(second.whole) == len(whole.compiles)
+
+
+def test_a_proposal_puts_first_what_is_at_stake_and_fits() -> None:
+    imported = program()
+    fit = fit_costs(imported.program, (0, 1), observe(imported, imported.flow), [])
+    stake = stakes(imported.program, fit)
+    assert (stake > 0).all()
+    rules = proposal(imported.program, stake, [], seed=1)[SORT_ORDER]
+    assert {n for n in NAMES if f'"{n}"' in rules} == set(NAMES)
+    only = np.where(np.arange(len(stake)) == 0, stake, 0.0)
+    assert re.findall(r'regex: "(\w+)"', proposal(imported.program, only, [], 1)[SORT_ORDER]) == [
+        "a"
+    ]
+
+
+def test_what_was_always_fast_is_sometimes_put_last() -> None:
+    imported = program()
+    always = [np.ones(len(imported.program.accesses), dtype=bool)]
+    stake = np.zeros(len(imported.program.accesses))
+    rules = " ".join(
+        proposal(imported.program, stake, always, seed)[SORT_ORDER] for seed in range(9)
+    )
+    assert "assign_last: true" in rules
+    assert "assign_value" not in rules
+
+
+def test_what_does_not_fit_beside_the_others_is_left_out() -> None:
+    imported = program()
+    small = with_costs(
+        imported.program, fit_costs(imported.program, (0, 1), observe(imported, imported.flow), [])
+    )
+    sizes = [small.groups[g].size_bytes for g in range(len(small.groups))]
+    assert packed(small, range(len(sizes))) == list(range(len(sizes)))
+    assert packed(small, []) == []
+
+
+def test_a_compile_is_worth_what_it_settles() -> None:
+    imported = program()
+    stake = np.array([8.0, 4.0, 2.0, 1.0, 0.0, 0.0])
+    nothing = np.zeros(6, dtype=bool)
+    first = nothing.copy()
+    first[0] = True
+    both = nothing.copy()
+    both[:2] = True
+    assert worth(imported.program, (0, 1), [], stake, nothing) == 0.0
+    assert worth(imported.program, (0, 1), [], stake, first) == 8.0
+    # Seen together, both are known only in part; afterwards, one alone settles both.
+    assert worth(imported.program, (0, 1), [], stake, both) == 6.0
+    assert worth(imported.program, (0, 1), [both], stake, first) == 12.0
+    assert worth(imported.program, (0, 1), [both], stake, both) == 0.0

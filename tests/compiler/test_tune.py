@@ -1,0 +1,220 @@
+"""The loop of `tune` on a made-up compiler: budget, best, failures, and going on after a kill."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.compiler import tune as module
+from engine.compiler.candidates import knobs, planned, random_rules
+from engine.compiler.compiled_plan import Outcome
+from engine.compiler.export import CROSS_PROGRAM, SORT_ORDER
+from engine.compiler.observe import Observation
+from engine.compiler.tune import Tuning
+from engine.compiler.tune_log import TuneLog
+from engine.errors import CompilerError, ProgramFormatError
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+
+DEFAULT_CYCLES = 1000.0
+
+
+class FakeAnswers:
+    """Which options were compiled in full, in this process or an earlier one."""
+
+    def __init__(self) -> None:
+        self.full: list[str] = []
+
+    def has_full(self, options: Mapping[str, str]) -> bool:
+        return key(options) in self.full
+
+
+def key(options: Mapping[str, str]) -> str:
+    return str(sorted(options.items()))
+
+
+class FakeBench:
+    """A compiler that places one value more per candidate and takes the cycles it is told to."""
+
+    def __init__(
+        self,
+        program: Program,
+        plan: Plan,
+        answers: FakeAnswers,
+        cycles: Callable[[Mapping[str, str]], float],
+    ) -> None:
+        self.program, self.plan, self.answers, self.cycles = program, plan, answers, cycles
+        self.imported = None
+        self.asked: list[str] = []
+        self.limit = 10_000
+
+    def with_costs(self, program: Program) -> FakeBench:
+        self.program = program
+        return self
+
+    def early(self, options: Mapping[str, str]) -> Outcome:
+        return self._outcome(options, None)
+
+    def full(self, options: Mapping[str, str]) -> Outcome:
+        if key(options) not in self.answers.full:
+            if len(self.asked) == self.limit:
+                raise KeyboardInterrupt
+            self.asked.append(key(options))
+            self.answers.full.append(key(options))
+        return self._outcome(options, self.cycles(options) if options else DEFAULT_CYCLES)
+
+    def _outcome(self, options: Mapping[str, str], cycles: float | None) -> Outcome:
+        pattern = np.frombuffer(key(options).encode(), dtype=np.uint8) % 2 == 0
+        return Outcome(
+            plan=self.plan,
+            predicted=simulate(self.program, self.plan),
+            observation=Observation(np.zeros(1), pattern),
+            refused={},
+            names=frozenset(),
+            cycles=cycles,
+            stall_cycles=None if cycles is None else 10.0,
+            seconds=0.0,
+        )
+
+
+@pytest.fixture(autouse=True)
+def _no_correction(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = library.resolve("gptdecode-v5e-b8")
+    monkeypatch.setattr(module, "corrected", lambda imported, seen: program)
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return library.resolve("gptdecode-v5e-b8")
+
+
+@pytest.fixture(scope="module")
+def plan(program: Program) -> Plan:
+    return solve("greedy", program, Budget(1.0, 0))
+
+
+def tuning(bench: Any, plan: Plan, **changes: Any) -> Tuning:
+    given: dict[str, Any] = {
+        "bench": bench,
+        "compiles": 8,
+        "deadline": time.monotonic() + 600,
+        "seed": 0,
+        "plan_fn": lambda program, seconds, seed: plan,
+        "note": lambda _: None,
+        "log": TuneLog(None),
+    }
+    return Tuning(**{**given, **changes})
+
+
+def no_cross_program(options: Mapping[str, str]) -> float:
+    """Only this knob helps."""
+    return 900.0 if options == {CROSS_PROGRAM: "0"} else 1100.0
+
+
+def test_the_budget_holds_and_the_best_is_the_best_compiled(program: Program, plan: Plan) -> None:
+    costs = iter([1100.0, 950.0, 920.0, 930.0, 1200.0, 940.0, 990.0])
+    chosen: dict[str, float] = {}
+    bench = FakeBench(
+        program, plan, FakeAnswers(), lambda o: chosen.setdefault(key(o), next(costs))
+    )
+    run = tuning(bench, plan)
+    run.run()
+    assert len(bench.asked) == run.num_compiles == 8
+    assert run.best is not None
+    assert chosen[key(run.best.candidate.steering.options)] == 920.0
+
+
+def test_nothing_better_is_no_answer_but_the_default(program: Program, plan: Plan) -> None:
+    run = tuning(FakeBench(program, plan, FakeAnswers(), lambda _: DEFAULT_CYCLES), plan)
+    run.run()
+    assert run.num_compiles == 8
+    assert run.best is None
+
+
+def test_an_abort_costs_a_candidate_and_no_more(program: Program, plan: Plan) -> None:
+    told: list[str] = []
+
+    def aborting(options: Mapping[str, str]) -> float:
+        if CROSS_PROGRAM in options:
+            raise CompilerError("the compiler aborted (code -6) with the options …")
+        return 900.0
+
+    run = tuning(FakeBench(program, plan, FakeAnswers(), aborting), plan, note=told.append)
+    run.run()
+    assert run.best is not None
+    assert CROSS_PROGRAM not in run.best.candidate.steering.options
+    assert any("aborted (code -6)" in line for line in told)
+
+
+def test_a_killed_run_goes_on(program: Program, plan: Plan, tmp_path: Path) -> None:
+    answers = FakeAnswers()
+    bench = FakeBench(program, plan, answers, lambda _: 950.0)
+    bench.limit = 4
+    path = tmp_path / "runs" / "log.json"
+    with pytest.raises(KeyboardInterrupt):
+        tuning(bench, plan, log=TuneLog(path)).run()
+    again = FakeBench(program, plan, answers, lambda _: 950.0)
+
+    seeds: list[int] = []
+
+    def other_plan(program: Program, seconds: float, seed: int) -> Plan:
+        seeds.append(seed)
+        return plan
+
+    run = tuning(again, plan, log=TuneLog(path), compiles=5, plan_fn=other_plan)
+    run.run()
+    # Four were compiled before; the run has one more, and knows all five. The first plan, whose
+    # seed is that of the run, is not made again.
+    assert 0 not in seeds
+    assert len(bench.asked) == 4
+    assert len(again.asked) == 1
+    assert run.num_compiles == 5
+
+
+def test_the_baseline_has_no_plans(program: Program, plan: Plan) -> None:
+    bench = FakeBench(program, plan, FakeAnswers(), no_cross_program)
+    run = tuning(bench, plan, is_planning=False, first_random=6)
+    run.run()
+    origins = {t.candidate.origin for t in run.trials}
+    assert origins == {"knob", "random"}
+    assert run.num_compiles == 8
+
+
+def test_time_that_is_over_leaves_the_default(program: Program, plan: Plan) -> None:
+    bench = FakeBench(program, plan, FakeAnswers(), lambda _: 900.0)
+    run = tuning(bench, plan, deadline=time.monotonic() - 1)
+    run.run()
+    assert bench.asked == ["[]"]
+    assert run.best is None
+
+
+def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> None:
+    rules = [str(random_rules(0, n).steering.options) for n in range(40)]
+    assert rules == [str(random_rules(0, n).steering.options) for n in range(40)]
+    assert len(set(rules)) == 40
+    assert rules[0] != str(random_rules(1, 0).steering.options)
+    some = planned(program, plan, [1])
+    assert len(some) == 3
+    assert all(
+        {k: v for k, v in c.steering.options.items() if k != SORT_ORDER} == {CROSS_PROGRAM: "0"}
+        for c in some
+    )
+    assert len(knobs()) == 3
+
+
+def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    log = TuneLog(path)
+    log.add(random_rules(0, 0))
+    assert TuneLog(path).candidates == [random_rules(0, 0)]
+    path.write_text(path.read_text().replace('"random"', '"surprise"'))
+    with pytest.raises(ProgramFormatError, match="not a valid log"):
+        TuneLog(path)

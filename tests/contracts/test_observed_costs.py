@@ -1,0 +1,57 @@
+"""What was observed of samples: of the programs that ship, and no solver is paid for ignorance."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.cli import main
+from engine.compiler.observations import OBSERVATIONS_FOLDER, load_observations
+from engine.compiler.refit import left_out, refitted
+from engine.plan.check import check
+from engine.plan.io import plan_from_json
+from engine.program import library
+
+NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
+MAX_PAID_FOR_NOTHING = 0.01
+"""No placement may take this much longer, relatively, than the others foretell."""
+
+
+def test_some_samples_were_observed() -> None:
+    assert NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_placement_is_slower_than_the_others_foretell(name: str) -> None:
+    program = library.load_sample(name)
+    found = load_observations(OBSERVATIONS_FOLDER / f"{name}.json.gz", program)
+    assert len(found.compiles) >= 2
+    for one in left_out(program, found):
+        assert one.error > -MAX_PAID_FOR_NOTHING, one.compile.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_compilers_plan_is_valid_on_refitted_costs(name: str) -> None:
+    program = library.load_sample(name)
+    fresh = refitted(program, load_observations(OBSERVATIONS_FOLDER / f"{name}.json.gz", program))
+    assert check(fresh, plan_from_json(fresh.provenance["xla_plan"], name)) is None
+    assert fresh.all_slow_s == pytest.approx(program.all_slow_s, rel=1e-9)
+
+
+def test_the_command_says_how_well_costs_foretell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["refit", NAMES[0], "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["program"] == NAMES[0]
+    assert set(shown["errors"]) <= {
+        c.name
+        for c in load_observations(
+            OBSERVATIONS_FOLDER / f"{NAMES[0]}.json.gz", library.load_sample(NAMES[0])
+        ).compiles
+    }
+
+
+def test_a_sample_that_nobody_observed_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = next(n for n in library.sample_names() if n not in NAMES)
+    assert main(["refit", missing]) == 2
+    assert "observations" in capsys.readouterr().err
