@@ -30,7 +30,7 @@ from engine.compiler.repair import repaired
 from engine.compiler.samples import SAMPLES, Sample
 from engine.compiler.source import exported, sample_source
 from engine.compiler.toolchain import require_compiler, versions
-from engine.compiler.writable import without_unwritable
+from engine.compiler.writable import with_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES
@@ -70,7 +70,7 @@ def assemble(folder: Path) -> Program:
         where=folder.name,
         reserved_bytes=device.fixed_scratch_bytes,
     )
-    imported = without_unwritable(imported)
+    imported = with_unwritable(imported)
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
     plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.compiler.calibrate import calibrate
 from engine.compiler.observe import match_events, observe
 from engine.compiler.repair import repaired
-from engine.compiler.writable import without_unwritable
+from engine.compiler.writable import with_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.cost import roofline_cost
@@ -55,7 +55,7 @@ def import_hlo(
         reserved_bytes=device.fixed_scratch_bytes,
         roofline=roofline(device),
     )
-    imported = without_unwritable(imported)
+    imported = with_unwritable(imported)
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name}
     program = imported.program
     if fast is not None:

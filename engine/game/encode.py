@@ -187,7 +187,8 @@ def _cells(
         "region_start": start,
         "saving": move.saving_ticks,
         "slow_ticks": max(-TICKS, move.saving_ticks - move.draw_ticks),
-        "work": move.work_ticks,
+        # No block begins where a copy takes as long as the program: only Drop is legal there.
+        "work": TICKS if move.must_be_slow else move.work_ticks,
         "size": move.size_granules,
         "rank": move.rank,
         "next_time": move.next_time,

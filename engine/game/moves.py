@@ -108,6 +108,7 @@ class Move:
     most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
     prefetch (a first touch of an input that is never written). `needed_until`: the group's last
     touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
+    `must_be_slow`: a first touch that can only be dropped.
     """
 
     time: int
@@ -127,6 +128,7 @@ class Move:
     is_first: bool
     may_stay_before: bool
     hoist: Hoist | None
+    must_be_slow: bool = False
     touch: int = -1
     saving_s: float = 0.0
     saving_ticks: int = 0
@@ -229,10 +231,16 @@ def quantise(program: Program) -> Quantised:
 
 
 def _movable(program: Program) -> tuple[bool, ...]:
-    saving = [0.0] * len(program.groups)
-    for touch in program.touches:
-        saving[touch.group] += touch.saving_s
-    return tuple(g.may_be_fast and s > 0 for g, s in zip(program.groups, saving, strict=True))
+    return tuple(_is_movable(program, number) for number in range(len(program.groups)))
+
+
+def _is_movable(program: Program, group: int) -> bool:
+    touches = [program.touches[i] for i in program.touches_of_group[group]]
+    return (
+        program.groups[group].may_be_fast
+        and any(t.saving_s > 0 for t in touches)
+        and not any(t.must_be_slow for t in touches[1:])
+    )
 
 
 def _valid_from(program: Program, group: int) -> int:
@@ -306,9 +314,12 @@ class _Builder:
             is_last=is_last,
             life_end=life_end,
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
-            may_stay_before=is_first and group.is_input and not group.is_written,
+            may_stay_before=is_first
+            and group.is_input
+            and not (group.is_written or touch.must_be_slow),
+            must_be_slow=touch.must_be_slow,
             level=level,
-            hoist=self._hoist(touch),
+            hoist=None if touch.must_be_slow else self._hoist(touch),
             **self._common(touch.time, touch.group, level, index),
         )
 

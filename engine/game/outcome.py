@@ -20,6 +20,8 @@ def effect_of(state: State, move: Move, action: int) -> Effect:
         if action != DROP:
             return _refused(action, Reason.SINK)
         return _sink(state, move)
+    if move.must_be_slow and action != DROP:
+        return _refused(action, Reason.MUST_BE_SLOW)
     if action == COPY:
         return _copy(state, move)
     if action == NO_COPY:
