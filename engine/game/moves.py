@@ -128,7 +128,7 @@ class Move:
     is_first: bool
     may_stay_before: bool
     hoist: Hoist | None
-    must_be_slow: bool = False
+    must_be_slow: bool
     touch: int = -1
     saving_s: float = 0.0
     saving_ticks: int = 0
@@ -364,6 +364,7 @@ class _Builder:
             writes=False,
             is_first=False,
             may_stay_before=False,
+            must_be_slow=False,
             hoist=None,
             **self._common(sink.time, sink.group, sink.region, None),
         )

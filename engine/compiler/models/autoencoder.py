@@ -46,7 +46,8 @@ def _convolve(params: PyTree, x: Array, stride: int) -> Array:
     y = jax.lax.conv_general_dilated(
         x, params["kernel"], (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
-    return y + params["bias"].astype(y.dtype)
+    shifted: Array = y + params["bias"].astype(y.dtype)
+    return shifted
 
 
 def _double(x: Array) -> Array:

@@ -50,7 +50,8 @@ def _scan(decay: Array, step: Array, x: Array, selection: Array) -> Array:
         return state, jnp.sum(state * leaves[:, None, :], axis=-1).astype(jnp.bfloat16)
 
     state = jnp.zeros((*x.shape[1:], STATES), jnp.float32)
-    return jax.lax.scan(advance, state, (step, x, selection))[1]
+    outputs: Array = jax.lax.scan(advance, state, (step, x, selection))[1]
+    return outputs
 
 
 def _layer(params: PyTree, x: Array) -> Array:
@@ -64,7 +65,8 @@ def _layer(params: PyTree, x: Array) -> Array:
     step = jax.nn.softplus((mixed @ params["step"]).astype(jnp.float32))
     out = _scan(-jnp.exp(params["decay"]), step, mixed, mixed @ params["selection"])
     out = out + (mixed * params["skip"]).astype(out.dtype)
-    return x + (out * jax.nn.silu(gate)) @ params["out"]
+    mixed_in: Array = x + (out * jax.nn.silu(gate)) @ params["out"]
+    return mixed_in
 
 
 def _mamba(params: PyTree, tokens: Array) -> Array:

@@ -199,11 +199,11 @@ def test_only_so_many_inputs_are_there_before_the_start() -> None:
 
 
 def test_what_must_be_made_slow_is_copied_in() -> None:
-    """The write draws all of its time; the copy needs 10 s and finds `idle` of them."""
+    """A share of the content is copied in, as much as the idle time takes of the copy's 10 s."""
     for idle in (4.0, 30.0):
         made = Buffer(10, writes={0: 0.0}, reads={2: 8.0}, slow_writes=frozenset({0}))
         program = program_of_buffers([0.0, idle, 0.0], [made])
-        expected = program.all_fast_s + min(8.0, max(0.0, 10.0 - idle))
+        expected = program.all_fast_s + 8.0 * max(0.0, 1.0 - idle / 10.0)
         assert lower_bound(program).bound_s == pytest.approx(expected)
     write = replace(program.accesses[0], must_be_slow=False)
     free = replace(program, accesses=(write, *program.accesses[1:]))
