@@ -45,6 +45,9 @@ from engine.program.model import Program
 MAX_ERROR = 0.03
 """Largest relative error of a predicted total of cycles with which a program is trusted."""
 
+MAX_LEFT_OUT = 0.01
+"""Largest share of the saving of XLA's plan that may be lost when it is read."""
+
 MORE_PLACEMENTS = 4
 """How many placements are added at a time where the fit is not good enough."""
 
@@ -74,7 +77,8 @@ def assemble(folder: Path) -> Program:
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
     plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
-    plan = repaired(program, replace(plan, program_hash=content_hash(program)))
+    plan = replace(plan, program_hash=content_hash(program))
+    plan = repaired(program, plan, observe(imported, flows[DEFAULT]).is_fast.tolist())
     source = read_source(folder)
     provenance = {
         **facts,
@@ -211,11 +215,19 @@ def is_trusted(program: Program) -> bool:
     return worst is not None and worst <= MAX_ERROR
 
 
+def _distrust(program: Program) -> str:
+    """Why a program is not fit to be a sample; empty if it is."""
+    lost = program.provenance["xla_plan"]["notes"]["left_out_saving_share"]
+    if lost > MAX_LEFT_OUT:
+        return f"{lost:.1%} of the saving of XLA's plan could not be read"
+    return "" if is_trusted(program) else "its costs are not confirmed"
+
+
 def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
     """Every sample program, written to the library; goes on where it was interrupted.
 
     `is_offline`: compile nothing, only assemble what `raw` holds complete. Programs whose costs no
-    kept-out placement confirms are left out. Returns the names of those written.
+    kept-out placement confirms, or whose plan by XLA is read in part, are left out. Returns the names of those written.
     """
     names = []
     for sample in SAMPLES:
@@ -224,8 +236,9 @@ def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False
             continue
         note(sample.name)
         program = capture_one(sample, raw, note, is_offline)
-        if not is_trusted(program):
-            note(f"{sample.name}: left out, its costs are not confirmed")
+        problem = _distrust(program)
+        if problem:
+            note(f"{sample.name}: left out, {problem}")
             continue
         save(program, SAMPLES_FOLDER / f"{sample.name}.json.gz")
         names.append(sample.name)

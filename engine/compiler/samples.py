@@ -1,10 +1,7 @@
 """The sample programs: which model is compiled for which hardware, at which batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
-while single tensors fit. Too small a batch and everything fits; too large and nothing does. On v5p
-XLA writes only the results of loop fusions to fast memory (`engine.compiler.writable`), so there a
-program must draw nearly all of its saving from these and from its inputs: T5 does, whereas XLA's
-plans for the LSTM, Llama decoding and AlexNet owe 5, 5 and 18 % to prefetches of other results.
+while single tensors fit. Too small a batch and everything fits; too large and nothing does.
 """
 
 from __future__ import annotations
