@@ -6,10 +6,12 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from engine.compiler.calibrate import Fit, calibrate
 from engine.compiler.observe import Observation, observe
@@ -27,7 +29,7 @@ from engine.compiler.raw import (
     write_source,
 )
 from engine.compiler.repair import repaired
-from engine.compiler.samples import SAMPLES, Sample
+from engine.compiler.samples import HELD_OUT, SAMPLES, Sample
 from engine.compiler.source import exported, sample_source
 from engine.compiler.toolchain import require_compiler, versions
 from engine.compiler.writable import with_unwritable
@@ -35,11 +37,11 @@ from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES
 from engine.plan.io import plan_to_json
+from engine.program import library
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash, save
-from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
 
 MAX_ERROR = 0.03
@@ -78,7 +80,8 @@ def assemble(folder: Path) -> Program:
     program, fit, held_out = _calibrated(imported, flows)
     plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
     plan = replace(plan, program_hash=content_hash(program))
-    plan = repaired(program, plan, observe(imported, flows[DEFAULT]).is_fast.tolist())
+    seen = observe(imported, flows[DEFAULT])
+    plan = repaired(program, plan, seen.is_fast.tolist())
     source = read_source(folder)
     provenance = {
         **facts,
@@ -86,9 +89,27 @@ def assemble(folder: Path) -> Program:
         "placements": {n: a["options"] for n, a in answers.items()},
         "fit": _fit_record(fit, held_out),
         "xla_plan": plan_to_json(plan),
+        "default_compile": _default_record(program, seen, imported, flows[DEFAULT]),
         "stablehlo_gzip_base64": base64.b64encode(gzip.compress(source, mtime=0)).decode(),
     }
     return replace(program, provenance=provenance)
+
+
+def _default_record(
+    program: Program, seen: Observation, imported: Imported, flow: Flow
+) -> dict[str, Any]:
+    """What tells whether XLA's plan was read right, from files that are not kept.
+
+    `compute_s`: the compiler's own cycles, loops multiplied out. `left_out_without_offsets`: the
+    share of the plan's saving that is lost where it is read without the buffer assignment.
+    """
+    times = np.array([program.multiplicity(i.level) for i in program.instructions])
+    plan = replace(read_plan(imported, flow, None, 0), program_hash=content_hash(program))
+    packed = repaired(program, plan, seen.is_fast.tolist())
+    return {
+        "compute_s": float(np.nansum(seen.cycles * times)) / program.hardware.clock_hz,
+        "left_out_without_offsets": packed.notes["left_out_saving_share"],
+    }
 
 
 def _flow(answer: dict[str, Any], where: str) -> Flow:
@@ -223,14 +244,21 @@ def _distrust(program: Program) -> str:
     return "" if is_trusted(program) else "its costs are not confirmed"
 
 
-def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
-    """Every sample program, written to the library; goes on where it was interrupted.
+def capture_all(
+    raw: Path,
+    note: Callable[[str], None],
+    is_offline: bool = False,
+    samples: Sequence[Sample] = SAMPLES,
+    folder: Path = library.SAMPLES_FOLDER,
+) -> list[str]:
+    """Every program of `samples`, written to `folder`; goes on where it was interrupted.
 
     `is_offline`: compile nothing, only assemble what `raw` holds complete. Programs whose costs no
-    kept-out placement confirms, or whose plan by XLA is read in part, are left out. Returns the names of those written.
+    kept-out placement confirms, or whose plan by XLA is read in part, are left out. Returns the
+    names of those written.
     """
     names = []
-    for sample in SAMPLES:
+    for sample in samples:
         if is_offline and len(placement_names(raw / sample.name)) < MIN_PLACEMENTS:
             note(f"{sample.name}: not captured yet")
             continue
@@ -240,6 +268,13 @@ def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False
         if problem:
             note(f"{sample.name}: left out, {problem}")
             continue
-        save(program, SAMPLES_FOLDER / f"{sample.name}.json.gz")
+        folder.mkdir(exist_ok=True)
+        save(program, folder / f"{sample.name}.json.gz")
         names.append(sample.name)
     return names
+
+
+def capture_held_out(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
+    """Every held-out program, written to its folder of the library, as `capture_all` does."""
+    folder = library.SAMPLES_FOLDER / library.HELD_OUT
+    return capture_all(raw, note, is_offline, HELD_OUT, folder)

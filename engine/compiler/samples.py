@@ -1,4 +1,4 @@
-"""The sample programs: which model is compiled for which hardware, at which batch size.
+"""The sample programs and the held-out ones: which model, for which hardware, at which batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
 while single tensors fit. Too small a batch and everything fits; too large and nothing does.
@@ -58,3 +58,22 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("resnet50", "tpu-v5e", 16, train=True),
     Sample("inceptionv3", "tpu-v5e", 32),
 )
+
+HELD_OUT: tuple[Sample, ...] = (
+    Sample("inceptionv3", "tpu-v4", 32),
+    Sample("gptdeep", "tpu-v5p", 8, train=True),
+    Sample("mlpae", "tpu-v6e", 4096, train=True),
+    Sample("gnn", "tpu-v5e", 8),
+    Sample("mlpae", "tpu-v5p", 4096),
+    Sample("mamba", "tpu-v6e", 32),
+    Sample("convae", "tpu-v4", 32),
+    Sample("wav2vec", "tpu-v5e", 8),
+    Sample("wav2vec", "tpu-v4", 8),
+    Sample("resnet50v2", "tpu-v5p", 32),
+    Sample("gptdeep", "tpu-v5e", 8, train=True),
+    Sample("xception", "tpu-v5e", 32),
+    Sample("mamba", "tpu-v5e", 16, train=True),
+    Sample("convnexttiny", "tpu-v6e", 64),
+    Sample("densenet121", "tpu-v6e", 64),
+)
+"""Programs on which nothing is tuned; most are of families that no sample is of."""

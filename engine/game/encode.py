@@ -24,7 +24,8 @@ from engine.game.encoded import (
     Shape,
     common_shape,
 )
-from engine.game.moves import BEST_FIT, TICKS, Move, Quantised, Rules, goes_high, moves, quantise
+from engine.game.moves import BEST_FIT, Move, Rules, goes_high, moves
+from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Region
 
 __all__ = ["COLUMN", "EncodedProgram", "MoveRow", "Shape", "common_shape", "encode"]

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
 from engine.game.facts import FIRST_HORIZON, State, outermost_entered
-from engine.game.moves import COPY, DROP, NO_COPY, TICKS, Hoist, Move
+from engine.game.moves import COPY, DROP, NO_COPY, Hoist, Move
 from engine.game.placing import Place, find_place, write_back
+from engine.game.quantise import TICKS
 from engine.program.model import TOP_LEVEL, Program
 
 
