@@ -13,7 +13,16 @@ from importlib import import_module
 from benchmarks.rows import RESULTS
 from benchmarks.settings import Settings
 
-ENGINE = ("calibration", "plans", "baselines", "identity", "agreement", "importer", "speed")
+ENGINE = (
+    "calibration",
+    "reading",
+    "plans",
+    "baselines",
+    "identity",
+    "agreement",
+    "importer",
+    "speed",
+)
 SECTIONS = {
     **dict.fromkeys(ENGINE, "engine_sections"),
     "steps": "explorer_steps",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from hypothesis import strategies as st
 
@@ -142,9 +143,14 @@ class _Draft:
             hardware=self.hardware,
             instructions=tuple(self.instructions),
             values=tuple(self.values),
-            accesses=tuple(self.accesses),
+            accesses=tuple(self._now_and_then_slow(a) for a in self.accesses),
             regions=tuple(self.regions),
         )
+
+    def _now_and_then_slow(self, access: Access) -> Access:
+        if not access.is_write or self.chance.random() >= 0.06:
+            return access
+        return replace(access, saving_s=0.0, must_be_slow=True)
 
     def _append_instruction(self, time: int, level: int) -> None:
         unit = 0.3 * self.hardware.fast_bytes / BANDWIDTH
@@ -252,7 +258,9 @@ def touchwise_plan(program: Program) -> Plan:
     stays, copies = [], []
     for touch in program.touches:
         group, time = program.groups[touch.group], touch.time
-        if not group.may_be_fast or free[time] + group.size_bytes > program.hardware.fast_bytes:
+        if not group.may_be_fast or touch.must_be_slow:
+            continue
+        if free[time] + group.size_bytes > program.hardware.fast_bytes:
             continue
         stays.append(Stay(touch.group, free[time], time, time + 1))
         free[time] += -(-group.size_bytes // alignment) * alignment
@@ -293,6 +301,9 @@ def _with_stay(chance: random.Random, program: Program, plan: Plan, group: int) 
     touches = [program.touches[i] for i in program.touches_of_group[group]]
     chosen = touches[chance.randrange(len(touches)) :]
     chosen = chosen[: chance.randint(1, len(chosen))]
+    chosen = list(takewhile(lambda touch: not touch.must_be_slow, chosen))
+    if not chosen:
+        return plan
     start, copies = chosen[0].time, []
     if chosen[0].reads:
         deadline, start = start, max(0, start - chance.choice([0, 1, 2, 5]))

@@ -188,10 +188,44 @@ def test_bad_files_leave_nothing_behind(
 def test_bad_hlo_leaves_nothing_behind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     bad, out = tmp_path / "bad.hlo", tmp_path / "program.json"
     bad.write_text("HloModule m\n" + "(" * 200_000)
-    code, _, err = run(capsys, "import", "--slow", str(bad), "-o", str(out))
+    code, _, err = run(
+        capsys, "import", "--slow", str(bad), "--hardware", "tpu-v5e", "-o", str(out)
+    )
     assert code == 2
     assert len(err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == [bad]
+
+
+DUMPS = Path(__file__).parent / "data" / "hlo"
+
+
+def test_a_dump_does_not_say_which_chip_it_is_of(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dump, out = DUMPS / "mlp_off.hlo", tmp_path / "program.json"
+    code, _, err = run(capsys, "import", "--slow", str(dump), "-o", str(out))
+    assert code == 2
+    assert "--hardware" in err
+    assert "tpu-v5e" in err
+
+
+def test_the_share_of_the_compilers_plan_that_was_read_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "program.json"
+    dumps = ["--slow", str(DUMPS / "mlp_off.hlo"), "--fast", str(DUMPS / "mlp_on.hlo")]
+    code, text, err = run(
+        capsys, "import", *dumps, "--hardware", "tpu-v5e", "-o", str(out), "--json"
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(text)["xla_plan_read"] == 1.0
+    assert json.loads(text)["xla_plan_offsets"].startswith("packed anew")
+    body = json.loads(out.read_text())
+    body["provenance"]["xla_plan"]["notes"]["left_out_saving_share"] = 0.02
+    out.write_text(json.dumps(body))
+    code, text, _ = run(capsys, "compare", str(out), "--solvers", "xla_compiled,greedy")
+    assert code == 0
+    assert "warning: only 98.0% of the saving of XLA's plan could be read" in text
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

@@ -1,4 +1,4 @@
-"""The index of the captured samples: what the compiler's plan, the bound and our solvers reach."""
+"""The index of captured programs: what the compiler's plan, the bound and our solvers reach."""
 
 from __future__ import annotations
 

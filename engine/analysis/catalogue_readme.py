@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.program.io import write_bytes
-from engine.program.library import SampleEntry
+from engine.program.library import HELD_OUT, SampleEntry
 
 _HEAD = """# Sample programs
 
@@ -30,15 +30,28 @@ moment.
 make setup-compiler
 .venv/bin/python -m engine capture MODEL --hardware HARDWARE --batch B [--train] -o P
 ```
-
-| sample | what | command | instructions | touches | XLA, µs | above bound | best | fit error |
-|---|---|---|---:|---:|---:|---:|---:|---:|
 """
+
+_HELD_OUT_HEAD = """# Held-out programs
+
+Captured like the samples one folder up, and reachable by name like them, but no solver, rule, cost
+model or network was tuned on these, and they are not among the programs of which commands, benches
+and the explorer speak as *the samples*. Most are of families that no sample is of. Results on them
+are reported apart (`python -m benchmarks reading`).
+
+`python -m engine capture --held-out` captures all of them again: hours on two cores, resumable.
+"""
+
+_COLUMNS = """\
+| sample | what | command | instructions | touches | XLA, µs | above bound | best | fit error |
+|---|---|---|---:|---:|---:|---:|---:|---:|"""
 
 
 def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
     """Write the table of captured samples, whole or not at all."""
-    write_bytes(path, (_HEAD + "\n".join(_row(e) for e in entries) + "\n").encode())
+    head = _HELD_OUT_HEAD if path.parent.name == HELD_OUT else _HEAD
+    table = "\n".join([_COLUMNS, *(_row(e) for e in entries)])
+    write_bytes(path, f"{head}\n{table}\n".encode())
 
 
 def _row(entry: SampleEntry) -> str:

@@ -10,7 +10,15 @@ from engine.errors import SolverError
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from engine.solvers import SOLVERS, Budget, find, has_compiled_plan, solve
+from engine.solvers import (
+    SOLVERS,
+    Budget,
+    find,
+    has_compiled_plan,
+    reading_warning,
+    share_read,
+    solve,
+)
 
 
 def applicable(program: Program) -> list[str]:
@@ -23,7 +31,9 @@ def compare(
 ) -> dict[str, Any]:
     """Results of each solver: `program`, `bound_s`, and `results` sorted by latency.
 
-    Raises UnknownNameError for an unknown solver before any of them runs.
+    `xla_plan_read`: the share of the saving of XLA's plan that was read (None without a plan), and
+    `warning`, if it is too small for `xla_compiled` to be a measure (else None). Raises
+    UnknownNameError for an unknown solver before any of them runs.
     """
     names = list(solvers) if solvers is not None else applicable(program)
     for name in names:
@@ -31,7 +41,13 @@ def compare(
     rows = [_row(program, name, budget or Budget()) for name in names]
     rows.sort(key=lambda row: (row["latency_s"] is None, row["latency_s"] or 0.0))
     bound = lower_bound(program)
-    return {"program": program.name, "bound_s": bound.bound_s, "results": rows}
+    return {
+        "program": program.name,
+        "bound_s": bound.bound_s,
+        "xla_plan_read": share_read(program),
+        "warning": reading_warning(program),
+        "results": rows,
+    }
 
 
 def _row(program: Program, name: str, budget: Budget) -> dict[str, Any]:

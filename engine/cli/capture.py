@@ -22,7 +22,8 @@ def add_parser(commands: Any) -> None:
         "--stablehlo", type=Path, metavar="FILE", help="instead: a program that jax.export wrote"
     )
     parser.add_argument("--all", action="store_true", help="every sample program, resumable")
-    parser.add_argument("--offline", action="store_true", help="with --all: compile nothing new")
+    parser.add_argument("--held-out", action="store_true", help="every held-out one, resumable")
+    parser.add_argument("--offline", action="store_true", help="with these two: compile nothing")
     parser.add_argument("--hardware", default="tpu-v5e")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--train", action="store_true", help="a training step")
@@ -33,16 +34,22 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all samples."""
     from engine.analysis.catalogue import write_catalogue
-    from engine.compiler.capture import capture_all
+    from engine.compiler.capture import capture_all, capture_held_out
 
-    if options.all:
-        names = capture_all(options.raw, note, options.offline)
-        write_catalogue(library.SAMPLES_FOLDER, names, note)
+    if options.all or options.held_out:
+        if options.held_out:
+            folder = library.SAMPLES_FOLDER / library.HELD_OUT
+            names = capture_held_out(options.raw, note, options.offline)
+        else:
+            folder = library.SAMPLES_FOLDER
+            names = capture_all(options.raw, note, options.offline)
+        write_catalogue(folder, names, note)
         show(options, {"programs": names}, names)
         return 0
     if (options.model is None) == (options.stablehlo is None) or options.output is None:
         raise UsageError(
-            "capture: name a MODEL or a --stablehlo FILE, and an output with -o, or use --all"
+            "capture: name a MODEL or a --stablehlo FILE, and an output with -o,"
+            " or use --all or --held-out"
         )
     refuse_missing_folder(options.output)
     program = _captured(options)

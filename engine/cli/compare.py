@@ -52,6 +52,8 @@ def _compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def _lines(body: dict[str, Any]) -> list[str]:
     lines = [f"{body['program']}: bound {body['bound_s'] * 1e6:.3f} us"]
+    if body["warning"] is not None:
+        lines.append(f"  warning: {body['warning']}")
     for row in body["results"]:
         if row["latency_s"] is None:
             lines.append(f"  {row['solver']:14} {row['violation']}")

@@ -9,6 +9,7 @@ from typing import Any
 from engine.cli.arguments import add_command
 from engine.cli.output import show_program
 from engine.errors import UsageError
+from engine.hardware.presets import DEVICES
 from engine.program.io import save
 
 
@@ -17,10 +18,12 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "import", run, "turn HLO dumps or a CSV into a program")
     parser.add_argument("--slow", type=Path, metavar="HLO", help="dump with all in slow memory")
     parser.add_argument("--fast", type=Path, metavar="HLO", help="the default compile's dump")
-    parser.add_argument("--buffers", type=Path, metavar="TXT", help="its buffer assignment")
+    parser.add_argument(
+        "--buffers", type=Path, metavar="TXT", help="its offsets; without them, ours"
+    )
     parser.add_argument("--minimalloc", type=Path, metavar="CSV")
     parser.add_argument("--capacity", type=int, default=2**20, help="bytes, with --minimalloc")
-    parser.add_argument("--hardware", default="tpu-v5e")
+    parser.add_argument("--hardware", metavar="NAME", help="the chip that the dumps are of")
     parser.add_argument("-o", "--output", type=Path, metavar="P", required=True)
 
 
@@ -31,6 +34,11 @@ def run(options: argparse.Namespace) -> int:
 
     if (options.slow is None) == (options.minimalloc is None):
         raise UsageError("import: name either --slow (an HLO dump) or --minimalloc (a CSV)")
+    if options.slow is not None and options.hardware is None:
+        raise UsageError(
+            "import: say with --hardware which chip the dump is of, since it does not name it: "
+            + ", ".join(DEVICES)
+        )
     if options.minimalloc is not None:
         program = import_minimalloc(options.minimalloc, options.capacity)
     else:

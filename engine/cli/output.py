@@ -11,6 +11,7 @@ from typing import Any
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
+from engine.solvers import offsets_of_compiled_plan, reading_warning, share_read
 
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2
@@ -59,4 +60,16 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
         "all_slow_s": program.all_slow_s,
         "all_fast_s": program.all_fast_s,
     }
-    show(options, facts, [f"{key:14} {value}" for key, value in facts.items()])
+    share = share_read(program)
+    if share is not None:
+        facts["xla_plan_read"] = share
+        facts["xla_plan_offsets"] = offsets_of_compiled_plan(program)
+    show(options, facts, [f"{key:16} {value}" for key, value in facts.items()])
+    warn(program)
+
+
+def warn(program: Program) -> None:
+    """Say on stderr if XLA's plan was read in part, so that it is no measure for others."""
+    warning = reading_warning(program)
+    if warning is not None:
+        note(f"warning: {program.name}: {warning}")

@@ -155,10 +155,15 @@ def total_cycles(program: Program, fit: Fit | None, seen: Observation) -> float:
 
 
 def bytes_per_execution(program: Program) -> NDArray[np.float64]:
-    """`[A]` bytes that each access draws from slow memory when its instruction runs once."""
+    """`[A]` bytes that each access draws from slow memory when its instruction runs once.
+
+    None where it must be slow: being fast cannot spare it any.
+    """
     levels = [program.instructions[a.time].level for a in program.accesses]
     times = np.array([program.multiplicity(level) for level in levels], dtype=np.float64)
-    drawn: NDArray[np.float64] = np.array([a.slow_bytes for a in program.accesses], dtype=float)
+    drawn: NDArray[np.float64] = np.array(
+        [0 if a.must_be_slow else a.slow_bytes for a in program.accesses], dtype=float
+    )
     drawn /= times
     return drawn
 

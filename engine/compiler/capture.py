@@ -6,10 +6,12 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from engine.compiler.calibrate import Fit, calibrate
 from engine.compiler.observe import Observation, observe
@@ -27,23 +29,26 @@ from engine.compiler.raw import (
     write_source,
 )
 from engine.compiler.repair import repaired
-from engine.compiler.samples import SAMPLES, Sample
+from engine.compiler.samples import HELD_OUT, SAMPLES, Sample
 from engine.compiler.source import exported, sample_source
 from engine.compiler.toolchain import require_compiler, versions
-from engine.compiler.writable import without_unwritable
+from engine.compiler.writable import with_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES
 from engine.plan.io import plan_to_json
+from engine.program import library
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash, save
-from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
 
 MAX_ERROR = 0.03
 """Largest relative error of a predicted total of cycles with which a program is trusted."""
+
+MAX_LEFT_OUT = 0.01
+"""Largest share of the saving of XLA's plan that may be lost when it is read."""
 
 MORE_PLACEMENTS = 4
 """How many placements are added at a time where the fit is not good enough."""
@@ -70,11 +75,13 @@ def assemble(folder: Path) -> Program:
         where=folder.name,
         reserved_bytes=device.fixed_scratch_bytes,
     )
-    imported = without_unwritable(imported)
+    imported = with_unwritable(imported)
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
     plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
-    plan = repaired(program, replace(plan, program_hash=content_hash(program)))
+    plan = replace(plan, program_hash=content_hash(program))
+    seen = observe(imported, flows[DEFAULT])
+    plan = repaired(program, plan, seen.is_fast.tolist())
     source = read_source(folder)
     provenance = {
         **facts,
@@ -82,9 +89,27 @@ def assemble(folder: Path) -> Program:
         "placements": {n: a["options"] for n, a in answers.items()},
         "fit": _fit_record(fit, held_out),
         "xla_plan": plan_to_json(plan),
+        "default_compile": _default_record(program, seen, imported, flows[DEFAULT]),
         "stablehlo_gzip_base64": base64.b64encode(gzip.compress(source, mtime=0)).decode(),
     }
     return replace(program, provenance=provenance)
+
+
+def _default_record(
+    program: Program, seen: Observation, imported: Imported, flow: Flow
+) -> dict[str, Any]:
+    """What tells whether XLA's plan was read right, from files that are not kept.
+
+    `compute_s`: the compiler's own cycles, loops multiplied out. `left_out_without_offsets`: the
+    share of the plan's saving that is lost where it is read without the buffer assignment.
+    """
+    times = np.array([program.multiplicity(i.level) for i in program.instructions])
+    plan = replace(read_plan(imported, flow, None, 0), program_hash=content_hash(program))
+    packed = repaired(program, plan, seen.is_fast.tolist())
+    return {
+        "compute_s": float(np.nansum(seen.cycles * times)) / program.hardware.clock_hz,
+        "left_out_without_offsets": packed.notes["left_out_saving_share"],
+    }
 
 
 def _flow(answer: dict[str, Any], where: str) -> Flow:
@@ -211,22 +236,45 @@ def is_trusted(program: Program) -> bool:
     return worst is not None and worst <= MAX_ERROR
 
 
-def capture_all(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
-    """Every sample program, written to the library; goes on where it was interrupted.
+def _distrust(program: Program) -> str:
+    """Why a program is not fit to be a sample; empty if it is."""
+    lost = program.provenance["xla_plan"]["notes"]["left_out_saving_share"]
+    if lost > MAX_LEFT_OUT:
+        return f"{lost:.1%} of the saving of XLA's plan could not be read"
+    return "" if is_trusted(program) else "its costs are not confirmed"
+
+
+def capture_all(
+    raw: Path,
+    note: Callable[[str], None],
+    is_offline: bool = False,
+    samples: Sequence[Sample] = SAMPLES,
+    folder: Path = library.SAMPLES_FOLDER,
+) -> list[str]:
+    """Every program of `samples`, written to `folder`; goes on where it was interrupted.
 
     `is_offline`: compile nothing, only assemble what `raw` holds complete. Programs whose costs no
-    kept-out placement confirms are left out. Returns the names of those written.
+    kept-out placement confirms, or whose plan by XLA is read in part, are left out. Returns the
+    names of those written.
     """
     names = []
-    for sample in SAMPLES:
+    for sample in samples:
         if is_offline and len(placement_names(raw / sample.name)) < MIN_PLACEMENTS:
             note(f"{sample.name}: not captured yet")
             continue
         note(sample.name)
         program = capture_one(sample, raw, note, is_offline)
-        if not is_trusted(program):
-            note(f"{sample.name}: left out, its costs are not confirmed")
+        problem = _distrust(program)
+        if problem:
+            note(f"{sample.name}: left out, {problem}")
             continue
-        save(program, SAMPLES_FOLDER / f"{sample.name}.json.gz")
+        folder.mkdir(exist_ok=True)
+        save(program, folder / f"{sample.name}.json.gz")
         names.append(sample.name)
     return names
+
+
+def capture_held_out(raw: Path, note: Callable[[str], None], is_offline: bool = False) -> list[str]:
+    """Every held-out program, written to its folder of the library, as `capture_all` does."""
+    folder = library.SAMPLES_FOLDER / library.HELD_OUT
+    return capture_all(raw, note, is_offline, HELD_OUT, folder)

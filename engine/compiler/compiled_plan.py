@@ -89,7 +89,7 @@ class Bench:
         plan = replace(plan, program_hash=content_hash(program))
         observation = observe(self.imported, flow)
         total = _total_cycles(flow) if compiled.is_full else None
-        valid = repaired(program, plan)
+        valid = repaired(program, plan, observation.is_fast.tolist())
         return Outcome(
             plan=valid,
             predicted=simulate(program, valid),

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.compiler.calibrate import calibrate
+from engine.compiler.generation import refuse_other_hardware
 from engine.compiler.observe import match_events, observe
 from engine.compiler.repair import repaired
-from engine.compiler.writable import without_unwritable
+from engine.compiler.writable import with_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.cost import roofline_cost
@@ -42,9 +43,10 @@ def import_hlo(
 ) -> Program:
     """The program of a dump compiled with everything in slow memory (or of any one dump).
 
-    `fast`: the default compile of the same program; its placements fit the savings. `buffers`: its
-    buffer-assignment dump, which has the offsets of XLA's own plan. A dump without cycles (of the
-    CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError, UnknownNameError.
+    `fast`: the default compile of the same program; its placements fit the savings and are XLA's
+    own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
+    they are packed anew. A dump without cycles (of the CPU or GPU compiler) gets roofline costs.
+    Raises ProgramFormatError, UnknownNameError.
     """
     device = find_device(hardware_name)
     imported = build_program(
@@ -55,21 +57,23 @@ def import_hlo(
         reserved_bytes=device.fixed_scratch_bytes,
         roofline=roofline(device),
     )
-    imported = without_unwritable(imported)
+    refuse_other_hardware(imported.flow, device, str(slow))
+    imported = with_unwritable(imported)
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name}
     program = imported.program
     if fast is not None:
         flow = _second_compile(imported, fast)
+        refuse_other_hardware(flow, device, str(fast))
         observed = observe(imported, flow)
         program, _ = calibrate(
             imported, observe(imported, imported.flow), [observed], [], guess=BYTES_SHARE
         )
         provenance["fast"] = fast.name
-        if buffers is not None:
-            text = read_bytes(buffers).decode(errors="replace")
-            plan = read_plan(imported, flow, text, device.scoped_bytes)
-            plan = repaired(program, replace(plan, program_hash=content_hash(program)))
-            provenance["xla_plan"] = plan_to_json(plan)
+        text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
+        plan = read_plan(imported, flow, text, device.scoped_bytes)
+        plan = replace(plan, program_hash=content_hash(program))
+        plan = repaired(program, plan, observed.is_fast.tolist())
+        provenance["xla_plan"] = plan_to_json(plan)
     return replace(program, provenance=provenance)
 
 

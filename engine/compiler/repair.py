@@ -7,7 +7,7 @@ to slow memory, and the share of the plan's saving that is lost stands in the pl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.plan.check import check
@@ -15,9 +15,13 @@ from engine.plan.model import BEFORE_START, Plan
 from engine.program.model import Program
 
 
-def repaired(program: Program, plan: Plan) -> Plan:
-    """The plan without the groups that break a rule; notes get `left_out_saving_share`."""
-    full = _saving(program, plan)
+def repaired(program: Program, plan: Plan, is_fast: Sequence[bool]) -> Plan:
+    """The plan without the groups that break a rule; notes get `left_out_saving_share`.
+
+    `is_fast`: the accesses that the compile serves from fast memory, whether or not `plan` has
+    them; the share is that of their savings.
+    """
+    full = max(_saving(program, plan), _saving(program, replace(plan, is_fast=tuple(is_fast))))
     left_out: list[str] = []
     removed: set[int] = set()
     while (group := _culprit(program, plan)) is not None and group not in removed:

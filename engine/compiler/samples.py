@@ -1,10 +1,7 @@
-"""The sample programs: which model is compiled for which hardware, at which batch size.
+"""The sample programs and the held-out ones: which model, for which hardware, at which batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
-while single tensors fit. Too small a batch and everything fits; too large and nothing does. On v5p
-XLA writes only the results of loop fusions to fast memory (`engine.compiler.writable`), so there a
-program must draw nearly all of its saving from these and from its inputs: T5 does, whereas XLA's
-plans for the LSTM, Llama decoding and AlexNet owe 5, 5 and 18 % to prefetches of other results.
+while single tensors fit. Too small a batch and everything fits; too large and nothing does.
 """
 
 from __future__ import annotations
@@ -61,3 +58,22 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("resnet50", "tpu-v5e", 16, train=True),
     Sample("inceptionv3", "tpu-v5e", 32),
 )
+
+HELD_OUT: tuple[Sample, ...] = (
+    Sample("inceptionv3", "tpu-v4", 32),
+    Sample("gptdeep", "tpu-v5p", 8, train=True),
+    Sample("mlpae", "tpu-v6e", 4096, train=True),
+    Sample("gnn", "tpu-v5e", 8),
+    Sample("mlpae", "tpu-v5p", 4096),
+    Sample("mamba", "tpu-v6e", 32),
+    Sample("convae", "tpu-v4", 32),
+    Sample("wav2vec", "tpu-v5e", 8),
+    Sample("wav2vec", "tpu-v4", 8),
+    Sample("resnet50v2", "tpu-v5p", 32),
+    Sample("gptdeep", "tpu-v5e", 8, train=True),
+    Sample("xception", "tpu-v5e", 32),
+    Sample("mamba", "tpu-v5e", 16, train=True),
+    Sample("convnexttiny", "tpu-v6e", 64),
+    Sample("densenet121", "tpu-v6e", 64),
+)
+"""Programs on which nothing is tuned; most are of families that no sample is of."""

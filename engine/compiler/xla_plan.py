@@ -1,20 +1,38 @@
-"""The plan that XLA's own solver chose, read off the HLO and buffer assignment it returned."""
+"""The plan that XLA's own solver chose, read off the HLO that it returned.
+
+Memory spaces in the shapes tell what is in fast memory, copies in flight tell when it comes and
+goes; only the offsets stand in another dump, the buffer assignment.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+from engine.compiler.held import (
+    Held,
+    delay_slices,
+    joined,
+    kept_for_the_next_run,
+    repacked,
+    share_places,
+    stays_of,
+)
 from engine.compiler.observe import fast_accesses, fast_space, match_events
+from engine.errors import ProgramFormatError
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, SLICE_START, FlowRegion
+from engine.program.hlo.shape import memory_space
 from engine.program.io import content_hash
 
 _VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")
+
+
+REPACKED = "packed anew: the buffer assignment was not at hand"
+"""What a plan's notes say of its offsets, where they are not XLA's own."""
 
 
 def fast_offsets(buffers: str, space: int) -> dict[str, int]:
@@ -26,38 +44,25 @@ def fast_offsets(buffers: str, space: int) -> dict[str, int]:
     }
 
 
-@dataclass
-class _Held:
-    """A value of the compiled module that stands in fast memory.
-
-    `slice_starts`: when the slices of a sliced prefetch begin. Its first slice may come while
-    later ones still belong to others.
-    """
-
-    value: int
-    group: int
-    offset: int
-    start: int
-    end: int
-    slice_starts: tuple[int, ...] = ()
-
-
-def read_plan(imported: Imported, flow: Flow, buffers: str, heap_base: int) -> Plan:
+def read_plan(imported: Imported, flow: Flow, buffers: str | None, heap_base: int) -> Plan:
     """XLA's plan for the imported program.
 
-    `flow` and `buffers` come from the default compile. `heap_base`: where the compiler's heap
-    begins in fast memory, above its scoped region; the dump's offsets count from there.
+    `flow` and `buffers` (the buffer assignment) come from the default compile. `heap_base`: where
+    the compiler's heap begins in fast memory, above its scoped region; the dump's offsets count
+    from there. Without `buffers` the offsets are our own, and the notes say so. Raises
+    ProgramFormatError if `buffers` lacks what the compile has in fast memory.
     """
     return _Reader(imported, flow, buffers, heap_base).plan()
 
 
 class _Reader:
-    def __init__(self, imported: Imported, flow: Flow, buffers: str, heap_base: int) -> None:
+    def __init__(self, imported: Imported, flow: Flow, buffers: str | None, heap_base: int) -> None:
         self.imported = imported
         self.program = imported.program
         self.flow = flow
         self.heap_base = heap_base
-        self.offsets = fast_offsets(buffers, fast_space(self.program))
+        self.space = fast_space(self.program)
+        self.offsets = None if buffers is None else fast_offsets(buffers, self.space)
         self.slot_of = match_events(imported, flow)
         self.next_slot = self._next_slots()
         labels = {imported.flow.values[v].label: n for v, n in imported.value_of.items()}
@@ -68,18 +73,26 @@ class _Reader:
 
     def plan(self) -> Plan:
         held = self._held()
-        self._delay_slices(held)
+        if self.offsets is None:
+            share_places(held)
+        else:
+            delay_slices(self.program, held)
+        held = joined(held)
+        kept_for_the_next_run(self.program, held, self._copies({}))
+        stays = repacked(self.program, held) if self.offsets is None else stays_of(held)
         copies = self._copies({h.value: h.start for h in held})
-        stays = _merge(held)
-        stays, copies = self._cross_program(stays, copies)
+        copies = [c for c in copies if any(_is_housed(c, s) for s in stays)]
         is_fast, dropped = self._flags(stays)
+        notes: dict[str, object] = {"left_out_accesses": dropped}
+        if self.offsets is None:
+            notes["offsets"] = REPACKED
         return Plan(
             program_hash=content_hash(self.program),
             solver="xla_compiled",
             is_fast=tuple(is_fast),
             stays=tuple(sorted(stays, key=lambda s: (s.start, s.offset))),
             copies=tuple(copies),
-            notes={"left_out_accesses": dropped},
+            notes=notes,
         )
 
     def _next_slots(self) -> list[int]:
@@ -136,7 +149,7 @@ class _Reader:
         number = self.value_by_label.get(self.flow.values[self.flow.origin(value)].label)
         return None if number is None else self.program.values[number].group
 
-    def _held(self) -> list[_Held]:
+    def _held(self) -> list[Held]:
         """One entry per value of the compile that has a place in fast memory."""
         ends: dict[int, int] = defaultdict(int)
         done_of = self._done_events()
@@ -151,9 +164,8 @@ class _Reader:
                 ends[value] = max(ends[value], end)
         held = []
         for value, known in enumerate(self.flow.values):
-            offset = self.offsets.get(self._label(value))
             group = self._group(value)
-            if offset is None or group is None or known.event < 0:
+            if group is None or known.event < 0 or not self._is_in_fast_memory(value):
                 continue
             if self.flow.events[known.event].kind == SLICE_START:
                 continue
@@ -161,9 +173,24 @@ class _Reader:
             if starts[0] >= self.program.num_slots:
                 continue
             end = max(ends[value], starts[0] + 1, self._carried_end(value))
-            place = self.heap_base + offset
-            held.append(_Held(value, group, place, starts[0], end, tuple(starts[1:])))
+            place = self._place(value)
+            held.append(Held(value, group, place, starts[0], end, tuple(starts[1:])))
         return held
+
+    def _is_in_fast_memory(self, value: int) -> bool:
+        return memory_space(self.flow.values[value].shape) == self.space
+
+    def _place(self, value: int) -> int:
+        """The offset, or without a dump of offsets a number that one place's values share."""
+        if self.offsets is None:
+            return self.flow.place_of[value]
+        label = self._label(value)
+        if label not in self.offsets:
+            raise ProgramFormatError(
+                f"the buffer assignment has no offset of {label}, which is in fast memory; it is"
+                " of another compile: leave it out, and offsets are packed anew"
+            )
+        return self.heap_base + self.offsets[label]
 
     def _label(self, value: int) -> str:
         """XLA's name of a value: the program's, since the parser may rename the compile's."""
@@ -173,14 +200,6 @@ class _Reader:
         own = self.imported.flow.events[self.imported.events[self.slot_of[known.event]]]
         position = self.flow.events[known.event].writes.index(value)
         return self.imported.flow.values[own.writes[position]].label
-
-    def _delay_slices(self, held: list[_Held]) -> None:
-        """Let a sliced prefetch begin with the first slice from which its place is free whole."""
-        sizes = {id(h): self.program.groups[h.group].size_bytes for h in held}
-        for item in held:
-            starts = list(item.slice_starts)
-            while starts and any(_meet(item, h, sizes) for h in held if h is not item):
-                item.start = starts.pop(0)
 
     def _starts(self, value: int) -> list[int]:
         """When the value's place begins to be held; a sliced prefetch has one time per slice."""
@@ -242,41 +261,19 @@ class _Reader:
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START and not self._is_cross_program(number):
                 target, source = event.writes[0], event.reads[0][1]
-                fast = [self._label(v) in self.offsets for v in (target, source)]
+                fast = [self._is_in_fast_memory(v) for v in (target, source)]
                 group = self._group(target)
                 if group is None or fast[0] == fast[1] or number in self.stands_for:
                     continue
                 start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
                 found.append((number, Copy(group, fast[0], start, deadline)))
-            elif event.kind == JOIN and self._label(event.writes[0]) in self.offsets:
+            elif event.kind == JOIN and self._is_in_fast_memory(event.writes[0]):
                 group = self._group(event.writes[0])
                 first = min(self.flow.values[v].event for _, v, _ in event.reads)
                 if group is not None:
                     start = starts.get(event.writes[0], self.next_slot[first])
                     found.append((first, Copy(group, True, start, self.next_slot[number])))
         return [copy for _, copy in sorted(found, key=lambda pair: (pair[1].start, pair[0]))]
-
-    def _cross_program(
-        self, stays: list[Stay], copies: list[Copy]
-    ) -> tuple[list[Stay], list[Copy]]:
-        """A cross-program prefetch that nothing brings back holds its place to the end."""
-        total = self.program.num_slots
-        kept = []
-        for stay in stays:
-            returns = any(
-                c.is_prefetch and c.group == stay.group and c.deadline == total for c in copies
-            )
-            if stay.start == BEFORE_START and not returns:
-                stay = replace(stay, end=total)
-            kept.append(stay)
-        returned = {
-            c.group for c in copies if c.is_prefetch and c.deadline == total and c.start < total
-        }
-        last = [
-            replace(s, end=total) if s.group in returned and s.start != BEFORE_START else s
-            for s in kept
-        ]
-        return last, copies
 
     def _flags(self, stays: Iterable[Stay]) -> tuple[list[bool], int]:
         """Which accesses are fast; those outside every stay of their group are left out.
@@ -301,23 +298,6 @@ class _Reader:
         return flags, dropped
 
 
-def _meet(a: _Held, b: _Held, sizes: dict[int, int]) -> bool:
-    """Whether two held places share bytes at one slot."""
-    in_time = a.start < b.end and b.start < a.end
-    return in_time and (a.offset < b.offset + sizes[id(b)] and b.offset < a.offset + sizes[id(a)])
-
-
-def _merge(held: list[_Held]) -> list[Stay]:
-    """Join what one group holds at one offset without a break."""
-    merged: list[_Held] = []
-    for item in sorted(held, key=lambda h: (h.group, h.offset, h.start)):
-        last = merged[-1] if merged else None
-        if (
-            last is not None
-            and (last.group, last.offset) == (item.group, item.offset)
-            and item.start <= last.end
-        ):
-            last.end = max(last.end, item.end)
-        else:
-            merged.append(replace(item))
-    return [Stay(h.group, h.offset, h.start, h.end) for h in merged]
+def _is_housed(copy: Copy, stay: Stay) -> bool:
+    """Whether the stay holds its place while it is copied."""
+    return stay.group == copy.group and stay.start <= copy.start and copy.deadline <= stay.end

@@ -20,8 +20,9 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.game.encode import EncodedProgram, encode
-from engine.game.moves import TICKS, Rules
+from engine.game.moves import Rules
 from engine.game.options import earning
+from engine.game.quantise import TICKS
 from engine.game.rules import StepOutcome, analyse, apply
 from engine.game.scripts import EARN
 from engine.game.state import State, initial_state, packed, unpacked

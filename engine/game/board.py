@@ -89,6 +89,7 @@ class Reason(StrEnum):
     NO_PLACE = "no-place"
     NO_TIME = "no-time"
     MUST_STAND = "must-stand"
+    MUST_BE_SLOW = "must-be-slow"
     STALL = "stall"
 
 

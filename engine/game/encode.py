@@ -24,7 +24,8 @@ from engine.game.encoded import (
     Shape,
     common_shape,
 )
-from engine.game.moves import BEST_FIT, TICKS, Move, Quantised, Rules, goes_high, moves, quantise
+from engine.game.moves import BEST_FIT, Move, Rules, goes_high, moves
+from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Region
 
 __all__ = ["COLUMN", "EncodedProgram", "MoveRow", "Shape", "common_shape", "encode"]
@@ -187,7 +188,8 @@ def _cells(
         "region_start": start,
         "saving": move.saving_ticks,
         "slow_ticks": max(-TICKS, move.saving_ticks - move.draw_ticks),
-        "work": move.work_ticks,
+        # No block begins where a copy takes as long as the program: only Drop is legal there.
+        "work": TICKS if move.must_be_slow else move.work_ticks,
         "size": move.size_granules,
         "rank": move.rank,
         "next_time": move.next_time,

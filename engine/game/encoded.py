@@ -2,7 +2,7 @@
 
 Letters: `M` moves, `T` slots, `C` columns of a move (the fields of `MoveRow`), `W` slots of
 look-back, `K` rows of the block table, `D` nested regions, `G` games side by side (see
-`engine.game.lanes`). Bytes are granules and seconds are ticks, see `engine.game.moves`. Arrays are
+`engine.game.lanes`). Bytes are granules and seconds are ticks (`engine.game.quantise`). Arrays are
 padded to common sizes, so that programs of like size share one compiled game.
 """
 

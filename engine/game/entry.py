@@ -13,8 +13,8 @@ from jax import Array
 
 from engine.game.lanes import numbers_of
 from engine.game.ledger import Span
-from engine.game.moves import TICKS
 from engine.game.places import NO_PLACE, Taken, Wish, find_place_before, find_places, taken_at
+from engine.game.quantise import TICKS
 from engine.game.situation import Situation
 from engine.game.state import FIRST_HORIZON
 

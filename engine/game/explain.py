@@ -169,6 +169,10 @@ _PLAIN = {
         " NoCopy makes it in fast memory."
     ),
     Reason.FORCED: ("A dead end later on forced this touch of {name} to Drop (Drop-backup)."),
+    Reason.MUST_BE_SLOW: (
+        "Instruction {time} cannot serve {name} from fast memory on this hardware. Drop is the one"
+        " action; a later Copy can bring it in."
+    ),
     Reason.TOO_LONG: (
         "One copy of {name} between the memories takes as long as the whole program."
     ),

@@ -1,4 +1,4 @@
-"""The moves of the mallocGame and its integers, shared by the JAX rules and the plain reference.
+"""The moves of the mallocGame, shared by the JAX rules and the plain reference.
 
 Words and rules stand in `docs/model.md`. What that page leaves open is read as follows, on both
 sides:
@@ -31,15 +31,12 @@ sides:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from engine.errors import ConfigError
+from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Touch
-
-TICKS = 2**30
-"""Ticks in `all_slow_s`."""
 
 COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
@@ -108,6 +105,7 @@ class Move:
     most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
     prefetch (a first touch of an input that is never written). `needed_until`: the group's last
     touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
+    `must_be_slow`: a first touch that can only be dropped.
     """
 
     time: int
@@ -127,6 +125,7 @@ class Move:
     is_first: bool
     may_stay_before: bool
     hoist: Hoist | None
+    must_be_slow: bool
     touch: int = -1
     saving_s: float = 0.0
     saving_ticks: int = 0
@@ -138,45 +137,6 @@ class Move:
     def region(self) -> int:
         """Of a sink, the region that ends there (`TOP_LEVEL`: the program); else `TOP_LEVEL`."""
         return self.level if self.is_sink else TOP_LEVEL
-
-
-@dataclass(frozen=True)
-class Quantised:
-    """The program's quantities in granules and ticks; tuples over slots have `T` entries.
-
-    `tick_s`: seconds per tick. `is_movable[g]`: the group's touches are moves. `valid_from[g]`: the
-    slot from which the slow copy is valid before any move (`T + 1`: not until written).
-    `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
-    are always slow do not take; `base_draw[k]`: their draw.
-    """
-
-    granule: int
-    tick_s: float
-    fast_granules: int
-    size_granules: tuple[int, ...]
-    is_movable: tuple[bool, ...]
-    valid_from: tuple[int, ...]
-    slot_level: tuple[int, ...]
-    reserved: tuple[int, ...]
-    base_ticks: tuple[int, ...]
-    base_draw: tuple[int, ...]
-    bandwidth: float
-
-    def ticks_down(self, seconds: float) -> int:
-        """Whole ticks in `seconds`: of durations and savings."""
-        return math.floor(seconds / self.tick_s)
-
-    def ticks_up(self, num_bytes: float) -> int:
-        """Ticks that slow memory needs for `num_bytes`, rounded up: of draws and copies."""
-        return math.ceil(num_bytes / self.bandwidth / self.tick_s)
-
-    def idle(self, ticks: int, draw: int) -> int:
-        """Idle ticks of a slot which lasts `ticks` and draws `draw` from slow memory.
-
-        `ticks = base_ticks[k] + Σ saving_ticks` and `draw = base_draw[k] + Σ draw_ticks`, both
-        over the moves at `k` that are served from slow memory. Never more than the real idle time.
-        """
-        return max(0, ticks - draw)
 
 
 def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
@@ -197,52 +157,6 @@ def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
 def lives_long(move: Move) -> bool:
     """Whether the group is touched again after more than `LONG_LIFE` slots."""
     return move.last_time - move.time > LONG_LIFE
-
-
-def quantise(program: Program) -> Quantised:
-    """The integers of `program`."""
-    hardware = program.hardware
-    granule = hardware.alignment
-    tick = program.all_slow_s / TICKS if program.all_slow_s > 0 else 1.0
-    movable = _movable(program)
-    base_s = [[i.fast_s] for i in program.instructions]
-    drawn: list[list[int]] = [[] for _ in program.instructions]
-    for touch in program.touches:
-        if not movable[touch.group]:
-            base_s[touch.time].append(touch.saving_s)
-            drawn[touch.time].append(touch.slow_bytes)
-    return Quantised(
-        granule=granule,
-        tick_s=tick,
-        fast_granules=hardware.fast_bytes // granule,
-        size_granules=tuple(max(1, -(-g.size_bytes // granule)) for g in program.groups),
-        is_movable=movable,
-        valid_from=tuple(_valid_from(program, g) for g in range(len(program.groups))),
-        slot_level=tuple(program.level_at(k) for k in range(program.num_slots + 1)),
-        reserved=tuple(-(-i.reserved_bytes // granule) for i in program.instructions),
-        base_ticks=tuple(sum(math.floor(s / tick) for s in parts) for parts in base_s),
-        base_draw=tuple(
-            sum(math.ceil(b / hardware.bandwidth / tick) for b in parts) for parts in drawn
-        ),
-        bandwidth=hardware.bandwidth,
-    )
-
-
-def _movable(program: Program) -> tuple[bool, ...]:
-    saving = [0.0] * len(program.groups)
-    for touch in program.touches:
-        saving[touch.group] += touch.saving_s
-    return tuple(g.may_be_fast and s > 0 for g, s in zip(program.groups, saving, strict=True))
-
-
-def _valid_from(program: Program, group: int) -> int:
-    """Inputs are in slow memory from the start; what is read before written, once defined."""
-    if program.groups[group].is_input:
-        return 0
-    touches = program.touches_of_group[group]
-    if touches and program.touches[touches[0]].reads:
-        return 1 + min(program.values[v].defined for v in program.groups[group].values)
-    return program.num_slots + 1
 
 
 def moves(program: Program) -> tuple[Move, ...]:
@@ -306,9 +220,12 @@ class _Builder:
             is_last=is_last,
             life_end=life_end,
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
-            may_stay_before=is_first and group.is_input and not group.is_written,
+            may_stay_before=is_first
+            and group.is_input
+            and not (group.is_written or touch.must_be_slow),
+            must_be_slow=touch.must_be_slow,
             level=level,
-            hoist=self._hoist(touch),
+            hoist=None if touch.must_be_slow else self._hoist(touch),
             **self._common(touch.time, touch.group, level, index),
         )
 
@@ -353,6 +270,7 @@ class _Builder:
             writes=False,
             is_first=False,
             may_stay_before=False,
+            must_be_slow=False,
             hoist=None,
             **self._common(sink.time, sink.group, sink.region, None),
         )

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
 from engine.game.facts import FIRST_HORIZON, State, outermost_entered
-from engine.game.moves import COPY, DROP, NO_COPY, TICKS, Hoist, Move
+from engine.game.moves import COPY, DROP, NO_COPY, Hoist, Move
 from engine.game.placing import Place, find_place, write_back
+from engine.game.quantise import TICKS
 from engine.program.model import TOP_LEVEL, Program
 
 
@@ -20,6 +21,8 @@ def effect_of(state: State, move: Move, action: int) -> Effect:
         if action != DROP:
             return _refused(action, Reason.SINK)
         return _sink(state, move)
+    if move.must_be_slow and action != DROP:
+        return _refused(action, Reason.MUST_BE_SLOW)
     if action == COPY:
         return _copy(state, move)
     if action == NO_COPY:

@@ -12,16 +12,9 @@ from typing import Any
 from engine.game.board import Block, Booking, Effect, Reason, Refusal
 from engine.game.decode import Records, plan_from_records
 from engine.game.facts import FIRST_HORIZON, Facts
-from engine.game.moves import (
-    ACTION_NAMES,
-    COPY,
-    DROP,
-    NO_COPY,
-    TICKS,
-    Move,
-    Rules,
-)
+from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY, Move, Rules
 from engine.game.outcome import effect_of
+from engine.game.quantise import TICKS
 from engine.plan.model import Plan
 from engine.program.model import Program
 

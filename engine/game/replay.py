@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 
-from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, TICKS, Move, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, Move, Rules
+from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.program.model import Program

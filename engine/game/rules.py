@@ -15,9 +15,10 @@ from jax import Array
 from engine.game.encoded import INT32_MAX, EncodedProgram, MoveRow
 from engine.game.lanes import in_lanes, numbers_of, rows_of
 from engine.game.ledger import advance, book
-from engine.game.moves import COPY, DROP, NO_COPY, TICKS
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.options import Options, analyse
 from engine.game.places import NO_PLACE, is_taken
+from engine.game.quantise import TICKS
 from engine.game.state import ENDED, FIRST_HORIZON, NOBODY, State, Table, home_of, insert
 from engine.program.model import TOP_LEVEL
 

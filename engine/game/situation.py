@@ -14,7 +14,7 @@ from jax import Array
 from engine.game.encoded import EncodedProgram, MoveRow
 from engine.game.lanes import at, rows_of
 from engine.game.ledger import Ledger
-from engine.game.moves import TICKS
+from engine.game.quantise import TICKS
 from engine.game.state import ENDED, State, Table, level_of
 
 

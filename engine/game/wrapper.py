@@ -11,7 +11,8 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from engine.game.moves import DROP, NO_COPY, NUM_ACTIONS, TICKS, Move, Rules
+from engine.game.moves import DROP, NO_COPY, NUM_ACTIONS, Move, Rules
+from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program

@@ -25,7 +25,7 @@ def check(program: Program, plan: Plan) -> Violation | None:
 
     Total over all integers in `plan`: nonsense is a violation, never an exception.
     """
-    for rule in (_wrong_program, _unknown, _capacity, _alignment, _reserved, _overlap, _alias):
+    for rule in _PLACE_RULES:
         for violation in rule(program, plan):
             return violation
     found = [*_cross_program(program, plan), *content_violations(program, plan)]
@@ -112,6 +112,27 @@ def _alias(program: Program, plan: Plan) -> Iterator[Violation]:
         if len({bool(plan.is_fast[index]) for index in touch.accesses}) > 1:
             message = f"instruction {touch.time} touches group {touch.group} in both memories"
             yield Violation("alias", message, touch.time, touch.group)
+
+
+def _must_be_slow(program: Program, plan: Plan) -> Iterator[Violation]:
+    for access, is_fast in zip(program.accesses, plan.is_fast, strict=True):
+        if access.must_be_slow and is_fast:
+            group = program.values[access.value].group
+            message = f"instruction {access.time} cannot serve group {group} from fast memory"
+            yield Violation("must-be-slow", message, access.time, group)
+
+
+_PLACE_RULES = (
+    _wrong_program,
+    _unknown,
+    _capacity,
+    _alignment,
+    _reserved,
+    _overlap,
+    _alias,
+    _must_be_slow,
+)
+"""The rules before `liveness`, each of which presumes that those before it hold."""
 
 
 def _cross_program(program: Program, plan: Plan) -> Iterator[Violation]:

@@ -12,6 +12,7 @@ RULES = (
     "reserved",
     "overlap",
     "alias",
+    "must-be-slow",
     "liveness",
     "region",
     "copy-before-data",

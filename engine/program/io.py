@@ -31,7 +31,7 @@ _TABLES: Mapping[str, type] = {
     "accesses": Access,
     "regions": Region,
 }
-_OPTIONAL = {"flops", "uncertainty_s"}
+_OPTIONAL = {"flops", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
 _NO_IDENTITY = {"flops", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
@@ -262,6 +262,8 @@ def _access_problem(program: Program) -> str:
             return f"access {index} writes a value that another instruction defines"
         if min(access.saving_s, access.slow_bytes, access.uncertainty_s) < 0:
             return f"access {index} has a negative saving, uncertainty or size"
+        if access.must_be_slow and access.saving_s > 0:
+            return f"access {index} must be slow, but would save time when fast"
         if (access.time, access.is_write) < last:
             return f"access {index} is out of order"
         last = (access.time, access.is_write)

@@ -1,7 +1,8 @@
 """The sample programs that ship with the project, by name.
 
 `sample_programs/index.json` lists the captured programs, `sample_programs/teaching/index.json` the
-hand-made ones (`docs/formats.md`). Each program is one file beside its index.
+hand-made ones (`docs/formats.md`). Each program is one file beside its index. The captured programs
+of `sample_programs/held_out/` have a name too, but are no samples: nothing is tuned on them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ FORMAT = "mallocmuzero-index"
 VERSION = 1
 SAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "sample_programs"
 TEACHING = "teaching"
+HELD_OUT = "held_out"
 INDEX_NAME = "index.json"
 
 
@@ -81,6 +83,15 @@ def index(folder: Path | None = None) -> tuple[SampleEntry, ...]:
     return tuple(entry for path in paths for entry in _read_index(path))
 
 
+def held_out(folder: Path | None = None) -> tuple[SampleEntry, ...]:
+    """The captured programs on which nothing was tuned, in the order of their index.
+
+    `folder`: default `SAMPLES_FOLDER`. Raises ProgramFormatError if their index is malformed.
+    """
+    path = (SAMPLES_FOLDER if folder is None else folder) / HELD_OUT / INDEX_NAME
+    return tuple(_read_index(path)) if path.exists() else ()
+
+
 def write_index(entries: Sequence[SampleEntry], path: Path) -> None:
     """Write an index file, whole or not at all."""
     rows = [{k: v for k, v in asdict(entry).items() if k != "folder"} for entry in entries]
@@ -109,8 +120,8 @@ def sample_names() -> list[str]:
 
 
 def find_sample(name: str) -> SampleEntry:
-    """The entry of a sample. Raises UnknownNameError with near matches."""
-    entries = {entry.name: entry for entry in index()}
+    """The entry of a sample or held-out program. Raises UnknownNameError with near matches."""
+    entries = {entry.name: entry for entry in (*index(), *held_out())}
     if name not in entries:
         raise UnknownNameError(f"no sample program is called {name!r}; {_hint(name, entries)}")
     return entries[name]

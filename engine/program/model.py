@@ -80,7 +80,9 @@ class Access:
     `saving_s`: seconds saved when served from fast instead of slow memory (never negative).
     `slow_bytes`: bytes drawn from slow memory when it is not. `operand`: operand number of a read,
     result number of a write. `uncertainty_s`: how much more than `saving_s` it may save, as far as
-    anybody has seen (`docs/costs.md`); it changes no plan's latency.
+    anybody has seen (`docs/costs.md`); it changes no plan's latency. `must_be_slow`: the hardware
+    cannot serve it from fast memory, though it may serve other accesses of the value; it saves
+    nothing.
     """
 
     time: int
@@ -90,11 +92,15 @@ class Access:
     slow_bytes: int
     operand: int = 0
     uncertainty_s: float = 0.0
+    must_be_slow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """All accesses of one alias group by one instruction: served from one place, together."""
+    """All accesses of one alias group by one instruction: served from one place, together.
+
+    `must_be_slow`: one of the accesses must be.
+    """
 
     time: int
     group: int
@@ -103,6 +109,7 @@ class Touch:
     saving_s: float
     slow_bytes: int
     accesses: tuple[int, ...]
+    must_be_slow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +227,7 @@ class Program:
             saving_s=sum(a.saving_s for a in accesses),
             slow_bytes=sum(a.slow_bytes for a in accesses),
             accesses=indices,
+            must_be_slow=any(a.must_be_slow for a in accesses),
         )
 
     @cached_property

@@ -2,7 +2,12 @@
 
 from engine.solvers import all_slow, evolution, greedy, muzero, random_play, xla_compiled, xla_msa
 from engine.solvers.registry import SOLVERS, Budget, Solver, find, solve
-from engine.solvers.xla_compiled import has_compiled_plan
+from engine.solvers.xla_compiled import (
+    has_compiled_plan,
+    offsets_of_compiled_plan,
+    reading_warning,
+    share_read,
+)
 
 __all__ = [
     "SOLVERS",
@@ -10,6 +15,9 @@ __all__ = [
     "Solver",
     "find",
     "has_compiled_plan",
+    "offsets_of_compiled_plan",
+    "reading_warning",
+    "share_read",
     "solve",
 ]
 

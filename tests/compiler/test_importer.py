@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import jax
@@ -67,7 +68,8 @@ def test_what_computes_saves_nothing() -> None:
 
 def test_a_pair_fits_the_savings() -> None:
     program = import_hlo(SLOW, FAST, "tpu-v5e")
-    assert program.provenance == {"kind": "imported", "slow": "mlp_off.hlo", "fast": "mlp_on.hlo"}
+    facts = {"kind": "imported", "slow": "mlp_off.hlo", "fast": "mlp_on.hlo"}
+    assert facts.items() <= program.provenance.items()
     single = import_hlo(SLOW, None, "tpu-v5e")
     assert program.all_slow_s == pytest.approx(single.all_slow_s)
     assert program.accesses != single.accesses
@@ -83,6 +85,42 @@ def test_with_the_buffer_assignment_the_compilers_plan_comes_along(tmp_path: Pat
     # The compiler says 74382 + 71516 + 72582 cycles at 1.5 GHz; nothing waits for its copies.
     latency = simulate(program, plan).latency_s
     assert latency == pytest.approx((74382 + 71516 + 72582) / 1.5e9, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["mlp", "big", "scan"])
+def test_without_the_buffer_assignment_only_the_offsets_are_our_own(name: str) -> None:
+    slow, fast = FIXTURES / f"{name}_off.hlo", FIXTURES / f"{name}_on.hlo"
+    program = import_hlo(slow, fast, "tpu-v5e")
+    plan = plan_from_json(program.provenance["xla_plan"], "provenance")
+    told = import_hlo(slow, fast, "tpu-v5e", FIXTURES / f"{name}_on.buffers.txt")
+    known = plan_from_json(told.provenance["xla_plan"], "provenance")
+    assert check(program, plan) is None
+    assert plan.is_fast == known.is_fast
+    assert simulate(program, plan).latency_s == pytest.approx(simulate(told, known).latency_s)
+    assert plan.notes["left_out_saving_share"] == 0.0
+    assert plan.notes["offsets"].startswith("packed anew")
+    assert "offsets" not in known.notes
+
+
+def test_the_buffer_assignment_of_another_compile_is_refused() -> None:
+    with pytest.raises(ProgramFormatError, match="it is of another compile: leave it out"):
+        import_hlo(SLOW, FAST, "tpu-v5e", FIXTURES / "scan_on.buffers.txt")
+
+
+def test_a_dump_of_another_chip_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProgramFormatError, match=r"tpu-v4: it has values in VMEM.*--hardware"):
+        import_hlo(SLOW, FAST, "tpu-v4")
+    text = SLOW.read_text()
+    split = tmp_path / "split.hlo"
+    split.write_text(text.replace('"window_config"', '"megacore_config":{},"window_config"'))
+    with pytest.raises(ProgramFormatError, match="tpu-v5e: its instructions are split"):
+        import_hlo(split, None, "tpu-v5e")
+    assert import_hlo(split, None, "tpu-v5p").num_slots == 3
+    large = tmp_path / "large.hlo"
+    large.write_text(re.sub(r'("offset":"0","size":)"\d+"', rf'\1"{20 * 2**20}"', text))
+    with pytest.raises(ProgramFormatError, match="of scratch"):
+        import_hlo(large, None, "tpu-v5e")
+    assert import_hlo(large, None, "tpu-v6e").num_slots == 3
 
 
 def test_a_pair_of_different_programs_is_refused() -> None:

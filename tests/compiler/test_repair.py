@@ -38,7 +38,7 @@ def plan(program: Program, *stays: Stay, copies: tuple[Copy, ...] = ()) -> Plan:
 def test_a_valid_plan_is_left_alone() -> None:
     program = two_inputs()
     good = plan(program, Stay(0, 0, -1, 2))
-    mended = repaired(program, good)
+    mended = repaired(program, good, good.is_fast)
     assert mended == good
     assert mended.notes == {"kept": 1, "left_out_groups": [], "left_out_saving_share": 0.0}
 
@@ -46,7 +46,7 @@ def test_a_valid_plan_is_left_alone() -> None:
 def test_a_group_that_breaks_a_rule_is_left_out_whole() -> None:
     program = two_inputs()
     late = plan(program, Stay(0, 0, -1, 2), Stay(1, 1024, 0, 2))
-    mended = repaired(program, late)
+    mended = repaired(program, late, late.is_fast)
     assert check(program, mended) is None
     assert mended.is_fast == (True, False)
     assert {s.group for s in mended.stays} == {0}
@@ -54,10 +54,17 @@ def test_a_group_that_breaks_a_rule_is_left_out_whole() -> None:
     assert mended.notes["left_out_saving_share"] == 0.75
 
 
+def test_what_the_compile_has_fast_and_the_plan_has_not_is_left_out_too() -> None:
+    program = two_inputs()
+    mended = repaired(program, plan(program, Stay(0, 0, -1, 2)), (True, True))
+    assert mended.notes["left_out_groups"] == []
+    assert mended.notes["left_out_saving_share"] == 0.75
+
+
 def test_its_copies_go_with_it() -> None:
     program = two_inputs()
     off = plan(program, Stay(1, 100, 0, 2), copies=(Copy(1, True, 0, 1),))
-    mended = repaired(program, off)
+    mended = repaired(program, off, off.is_fast)
     assert (mended.stays, mended.copies) == ((), ())
     assert mended.notes["left_out_saving_share"] == 1.0
 
@@ -65,7 +72,7 @@ def test_its_copies_go_with_it() -> None:
 def test_of_too_many_cross_program_prefetches_the_best_stays() -> None:
     program = two_inputs()
     both = plan(program, Stay(0, 0, -1, 2), Stay(1, 1024, -1, 2))
-    mended = repaired(program, both)
+    mended = repaired(program, both, both.is_fast)
     assert check(program, mended) is None
     assert mended.is_fast == (False, True)
     assert mended.notes["left_out_saving_share"] == 0.25
@@ -74,7 +81,7 @@ def test_of_too_many_cross_program_prefetches_the_best_stays() -> None:
 def test_a_plan_that_no_group_can_mend_ends_the_search() -> None:
     program = two_inputs()
     foreign = replace(plan(program), program_hash="other")
-    assert repaired(program, foreign).stays == ()
+    assert repaired(program, foreign, foreign.is_fast).stays == ()
 
 
 @given(programs(), st.randoms(use_true_random=False))
@@ -84,6 +91,7 @@ def test_whatever_is_broken_ends_valid(program: Program, chance: object) -> None
         replace(s, offset=s.offset + chance.choice([0, 0, 7, 512, 10**9]))  # type: ignore[attr-defined]
         for s in good.stays
     )
-    mended = repaired(program, replace(good, stays=broken, copies=good.copies[::2]))
+    bad = replace(good, stays=broken, copies=good.copies[::2])
+    mended = repaired(program, bad, bad.is_fast)
     assert check(program, mended) is None
     assert 0.0 <= mended.notes["left_out_saving_share"] <= 1.0

@@ -14,11 +14,13 @@ from engine.program import io, library
 from engine.solvers import solve
 
 NAMES = library.sample_names()
-CAPTURED = [n for n in NAMES if library.find_sample(n).xla_latency_s is not None]
+SAMPLES = [n for n in NAMES if library.find_sample(n).xla_latency_s is not None]
+HELD_OUT = [e.name for e in library.held_out()]
+CAPTURED = [*SAMPLES, *HELD_OUT]
 MAX_FILE_BYTES = 300_000
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *HELD_OUT])
 def test_files_round_trip_exactly(name: str) -> None:
     program = library.load_sample(name)
     assert io.from_json(io.to_json(program), name) == program
@@ -69,7 +71,7 @@ def test_the_board_can_express_the_compilers_plans(name: str) -> None:
 
 
 def test_the_samples_cover_four_generations_and_their_costs_are_close() -> None:
-    programs = [library.load_sample(name) for name in CAPTURED]
+    programs = [library.load_sample(name) for name in SAMPLES]
     assert len(programs) >= 24
     assert {p.hardware.name for p in programs} == {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e"}
     errors = [abs(e) for p in programs for e in p.provenance["fit"]["held_out_errors"]]

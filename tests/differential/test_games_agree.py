@@ -10,7 +10,8 @@ import pytest
 
 from engine.game.encode import encode
 from engine.game.env import Record, plan_from_actions, play_with_backup, rollout, scripted
-from engine.game.moves import SIMPLE_RULES, TICKS, Rules
+from engine.game.moves import SIMPLE_RULES, Rules
+from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate

@@ -9,7 +9,8 @@ import pytest
 
 from engine.game.batch import NUM_CHECKPOINTS, BatchGame, play_words
 from engine.game.encode import encode
-from engine.game.moves import COPY, DROP, NO_COPY, TICKS
+from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.game.rules import step
 from engine.game.scripts import EARN, NUM_WORDS, play_script

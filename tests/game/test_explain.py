@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from engine.game.board import Reason
 from engine.game.explain import Blocker, explain, group_name, size_text, time_text
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
@@ -82,6 +84,22 @@ def test_sinks_say_what_they_do() -> None:
         "a0 is written back to slow memory during slot 1, but stalls 3 s."
     )
     assert "Drop is the one action" in explain(game, COPY).reason
+
+
+def test_what_must_be_made_slow_can_be_copied_in_later() -> None:
+    made = Buffer(4, writes={0: 0}, reads={2: 8, 4: 8}, slow_writes=frozenset({0}))
+    program = program_of([5, 20, 5, 5, 5], [made])
+    game = play(program, "")
+    assert game.legal() == (False, False, True)
+    assert explain(game, NO_COPY).reason.startswith(
+        "Instruction 0 cannot serve a0 from fast memory"
+    )
+    assert play(program, "DCN").total_reward == pytest.approx(16 / 56)
+
+
+def test_a_group_that_must_be_slow_later_on_has_no_moves() -> None:
+    made = Buffer(4, writes={0: 3, 2: 0}, reads={1: 8, 3: 8}, slow_writes=frozenset({2}))
+    assert play(program_of([5, 5, 5, 5], [made]), "").is_over
 
 
 def test_a_covered_loop_is_the_reason_to_stand() -> None:

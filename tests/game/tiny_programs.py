@@ -29,7 +29,7 @@ TWO_ENDED = Rules(place="two_ended")
 
 @dataclass(frozen=True)
 class Buffer:
-    """A group: `reads` and `writes` map slots to seconds saved."""
+    """A group: `reads` and `writes` map slots to seconds saved; `slow_writes` must be slow."""
 
     size: int
     reads: Mapping[int, float] = field(default_factory=dict)
@@ -37,6 +37,7 @@ class Buffer:
     is_input: bool = False
     is_live_out: bool = False
     slow_bytes: int = 0
+    slow_writes: frozenset[int] = frozenset()
 
 
 def program_of(
@@ -62,7 +63,12 @@ def program_of(
             if time in buffer.writes:
                 values.append(_value(buffer, group, time, time == max(buffer.writes)))
                 saving = buffer.writes[time]
-                accesses.append(Access(time, len(values) - 1, True, saving, buffer.slow_bytes))
+                is_slow = time in buffer.slow_writes
+                accesses.append(
+                    Access(
+                        time, len(values) - 1, True, saving, buffer.slow_bytes, must_be_slow=is_slow
+                    )
+                )
     program = Program(
         name="tiny",
         hardware=Hardware("tiny", fast_bytes, 1, 1.0, 1.0, "fast", max_inputs),

@@ -7,7 +7,7 @@ its value's bytes and saves as many seconds (loops multiplied out).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash, validate
@@ -89,6 +89,17 @@ def _tables(
             accesses.append(Access(time, numbers[last], is_write, total, int(total)))
     accesses.sort(key=lambda a: (a.time, a.is_write))
     return tuple(values), tuple(accesses)
+
+
+def with_slow_writes(program: Program, *times: int) -> Program:
+    """The program whose writes at these times must be slow, and so save nothing."""
+    accesses = (
+        replace(a, saving_s=0.0, must_be_slow=True) if a.is_write and a.time in times else a
+        for a in program.accesses
+    )
+    program = replace(program, accesses=tuple(accesses))
+    validate(program, "test program")
+    return program
 
 
 def plan_of(

@@ -9,7 +9,7 @@ import pytest
 from engine.plan.check import RULES, check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.model import Program
-from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
+from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of, with_slow_writes
 
 PROGRAM = program_of(
     [
@@ -51,7 +51,7 @@ def test_valid_plan_at_the_edges() -> None:
 def test_rules_are_those_of_the_table() -> None:
     assert RULES[0] == "wrong-program"
     assert RULES[-1] == "live-out-lost"
-    assert len(set(RULES)) == 12
+    assert len(set(RULES)) == 13
 
 
 def test_wrong_program() -> None:
@@ -133,6 +133,13 @@ def test_alias() -> None:
     split = next(i for i, a in enumerate(PROGRAM.accesses) if (a.time, a.value) == (5, 0))
     flags[split] = False
     assert rule_of(PROGRAM, replace(VALID, is_fast=tuple(flags))) == "alias"
+
+
+def test_must_be_slow() -> None:
+    program = with_slow_writes(program_of([Buffer(256, "w2 r4 r6")]), 2)
+    assert rule_of(program, plan_of(program, "0@2 0@4 0@6", [(0, 0, 2, 7)])) == "must-be-slow"
+    fetched = plan_of(program, "0@4 0@6", [(0, 0, 3, 7)], [(0, "in", 3, 4)])
+    assert check(program, fetched) is None
 
 
 def test_alias_of_an_update_in_place() -> None:

@@ -139,8 +139,11 @@ def test_a_flag_that_is_flipped_is_caught(case: Case, pick: int) -> None:
         for t in program.touches
         if not any(s.group == t.group and s.start <= t.time < s.end for s in plan.stays)
     ]
-    assume(split or homeless)
-    for candidates, expected in ((split, "alias"), (homeless, "liveness")):
+    barred = [t for t in homeless if t.must_be_slow]
+    homeless = [t for t in homeless if not t.must_be_slow]
+    assume(split or homeless or barred)
+    kinds = ((split, "alias"), (homeless, "liveness"), (barred, "must-be-slow"))
+    for candidates, expected in kinds:
         if candidates:
             touch = candidates[pick % len(candidates)]
             flipped = touch.accesses[:1] if expected == "alias" else touch.accesses

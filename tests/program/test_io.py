@@ -104,6 +104,22 @@ def test_uncertainty_is_optional_and_no_part_of_the_identity() -> None:
     assert "negative" in refusal(body)
 
 
+def test_accesses_that_must_be_slow_are_part_of_the_identity_and_save_nothing() -> None:
+    program = random_program(4, 12)
+    free = replace(
+        program, accesses=tuple(replace(a, must_be_slow=False) for a in program.accesses)
+    )
+    assert "must_be_slow" not in io.to_json(free)["accesses"]
+    slow = replace(free.accesses[0], must_be_slow=True, saving_s=0.0)
+    barred = replace(free, accesses=(slow, *free.accesses[1:]))
+    assert io.from_json(io.to_json(barred), "test") == barred
+    idle = replace(barred, accesses=(replace(slow, must_be_slow=False), *free.accesses[1:]))
+    assert io.content_hash(barred) != io.content_hash(idle)
+    paid = replace(free, accesses=(replace(slow, saving_s=1.0), *free.accesses[1:]))
+    with pytest.raises(ProgramFormatError, match="must be slow"):
+        io.validate(paid, "test")
+
+
 def test_a_value_that_nobody_writes_is_refused() -> None:
     program = random_program(6, 30)
     value = next(i for i, v in enumerate(program.values) if not v.is_input)
@@ -158,7 +174,7 @@ def test_other_versions_are_refused(version: Any) -> None:
 
 @pytest.mark.parametrize("table", ["instructions", "values", "accesses", "regions"])
 def test_tables_must_be_whole(table: str) -> None:
-    assert "columns" in refusal(changed(lambda b: b[table].popitem()))
+    assert "columns" in refusal(changed(lambda b: b[table].pop(next(iter(b[table])))))
     assert "columns" in refusal(changed(put(table, "surprise", [])))
     longer = changed(lambda b: None)
     column = next(iter(longer[table].values()))

@@ -138,3 +138,16 @@ def test_two_programs_may_not_share_a_name(folder: Path, program: Program) -> No
     library.write_index([*library.index(), *library.index()], folder / "index.json")
     with pytest.raises(ProgramFormatError, match="one name"):
         library.index()
+
+
+def test_held_out_programs_have_a_name_but_are_no_samples(folder: Path, program: Program) -> None:
+    assert library.held_out() == ()
+    apart = replace(program, name="apart")
+    (folder / "held_out").mkdir()
+    save(apart, folder / "held_out" / "apart.json")
+    entry = library.describe(apart, "apart.json", "Apart")
+    library.write_index([entry], folder / "held_out" / "index.json")
+    assert [e.name for e in library.held_out()] == ["apart"]
+    assert library.sample_names() == ["alpha-v5e-b8"]
+    assert library.load_sample("apart") == apart
+    assert library.resolve("apart") == apart

@@ -6,7 +6,8 @@ import pytest
 
 from engine.errors import SolverError
 from engine.game.genome import NUM_FIRST
-from engine.game.moves import TICKS, Rules
+from engine.game.moves import Rules
+from engine.game.quantise import TICKS
 from engine.game.scripts import play_script
 from engine.plan.check import check
 from engine.plan.simulate import simulate

@@ -6,12 +6,16 @@ to lower it for. One module per family; `base.py` holds the contract.
 
 from engine.compiler.models import (
     alphatensor,
+    autoencoder,
     decode,
     diffusion,
+    graph,
     image,
     mixer,
     recommender,
     recurrent,
+    speech,
+    state_space,
     transformer,
 )
 from engine.compiler.models.base import (
@@ -25,13 +29,17 @@ __all__ = [
     "UnsupportedModeError",
     "Workload",
     "alphatensor",
+    "autoencoder",
     "build",
     "decode",
     "diffusion",
+    "graph",
     "image",
     "known_models",
     "mixer",
     "recommender",
     "recurrent",
+    "speech",
+    "state_space",
     "transformer",
 ]

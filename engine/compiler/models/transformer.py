@@ -46,6 +46,7 @@ class Config:
 
 BERT = Config(layers=6, width=768, heads=12, hidden=3072, length=256, vocabulary=30522)
 GPT = Config(layers=4, width=1024, heads=16, hidden=4096, length=512, vocabulary=32000)
+GPT_DEEP = Config(layers=6, width=768, heads=12, hidden=3072, length=512, vocabulary=32000)
 T5 = Config(layers=3, width=768, heads=12, hidden=2048, length=256, vocabulary=32128)
 VIT = Config(layers=6, width=768, heads=12, hidden=3072, length=196, vocabulary=1000)
 VIT_PATCH = 16
@@ -113,19 +114,30 @@ def bert(batch: int, train: bool) -> Program:
     return _program(infer, params, (indices(batch, BERT.length), indices(batch)), train)
 
 
-@workload("gpt", "GPT-like decoder over a prompt: 4 layers of width 1024, 32,000 tokens")
-def gpt(batch: int, train: bool) -> Program:
+def _gpt_program(config: Config, batch: int, train: bool) -> Program:
     """Causal language model over 512 tokens; inference is the prefill, with its last logits."""
-    params = _language_shapes(GPT)
-    tokens = indices(batch, GPT.length)
+    params = _language_shapes(config)
+    tokens = indices(batch, config.length)
 
     def logits(params: PyTree, tokens: Array) -> Array:
-        features = _language_features(params, tokens, GPT.heads, is_causal=True)
+        features = _language_features(params, tokens, config.heads, is_causal=True)
         features = features if train else features[:, -1]
         scores: Array = features @ params["tokens"].T
         return scores
 
     return _program(logits, params, (tokens, tokens), train)
+
+
+@workload("gpt", "GPT-like decoder over a prompt: 4 layers of width 1024, 32,000 tokens")
+def gpt(batch: int, train: bool) -> Program:
+    """Few wide layers."""
+    return _gpt_program(GPT, batch, train)
+
+
+@workload("gptdeep", "GPT-like decoder over a prompt: 6 layers of width 768, 32,000 tokens")
+def gptdeep(batch: int, train: bool) -> Program:
+    """More and narrower layers."""
+    return _gpt_program(GPT_DEEP, batch, train)
 
 
 def _t5_attention_shapes(config: Config) -> PyTree:

@@ -205,7 +205,12 @@ class _GroupRows:
 
     def _add_touch(self, index: int, kept: int | None) -> None:
         touch = self.touches[index]
-        if not touch.reads:
+        if touch.must_be_slow:
+            self.stayed.append([])
+            self.served.append([])
+            if touch.reads:
+                self._need_slow_copy(touch.time, [], index, [])
+        elif not touch.reads:
             self.stayed.append([])
             self.served.append([(self.rows.add_choice("x", self._number_of(index)), 1.0)])
         else:

@@ -35,6 +35,7 @@ def candidates(program: Program) -> list[int]:
         and group.may_be_fast
         and not (group.is_written or group.is_live_out)
         and program.touches_of_group[g]
+        and not any(program.touches[k].must_be_slow for k in program.touches_of_group[g])
         and group.size_bytes
         and not _looks_like_activation(program, g)
     ]

@@ -57,8 +57,9 @@ class _Placer:
 
     def _place(self, group: int) -> list[Run]:
         """The stays of one group, booked; none if every retry failed."""
-        visit = self._visits.of(group)
-        slow_touches: set[int] = set()
+        program, visit = self._program, self._visits.of(group)
+        numbers = program.touches_of_group[group]
+        slow_touches = {number for number in numbers if program.touches[number].must_be_slow}
         was_repacked = False
         retry = 0
         while retry < self._options.max_retries:

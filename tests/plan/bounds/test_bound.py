@@ -22,6 +22,8 @@ from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
+from tests.game.tiny_programs import Buffer
+from tests.game.tiny_programs import program_of as program_of_buffers
 from tests.plan.bounds.changes import walk
 from tests.strategies import programs, random_program
 
@@ -200,6 +202,18 @@ def test_scratch_takes_place() -> None:
 def test_only_so_many_inputs_are_there_before_the_start() -> None:
     assert microseconds(contested(400, kept=1)) == pytest.approx(20 + 400, rel=1e-6)
     assert microseconds(contested(400, kept=2)) == pytest.approx(20, rel=1e-6)
+
+
+def test_what_must_be_made_slow_is_copied_in() -> None:
+    """A share of the content is copied in, as much as the idle time takes of the copy's 10 s."""
+    for idle in (4.0, 30.0):
+        made = Buffer(10, writes={0: 0.0}, reads={2: 8.0}, slow_writes=frozenset({0}))
+        program = program_of_buffers([0.0, idle, 0.0], [made])
+        expected = program.all_fast_s + 8.0 * max(0.0, 1.0 - idle / 10.0)
+        assert lower_bound(program).bound_s == pytest.approx(expected)
+    write = replace(program.accesses[0], must_be_slow=False)
+    free = replace(program, accesses=(write, *program.accesses[1:]))
+    assert lower_bound(free).bound_s == pytest.approx(free.all_fast_s)
 
 
 def test_a_live_out_is_written_back_at_the_end() -> None:

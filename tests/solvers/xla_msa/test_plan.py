@@ -18,6 +18,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program, Region
 from engine.solvers.xla_msa.options import MsaOptions
 from engine.solvers.xla_msa.solver import solve
+from tests.plan.cases import with_slow_writes
 from tests.solvers.xla_msa.programs import Tensor, program_of
 from tests.strategies import programs, random_program
 
@@ -49,6 +50,14 @@ def test_program_derived_by_hand() -> None:
         copies=(Copy(2, True, 2, 3),),
     )
     assert replace(solved(program), notes={}) == expected
+
+
+def test_a_result_that_must_be_made_slow_is_fetched_for_its_reads() -> None:
+    tensor = Tensor(20, [(0, "w", 0.0), (4, "r", 9.0), (5, "r", 9.0)])
+    plan = solved(with_slow_writes(program_of([tensor], 6), 0))
+    # It is wanted 40 s ahead of slot 4: the 30 s of slot 3 are nearer than the 60 s of two slots.
+    assert plan.copies == (Copy(0, True, 3, 4),)
+    assert plan.is_fast == (False, True, True)
 
 
 def test_a_used_result_is_written_back_from_its_place() -> None:

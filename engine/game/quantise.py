@@ -1,0 +1,102 @@
+"""The integers of the mallocGame: bytes in granules, seconds in ticks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from engine.program.model import Program
+
+TICKS = 2**30
+"""Ticks in `all_slow_s`."""
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """The program's quantities in granules and ticks; tuples over slots have `T` entries.
+
+    `tick_s`: seconds per tick. `is_movable[g]`: the group's touches are moves. `valid_from[g]`: the
+    slot from which the slow copy is valid before any move (`T + 1`: not until written).
+    `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
+    are always slow do not take; `base_draw[k]`: their draw.
+    """
+
+    granule: int
+    tick_s: float
+    fast_granules: int
+    size_granules: tuple[int, ...]
+    is_movable: tuple[bool, ...]
+    valid_from: tuple[int, ...]
+    slot_level: tuple[int, ...]
+    reserved: tuple[int, ...]
+    base_ticks: tuple[int, ...]
+    base_draw: tuple[int, ...]
+    bandwidth: float
+
+    def ticks_down(self, seconds: float) -> int:
+        """Whole ticks in `seconds`: of durations and savings."""
+        return math.floor(seconds / self.tick_s)
+
+    def ticks_up(self, num_bytes: float) -> int:
+        """Ticks that slow memory needs for `num_bytes`, rounded up: of draws and copies."""
+        return math.ceil(num_bytes / self.bandwidth / self.tick_s)
+
+    def idle(self, ticks: int, draw: int) -> int:
+        """Idle ticks of a slot which lasts `ticks` and draws `draw` from slow memory.
+
+        `ticks = base_ticks[k] + Σ saving_ticks` and `draw = base_draw[k] + Σ draw_ticks`, both
+        over the moves at `k` that are served from slow memory. Never more than the real idle time.
+        """
+        return max(0, ticks - draw)
+
+
+def quantise(program: Program) -> Quantised:
+    """The integers of `program`."""
+    hardware = program.hardware
+    granule = hardware.alignment
+    tick = program.all_slow_s / TICKS if program.all_slow_s > 0 else 1.0
+    movable = _movable(program)
+    base_s = [[i.fast_s] for i in program.instructions]
+    drawn: list[list[int]] = [[] for _ in program.instructions]
+    for touch in program.touches:
+        if not movable[touch.group]:
+            base_s[touch.time].append(touch.saving_s)
+            drawn[touch.time].append(touch.slow_bytes)
+    return Quantised(
+        granule=granule,
+        tick_s=tick,
+        fast_granules=hardware.fast_bytes // granule,
+        size_granules=tuple(max(1, -(-g.size_bytes // granule)) for g in program.groups),
+        is_movable=movable,
+        valid_from=tuple(_valid_from(program, g) for g in range(len(program.groups))),
+        slot_level=tuple(program.level_at(k) for k in range(program.num_slots + 1)),
+        reserved=tuple(-(-i.reserved_bytes // granule) for i in program.instructions),
+        base_ticks=tuple(sum(math.floor(s / tick) for s in parts) for parts in base_s),
+        base_draw=tuple(
+            sum(math.ceil(b / hardware.bandwidth / tick) for b in parts) for parts in drawn
+        ),
+        bandwidth=hardware.bandwidth,
+    )
+
+
+def _movable(program: Program) -> tuple[bool, ...]:
+    return tuple(_is_movable(program, number) for number in range(len(program.groups)))
+
+
+def _is_movable(program: Program, group: int) -> bool:
+    touches = [program.touches[i] for i in program.touches_of_group[group]]
+    return (
+        program.groups[group].may_be_fast
+        and any(t.saving_s > 0 for t in touches)
+        and not any(t.must_be_slow for t in touches[1:])
+    )
+
+
+def _valid_from(program: Program, group: int) -> int:
+    """Inputs are in slow memory from the start; what is read before written, once defined."""
+    if program.groups[group].is_input:
+        return 0
+    touches = program.touches_of_group[group]
+    if touches and program.touches[touches[0]].reads:
+        return 1 + min(program.values[v].defined for v in program.groups[group].values)
+    return program.num_slots + 1
