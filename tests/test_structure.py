@@ -18,6 +18,7 @@ FENCES = {
     "mctx": ("engine/agent/search.py", "tests/"),
     "highspy": ("engine/plan/", "engine/solvers/", "tests/"),
     "scipy": ("engine/compiler/", "tests/"),
+    "numba": ("engine/solvers/local/", "tests/"),
     "streamlit": ("ui/", "tests/"),
     "plotly": ("ui/", "tests/"),
     "keras": ("engine/compiler/models/", "tests/"),
