@@ -18,6 +18,7 @@ FENCES = {
     "mctx": ("engine/agent/search.py",),
     "highspy": ("engine/plan/bounds/branching.py", "engine/plan/bounds/linear.py"),
     "scipy": ("engine/compiler/",),
+    "numba": ("engine/solvers/local/",),
     "streamlit": ("ui/",),
     "plotly": ("ui/",),
     "keras": ("engine/compiler/models/",),

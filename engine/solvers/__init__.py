@@ -1,6 +1,15 @@
 """Solvers: from a program to a checked plan. Importing this package registers them all."""
 
-from engine.solvers import all_slow, evolution, greedy, muzero, random_play, xla_compiled, xla_msa
+from engine.solvers import (
+    all_slow,
+    evolution,
+    greedy,
+    local,
+    muzero,
+    random_play,
+    xla_compiled,
+    xla_msa,
+)
 from engine.solvers.registry import SOLVERS, Budget, Solver, find, solve
 from engine.solvers.xla_compiled import (
     has_compiled_plan,
@@ -21,4 +30,4 @@ __all__ = [
     "solve",
 ]
 
-_REGISTERED = (all_slow, evolution, greedy, muzero, random_play, xla_compiled, xla_msa)
+_REGISTERED = (all_slow, evolution, greedy, local, muzero, random_play, xla_compiled, xla_msa)

@@ -1,0 +1,69 @@
+"""`compiled`: Numba's decorator for the inner loop, and where what it compiled is kept.
+
+The same functions run interpreted when the environment says `NUMBA_DISABLE_JIT=1`: one source is
+both the fast code and its readable reference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from numba import njit
+from numba.core import config
+
+VARIABLE = "MALLOCMUZERO_CACHE"
+"""Environment variable that names the folder of compiled code; empty: keep nothing."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_SOURCES = sorted(Path(__file__).parent.glob("*.py"))
+
+
+def _folder() -> Path:
+    """One folder per state of this package's sources.
+
+    Numba looks only at the file of a function when it decides whether its cache is stale, not at
+    the files of the functions that it calls.
+    """
+    text = b"".join(path.read_bytes() for path in _SOURCES)
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    top = os.environ.get(VARIABLE) or home / "mallocmuzero"
+    return Path(top) / "numba" / hashlib.sha256(text).hexdigest()[:16]
+
+
+def _is_kept() -> bool:
+    """Whether the folder can be written; else everything is compiled anew in each process."""
+    if os.environ.get(VARIABLE) == "":
+        return False
+    try:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(FOLDER, os.W_OK)
+
+
+FOLDER = _folder()
+IS_KEPT = _is_kept()
+IS_INTERPRETED = bool(config.DISABLE_JIT)
+if IS_KEPT:
+    config.CACHE_DIR = str(FOLDER)
+
+
+def compiled(function: Function) -> Function:
+    """The function compiled at its first call, or as it stands where compiling is switched off."""
+    return cast(Function, njit(cache=IS_KEPT)(function))
+
+
+def is_warm() -> bool:
+    """Whether a call needs no compiling: everything is in the cache, or runs interpreted."""
+    return IS_INTERPRETED or (FOLDER / "complete").exists()
+
+
+def note_warm() -> None:
+    """Remember that everything has been compiled and kept."""
+    if IS_KEPT and not IS_INTERPRETED:
+        (FOLDER / "complete").touch()

@@ -1,0 +1,175 @@
+"""Facts: all that the local search knows of a program, as arrays for compiled code.
+
+Only *candidates* are encoded: alias groups that may live in fast memory and gain by it. Sizes and
+offsets are granules (the alignment), times are slots, seconds are totals over one run. Row `-1` of
+the region columns stands for the top level.
+
+Letters in shapes: T slots, R regions, G candidate groups, N touches of candidates, S sinks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.program.model import TOP_LEVEL, Program
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Facts(NamedTuple):
+    """The program; never written to.
+
+    `base_s`, `base_draw` `[T]`: seconds of an instruction, and bytes that it draws from slow
+    memory, with every candidate in fast memory. `reserved` `[L, T]`: row `n` holds the most
+    scratch in the `2^n` slots from each one on. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
+    touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
+    `touch_first` `[G + 1]`: where the touches of a group begin; they are in time order.
+    `may_be_fast` `[N]`: false for a touch that must be served from slow memory.
+    """
+
+    num_slots: int
+    capacity: int
+    max_kept: int
+    bandwidth: float
+    base_s: Floats
+    base_draw: Floats
+    level: Ints
+    reserved: Ints
+    slot_first: Ints
+    slot_touch: Ints
+    region_start: Ints
+    region_end: Ints
+    region_parent: Ints
+    multiplicity: Floats
+    number: Ints
+    size: Ints
+    size_bytes: Floats
+    born: Ints
+    may_be_kept: Flags
+    touch_first: Ints
+    sink_first: Ints
+    touch_index: Ints
+    time: Ints
+    group: Ints
+    reads: Flags
+    writes: Flags
+    saving_s: Floats
+    slow_bytes: Floats
+    may_be_fast: Flags
+    sink_time: Ints
+    sink_region: Ints
+
+
+def encode(program: Program) -> Facts:
+    """The facts of a program."""
+    chosen = _candidates(program)
+    touches = [i for g in chosen for i in program.touches_of_group[g]]
+    slots = _slots(program, touches)
+    columns = slots | _regions(program) | _groups(program, chosen) | _touches(program, touches)
+    hardware = program.hardware
+    return Facts(
+        num_slots=program.num_slots,
+        capacity=hardware.fast_bytes // hardware.alignment,
+        max_kept=hardware.max_cross_program_prefetches,
+        bandwidth=float(hardware.bandwidth),
+        group=np.repeat(np.arange(len(chosen)), np.diff(columns["touch_first"])),
+        **columns,
+    )
+
+
+def _candidates(program: Program) -> list[int]:
+    return [
+        number
+        for number, group in enumerate(program.groups)
+        if group.may_be_fast
+        and any(
+            program.touches[i].saving_s > 0 or program.touches[i].slow_bytes > 0
+            for i in program.touches_of_group[number]
+        )
+    ]
+
+
+def _slots(program: Program, touches: list[int]) -> dict[str, Any]:
+    num_slots = program.num_slots
+    base_s = np.array([i.fast_s for i in program.instructions], dtype=np.float64)
+    base_draw = np.zeros(num_slots)
+    members: list[list[int]] = [[] for _ in range(num_slots)]
+    for position, index in enumerate(touches):
+        members[program.touches[index].time].append(position)
+    others = set(range(len(program.touches))).difference(touches)
+    for index in sorted(others):
+        touch = program.touches[index]
+        base_s[touch.time] += touch.saving_s
+        base_draw[touch.time] += touch.slow_bytes
+    return {
+        "base_s": base_s,
+        "base_draw": base_draw,
+        "level": np.array([*(i.level for i in program.instructions), TOP_LEVEL], dtype=np.int64),
+        "reserved": _range_maxima(program),
+        "slot_first": np.cumsum([0, *map(len, members)], dtype=np.int64),
+        "slot_touch": np.array([i for some in members for i in some], dtype=np.int64),
+    }
+
+
+def _range_maxima(program: Program) -> Ints:
+    """Scratch in granules: a row per power of two, with maxima over so many slots."""
+    alignment = program.hardware.alignment
+    row = np.array([-(-i.reserved_bytes // alignment) for i in program.instructions], np.int64)
+    rows = [row]
+    width = 1
+    while 2 * width <= len(row):
+        wider = rows[-1].copy()
+        wider[:-width] = np.maximum(rows[-1][:-width], rows[-1][width:])
+        rows.append(wider)
+        width *= 2
+    return np.array(rows)
+
+
+def _regions(program: Program) -> dict[str, Any]:
+    regions = program.regions
+    return {
+        "region_start": np.array([*(r.start for r in regions), 0], dtype=np.int64),
+        "region_end": np.array([*(r.end for r in regions), program.num_slots], dtype=np.int64),
+        "region_parent": np.array([*(r.parent for r in regions), TOP_LEVEL], dtype=np.int64),
+        "multiplicity": np.array([*(r.multiplicity for r in regions), 1.0], dtype=np.float64),
+    }
+
+
+def _groups(program: Program, chosen: list[int]) -> dict[str, Any]:
+    groups = [program.groups[g] for g in chosen]
+    sinks: list[list[tuple[int, int]]] = [[] for _ in program.groups]
+    for sink in program.sinks:
+        sinks[sink.group].append((sink.time, sink.region))
+    born = [min(program.values[v].defined for v in group.values) for group in groups]
+    granule = program.hardware.alignment
+    counts = [len(program.touches_of_group[g]) for g in chosen]
+    listed = [sink for g in chosen for sink in sinks[g]]
+    return {
+        "number": np.array(chosen, dtype=np.int64),
+        "size": np.array([-(-group.size_bytes // granule) for group in groups], dtype=np.int64),
+        "size_bytes": np.array([group.size_bytes for group in groups], dtype=np.float64),
+        "born": np.array(born, dtype=np.int64),
+        "may_be_kept": np.array([g.is_input and not g.is_written for g in groups], dtype=np.bool_),
+        "touch_first": np.cumsum([0, *counts], dtype=np.int64),
+        "sink_first": np.cumsum([0, *(len(sinks[g]) for g in chosen)], dtype=np.int64),
+        "sink_time": np.array([time for time, _ in listed], dtype=np.int64),
+        "sink_region": np.array([region for _, region in listed], dtype=np.int64),
+    }
+
+
+def _touches(program: Program, indices: list[int]) -> dict[str, Any]:
+    touches = [program.touches[i] for i in indices]
+    return {
+        "touch_index": np.array(indices, dtype=np.int64),
+        "time": np.array([t.time for t in touches], dtype=np.int64),
+        "reads": np.array([t.reads for t in touches], dtype=np.bool_),
+        "writes": np.array([t.writes for t in touches], dtype=np.bool_),
+        "saving_s": np.array([t.saving_s for t in touches], dtype=np.float64),
+        "slow_bytes": np.array([t.slow_bytes for t in touches], dtype=np.float64),
+        "may_be_fast": np.ones(len(touches), dtype=np.bool_),
+    }

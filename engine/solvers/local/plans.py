@@ -1,0 +1,136 @@
+"""Plans made of the state's stays, and stays made of any plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engine.plan.model import Copy, Plan, Stay
+from engine.program.io import content_hash
+from engine.program.model import Program
+from engine.solvers.local.chosen import load_stay
+from engine.solvers.local.facts import Facts, Ints
+from engine.solvers.local.journal import set_mark
+from engine.solvers.local.state import (
+    BACK,
+    DUE,
+    END,
+    FETCH,
+    FIRST,
+    GROUP,
+    KINDS,
+    LAST,
+    NEED,
+    NONE,
+    NUM_STAYS,
+    OFFSET,
+    RETURNING,
+    SAVE,
+    SAVING,
+    START,
+    State,
+)
+from engine.solvers.local.timeline import settle
+
+
+def to_plan(
+    program: Program, facts: Facts, stays: Iterable[Ints], notes: Mapping[str, Any]
+) -> Plan:
+    """The plan of these stays; copies in the order of service (`timeline.is_before`)."""
+    is_fast = [False] * len(program.accesses)
+    listed: list[Stay] = []
+    copies: list[tuple[int, int, int, Copy]] = []
+    for stay in stays:
+        listed.extend(_places(program, facts, stay))
+        number = int(facts.number[stay[GROUP]])
+        for kind, start, end in _copies(program, stay):
+            copy = Copy(number, kind != SAVING, start, end)
+            copies.append((end, start, KINDS * int(stay[FIRST]) + kind, copy))
+        for touch in range(stay[FIRST], stay[LAST] + 1):
+            for access in program.touches[facts.touch_index[touch]].accesses:
+                is_fast[access] = True
+    listed.sort(key=lambda s: (s.start, s.offset, s.end))
+    copies.sort(key=lambda c: c[:3])
+    served = tuple(c[3] for c in copies)
+    return Plan(content_hash(program), "local", tuple(is_fast), tuple(listed), served, notes)
+
+
+def present_stays(state: State) -> list[Ints]:
+    """The stays in use."""
+    return [state.stay[row] for row in state.listed[: state.counts[NUM_STAYS]]]
+
+
+def _places(program: Program, facts: Facts, stay: Ints) -> list[Stay]:
+    number = int(facts.number[stay[GROUP]])
+    offset = int(stay[OFFSET]) * program.hardware.alignment
+    places = [Stay(number, offset, int(stay[START]), int(stay[END]))]
+    if stay[BACK] != NONE:
+        places.append(Stay(number, offset, int(stay[BACK]), program.num_slots))
+    return places
+
+
+def _copies(program: Program, stay: Ints) -> list[tuple[int, int, int]]:
+    copies = []
+    if stay[FETCH] != NONE:
+        copies.append((0, int(stay[FETCH]), int(stay[NEED])))
+    if stay[SAVE] != NONE:
+        copies.append((SAVING, int(stay[SAVE]), int(stay[DUE])))
+    if stay[BACK] != NONE:
+        copies.append((RETURNING, int(stay[BACK]), program.num_slots))
+    return copies
+
+
+def load_plan(program: Program, facts: Facts, handles: tuple[Facts, State], plan: Plan) -> None:
+    """Put the stays of a valid plan into an empty state, as near as the search can say them.
+
+    `handles` are what compiled code takes. A stay serves all touches from its first to
+    its last fast one; one that the search cannot say is left out, and its touches are slow.
+    """
+    settle(*handles)
+    place = {int(index): position for position, index in enumerate(facts.touch_index)}
+    fast = _fast_touches(program, plan)
+    for stay in sorted(plan.stays, key=lambda s: (s.start, s.group)):
+        touches = [place[i] for i in fast.get(stay.group, ()) if i in place]
+        inside = [i for i in touches if stay.start <= facts.time[i] < stay.end]
+        if not inside:
+            continue
+        copies = [c for c in plan.copies if c.group == stay.group]
+        set_mark(handles[1], 0)
+        load_stay(
+            *handles,
+            inside[0],
+            inside[-1],
+            stay.offset // program.hardware.alignment,
+            stay.start,
+            stay.end,
+            _deadline(copies, stay),
+            _return_start(program, plan, stay),
+        )
+
+
+def _fast_touches(program: Program, plan: Plan) -> dict[int, list[int]]:
+    """The touches that the plan serves from fast memory, by group, in time order."""
+    fast: dict[int, list[int]] = {}
+    for index, touch in enumerate(program.touches):
+        if plan.is_fast[touch.accesses[0]]:
+            fast.setdefault(touch.group, []).append(index)
+    return fast
+
+
+def _deadline(copies: Iterable[Copy], stay: Stay) -> int:
+    """When the last write-back of a stay must be complete; NONE without one."""
+    inside = (
+        c.deadline
+        for c in copies
+        if not c.is_prefetch and stay.start <= c.start and c.deadline <= stay.end
+    )
+    return max(inside, default=NONE)
+
+
+def _return_start(program: Program, plan: Plan, stay: Stay) -> int:
+    """Where the copy starts that brings a kept input back by the end; NONE without one."""
+    if stay.start >= 0 or stay.end == program.num_slots:
+        return NONE
+    end = program.num_slots
+    later = (s.start for s in plan.stays if s.group == stay.group and s.end == end)
+    return max(later, default=NONE)

@@ -1,0 +1,65 @@
+"""`local` and `density`: the registered solvers of the local search, and how they spend time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from engine.errors import SolverError
+from engine.plan.check import check
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers.local.run import Run, compile_all
+from engine.solvers.registry import Budget, register
+
+OPTIONS = ("start", "moves")
+"""`start`: a Plan to begin from; `moves`: how many moves to make at most."""
+
+
+@register("local", "ruin and recreate over whole stays, by simulated annealing", uses_time=True)
+def local(program: Program, budget: Budget) -> Plan:
+    """Search until the seconds are over. Options: see OPTIONS; raises SolverError for others."""
+    return search_locally(program, budget, time.perf_counter)
+
+
+@register("density", "stays placed in order of their value per byte and slot")
+def density(program: Program, budget: Budget) -> Plan:
+    """The offline greedy that `local` begins from; takes what time it needs."""
+    compile_all(budget.progress)
+    run = Run(program, budget.seed)
+    run.build(lambda: True)
+    return run.plan({})
+
+
+def search_locally(program: Program, budget: Budget, clock: Callable[[], float]) -> Plan:
+    """As `local`, by a clock of the caller's choice; it starts once all is compiled."""
+    start, most = _read_options(program, budget)
+    compile_all(budget.progress)
+    begun = clock()
+    run = Run(program, budget.seed)
+
+    def goes_on() -> bool:
+        spent = clock() - begun
+        share = min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
+        message = f"{run.moves} moves, {1e6 * run.best_s:.2f} us"
+        return budget.progress(share, message) and spent < budget.seconds
+
+    if start is not None:
+        run.load(start)
+    run.build(goes_on)
+    run.improve(goes_on, most)
+    return run.plan({"moves": run.moves})
+
+
+def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | None]:
+    for name in budget.options:
+        if name not in OPTIONS:
+            raise SolverError(f"local has no option {name!r}; it knows {', '.join(OPTIONS)}")
+    start, most = budget.options.get("start"), budget.options.get("moves")
+    if start is not None:
+        violation = check(program, start)
+        if violation is not None:
+            raise SolverError(
+                f"the plan to begin from breaks the rule {violation.rule}: {violation.message}"
+            )
+    return start, None if most is None else int(most)

@@ -1,0 +1,195 @@
+"""State: the stays of a plan under change, its simulated times, and the journal of changes.
+
+A stay is a row of whole numbers; the names of its columns stand below. A copy is known by the
+stay's row number and its kind: `copy = KINDS * row + kind`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.solvers.local.facts import Facts, Flags, Floats, Ints
+
+NONE = -1
+"""No stay, no copy, no time."""
+
+GROUP, FIRST, LAST, HOME, START, END, OFFSET = range(7)
+"""Group, first and last touch served (rows of the facts), home level, slots, first granule."""
+FETCH, NEED = 7, 8
+"""Start and deadline of the prefetch; NONE where the content is written or kept."""
+SAVE, DUE = 9, 10
+"""Start and deadline of the write-back; NONE where none is needed."""
+BACK = 11
+"""Start of the copy that brings a kept input back by the end; NONE where it never leaves."""
+READY, LIMIT = 12, 13
+"""Of a draft: the earliest start of its prefetch, the latest deadline of its write-back."""
+NUM_COLUMNS = 14
+
+FETCHING, SAVING, RETURNING = range(3)
+KINDS = 3
+
+COMPUTE_S, STALL_S, WORK_S = range(3)
+"""Columns of the sums: instructions, stalls, and copies in seconds of the full bandwidth."""
+
+MAX_PENDING = 48
+"""Copies in flight at once; a stay that would need more is refused."""
+
+ADDED, REMOVED = 1, 0
+NUM_BUCKETS = 64
+
+
+class State(NamedTuple):
+    """A plan under change; `M` rows for stays, `C = 3 M` copies, `B` buckets of slots.
+
+    `counts`: its entries have the names from NUM_STAYS on. `stay` `[M, columns]`; `served_by`
+    `[N]`: the row that serves a touch. `listed` `[M]`: the rows in use, `place` `[M]` where in it;
+    `spare` `[M]`: rows to use.
+    `bucket` `[B, M / 63]`: bits of the rows that hold some slot of a bucket. `copy_*` `[C]`;
+    `starting` `[T + 1]`, `next_copy`, `prior_copy` `[C]`: lists of copies by the slot they start.
+
+    Per slot `[T + 1]`, as simulated: `duration_s`, `idle_s`, `used_s` (idle time that copies
+    used), `stall_s` before it; `num_pending`, `pending`, `left_s` `[T + 1, P]`: the copies under
+    way when it begins. `is_stale`, `agenda`: slots to simulate anew. `queue`, `rest_s` `[P]`: the
+    copies under way during a simulation.
+
+    The journal: `log` `[J, 2 + columns]` (stays), `log_slot`, `log_times` (slots), `log_queue`,
+    `log_pending`, `log_left` (copies under way), each a stack; `slot_stamp`, `queue_stamp` mark
+    the slots that are in it since the last mark.
+    """
+
+    counts: Ints
+    sums: Floats
+    seed: Ints
+    stay: Ints
+    served_by: Ints
+    listed: Ints
+    place: Ints
+    spare: Ints
+    bucket: Ints
+    copy_start: Ints
+    copy_end: Ints
+    copy_work_s: Floats
+    starting: Ints
+    next_copy: Ints
+    prior_copy: Ints
+    duration_s: Floats
+    idle_s: Floats
+    used_s: Floats
+    stall_s: Floats
+    num_pending: Ints
+    pending: Ints
+    left_s: Floats
+    is_stale: Flags
+    agenda: Ints
+    queue: Ints
+    rest_s: Floats
+    log: Ints
+    log_slot: Ints
+    log_times: Floats
+    log_queue: Ints
+    log_pending: Ints
+    log_left: Floats
+    slot_stamp: Ints
+    queue_stamp: Ints
+    marks: Ints
+    mark_sums: Floats
+    draft: Ints
+    gap_key: Ints
+    gap_low: Ints
+    gap_high: Ints
+    picked: Ints
+    picked_stamp: Ints
+    runs: Ints
+    order: Floats
+    best: Ints
+
+
+(
+    NUM_STAYS,
+    NUM_KEPT,
+    NUM_AGENDA,
+    NUM_LOG,
+    NUM_LOG_SLOTS,
+    NUM_LOG_QUEUES,
+    NUM_LOG_PENDING,
+    STAMP,
+    PICK_STAMP,
+    NUM_PICKED,
+    NUM_BEST,
+    MOVES,
+    KEPT_MOVES,
+    IS_BEST,
+) = range(14)
+"""The entries of `State.counts`."""
+NUM_COUNTS = 14
+
+
+def empty_state(facts: Facts, seed: int) -> State:
+    """Nothing in fast memory, not simulated yet; `seed` decides all randomness."""
+    num_touches, num_slots = len(facts.time), facts.num_slots
+    rows = num_touches + 1
+    copies = KINDS * rows
+    log = 4 * rows + 1024
+    log_slots = 8 * (num_slots + 1) + 1024
+    ints, floats = _ints, np.zeros
+    state = State(
+        counts=ints(NUM_COUNTS, 0),
+        sums=floats(3),
+        seed=_seeds(seed),
+        stay=ints((rows, NUM_COLUMNS)),
+        served_by=ints(num_touches),
+        listed=ints(rows),
+        place=ints(rows),
+        spare=np.arange(rows, dtype=np.int64)[::-1].copy(),
+        bucket=ints((NUM_BUCKETS, (rows + 62) // 63), 0),
+        copy_start=ints(copies),
+        copy_end=ints(copies),
+        copy_work_s=floats(copies),
+        starting=ints(num_slots + 1),
+        next_copy=ints(copies),
+        prior_copy=ints(copies),
+        duration_s=floats(num_slots + 1),
+        idle_s=floats(num_slots + 1),
+        used_s=floats(num_slots + 1),
+        stall_s=floats(num_slots + 1),
+        num_pending=ints(num_slots + 1, 0),
+        pending=ints((num_slots + 1, MAX_PENDING)),
+        left_s=floats((num_slots + 1, MAX_PENDING)),
+        is_stale=np.ones(num_slots + 1, dtype=np.bool_),
+        agenda=np.arange(num_slots + 1, dtype=np.int64),
+        queue=ints(MAX_PENDING),
+        rest_s=floats(MAX_PENDING),
+        log=ints((log, NUM_COLUMNS + 2)),
+        log_slot=ints(log_slots),
+        log_times=floats((log_slots, 4)),
+        log_queue=ints((log_slots, 3)),
+        log_pending=ints(4 * log_slots + MAX_PENDING),
+        log_left=floats(4 * log_slots + MAX_PENDING),
+        slot_stamp=ints(num_slots + 1, 0),
+        queue_stamp=ints(num_slots + 1, 0),
+        marks=ints((2, 4), 0),
+        mark_sums=floats((2, 3)),
+        draft=ints(NUM_COLUMNS),
+        gap_key=ints(rows + 1),
+        gap_low=ints(rows + 1),
+        gap_high=ints(rows + 1),
+        picked=ints(num_touches + 1),
+        picked_stamp=ints(num_touches + 1, 0),
+        runs=ints((num_touches + 2, 2)),
+        order=floats(num_touches + 1),
+        best=ints((rows, NUM_COLUMNS)),
+    )
+    state.counts[NUM_AGENDA] = num_slots + 1
+    state.counts[STAMP] = 1
+    return state
+
+
+def _ints(shape: int | tuple[int, ...], value: int = NONE) -> Ints:
+    return np.full(shape, value, dtype=np.int64)
+
+
+def _seeds(seed: int) -> Ints:
+    """Two start values for `engine.solvers.local.chance`, within its moduli and not zero."""
+    return np.random.default_rng(seed).integers(1, 2**31 - 250, 2)

@@ -1,0 +1,112 @@
+"""The moves of `local` on random programs: valid plans, exact times, and undo to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+from engine.solvers.local.journal import set_mark
+from engine.solvers.local.recreate import objective, serve_group
+from engine.solvers.local.ruin import ruin
+from engine.solvers.local.run import Run
+from engine.solvers.local.state import COMPUTE_S, NUM_STAYS, STALL_S, State
+from engine.solvers.local.stays import undo
+from engine.solvers.local.timeline import settle
+from tests.strategies import programs
+
+MOVES = 8
+
+
+def simulated_s(state: State) -> float:
+    """The latency that the search believes in."""
+    return float(state.sums[COMPUTE_S] + state.sums[STALL_S])
+
+
+def assert_is_exact(program: Program, run: Run) -> None:
+    """The checker takes the present stays as a plan, and the simulator agrees about its times."""
+    plan = run.plan({})
+    assert check(program, plan) is None
+    result = simulate(program, plan)
+    assert simulated_s(run.state) == pytest.approx(result.latency_s, rel=1e-9, abs=1e-15)
+    stalls = [*result.timeline.stall_before_s, result.end_stall_s]
+    assert run.state.stall_s == pytest.approx(np.array(stalls), rel=1e-6, abs=1e-12)
+
+
+def picture(state: State) -> tuple[object, ...]:
+    """All that a move can change: stays, their copies under way, times."""
+    rows = state.listed[: state.counts[NUM_STAYS]]
+    stays = sorted(tuple(int(x) for x in state.stay[row][:12]) for row in rows)
+    times = (state.duration_s, state.idle_s, state.used_s, state.stall_s, state.sums)
+    under_way = [
+        tuple(zip(state.pending[t, :num], state.left_s[t, :num], strict=True))
+        for t, num in enumerate(state.num_pending)
+    ]
+    return stays, [tuple(column) for column in times], under_way, tuple(state.bucket.ravel())
+
+
+@settings(deadline=None)
+@given(programs(40), st.integers(0, 2**20))
+def test_after_every_move_the_plan_is_valid_and_its_times_are_the_simulators(
+    program: Program, seed: int
+) -> None:
+    run = Run(program, seed)
+    run.build(lambda: True)
+    assert_is_exact(program, run)
+    for most in range(1, MOVES + 1):
+        run.make_moves(most)
+        assert_is_exact(program, run)
+    run.settle_on_best()
+    assert_is_exact(program, run)
+
+
+@settings(deadline=None)
+@given(programs(40), st.integers(0, 2**20))
+def test_undo_brings_back_every_number(program: Program, seed: int) -> None:
+    run = Run(program, seed)
+    run.build(lambda: True)
+    facts, state = run.handles
+    if not run.num_groups:
+        return
+    for _ in range(MOVES):
+        before = picture(run.state)
+        set_mark(state, 0)
+        ruin(facts, state)
+        assert settle(facts, state)
+        assert_is_exact(program, run)
+        for group in range(run.num_groups):
+            serve_group(facts, state, group)
+        assert_is_exact(program, run)
+        undo(facts, state, 0)
+        assert picture(run.state) == before
+        run.make_moves(run.moves + 1)
+
+
+@settings(deadline=None)
+@given(programs(40), st.integers(0, 2**20))
+def test_moves_never_lose_the_best(program: Program, seed: int) -> None:
+    run = Run(program, seed)
+    run.build(lambda: True)
+    best_s = run.best_s
+    for most in range(1, MOVES + 1):
+        run.make_moves(most)
+        assert run.best_s <= best_s
+        best_s = run.best_s
+    run.settle_on_best()
+    assert objective(run.handles[1]) == pytest.approx(best_s, rel=1e-9)
+
+
+@settings(deadline=None)
+@given(programs(40), st.integers(0, 2**20))
+def test_a_plan_is_taken_up_as_it_is(program: Program, seed: int) -> None:
+    run = Run(program, seed)
+    run.build(lambda: True)
+    plan = run.plan({})
+    again = Run(program, seed + 1)
+    again.load(plan)
+    assert again.plan({}) == plan
+    assert simulated_s(again.state) == pytest.approx(simulated_s(run.state), rel=1e-9)

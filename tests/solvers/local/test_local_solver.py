@@ -1,0 +1,135 @@
+"""`local` and `density` as solvers: seeds, options, progress, and known optima."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from engine.errors import SolverError
+from engine.plan.check import check
+from engine.plan.io import plan_to_json
+from engine.plan.model import Plan, Stay
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+from engine.solvers.local.facts import encode
+from tests.strategies import draw_plan, random_program
+
+TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
+"""Programs whose optimum over all games is known."""
+
+INTERPRETED = """
+import json
+from engine.plan.io import plan_to_json
+from engine.solvers import Budget, solve
+from engine.solvers.local.compiled import IS_INTERPRETED
+from tests.strategies import random_program
+assert IS_INTERPRETED
+budget = Budget(600.0, 7, options={"moves": 150})
+print(json.dumps([plan_to_json(solve("local", random_program(s, 50), budget)) for s in (3, 4)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return random_program(5, 60)
+
+
+def moved(program: Program, seed: int, moves: int, start: Plan | None = None) -> Plan:
+    """The plan after so many moves, whatever time they take."""
+    options: dict[str, object] = {"moves": moves}
+    if start is not None:
+        options["start"] = start
+    return solve("local", program, Budget(600.0, seed, options=options))
+
+
+def test_seed_and_moves_decide(program: Program) -> None:
+    assert moved(program, 1, 200) == moved(program, 1, 200)
+    assert moved(program, 1, 200) != moved(program, 2, 200)
+
+
+def test_interpreted_code_makes_the_same_plans() -> None:
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    answer = subprocess.run(
+        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, check=True
+    )
+    for seed, body in zip((3, 4), json.loads(answer.stdout), strict=True):
+        compiled = plan_to_json(moved(random_program(seed, 50), 7, 150))
+        keys = ("is_fast", "stays", "copies")
+        assert [compiled[key] for key in keys] == [body[key] for key in keys]
+
+
+@pytest.mark.parametrize("name", TEACHING)
+def test_it_finds_at_least_the_optimum_of_all_games(name: str) -> None:
+    program = library.load_sample(name)
+    latency = simulate(program, moved(program, 0, 2000)).latency_s
+    assert latency <= library.find_sample(name).best_s * (1 + 1e-6)
+
+
+def test_moves_improve_on_the_greedy_start() -> None:
+    program = random_program(8, 120)
+    greedy = simulate(program, solve("density", program, Budget(1.0, 0))).latency_s
+    assert simulate(program, moved(program, 0, 0)).latency_s == greedy
+    assert simulate(program, moved(program, 0, 2000)).latency_s < greedy
+
+
+def test_it_begins_from_a_plan(program: Program) -> None:
+    good = moved(program, 3, 500)
+    begun = moved(program, 0, 0, good)
+    assert simulate(program, begun).latency_s <= simulate(program, good).latency_s * (1 + 1e-9)
+
+
+def test_any_valid_plan_will_do_to_begin_from(program: Program) -> None:
+    import random
+
+    for seed in range(20):
+        start = draw_plan(random.Random(seed), program)
+        assert check(program, moved(program, 0, 5, start)) is None
+
+
+def test_a_broken_plan_to_begin_from_is_refused(program: Program) -> None:
+    plan = solve("density", program)
+    broken = replace(plan, stays=(*plan.stays, Stay(0, -1, 0, 1)))
+    with pytest.raises(SolverError, match="begin from breaks the rule capacity"):
+        moved(program, 0, 1, broken)
+
+
+def test_an_unknown_option_is_refused(program: Program) -> None:
+    with pytest.raises(SolverError, match="no option 'movs'; it knows start, moves"):
+        solve("local", program, Budget(1.0, options={"movs": 3}))
+
+
+def test_progress_tells_and_cancels(program: Program) -> None:
+    told: list[tuple[float, str]] = []
+
+    def stop_after_three(share: float, message: str) -> bool:
+        told.append((share, message))
+        return sum("moves" in words for _, words in told) < 3
+
+    plan = solve("local", program, Budget(600.0, 0, stop_after_three))
+    assert check(program, plan) is None
+    assert sum("moves" in words for _, words in told) <= 4
+    assert all(0.0 <= share <= 1.0 for share, _ in told)
+
+
+def test_a_touch_that_must_be_slow_is_served_by_no_stay(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = encode(program)
+    greedy = solve("density", program)
+    served = [i for i, a in enumerate(facts.touch_index) if _is_fast(program, greedy, int(a))]
+    facts.may_be_fast[served] = False
+    monkeypatch.setattr("engine.solvers.local.run.encode", lambda _: facts)
+    plan = moved(program, 0, 200)
+    assert served
+    assert not any(_is_fast(program, plan, int(facts.touch_index[i])) for i in served)
+
+
+def _is_fast(program: Program, plan: Plan, touch: int) -> bool:
+    return plan.is_fast[program.touches[touch].accesses[0]]
