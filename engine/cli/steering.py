@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.analysis.tuning import ANSWERS_FOLDER, SOLVER, tune_program
 from engine.cli.arguments import add_command, add_program, refuse_missing_folder
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
@@ -14,7 +15,6 @@ from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
 from engine.program.io import content_hash, read_json
 from engine.program.model import Program
-from engine.solvers import Budget, find, solve
 
 if TYPE_CHECKING:
     from engine.compiler.flags import Flags
@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--solver", default="evolution", help="plans anew with corrected costs")
+    parser.add_argument("--solver", default=SOLVER, help="plans anew with corrected costs")
     parser.add_argument(
         "--plan", type=Path, action="append", default=[], metavar="plan.json", help="exported first"
     )
@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--answers", type=Path, default=Path(".capture/answers"), help=ANSWERS_HELP)
+    parser.add_argument("--answers", type=Path, default=ANSWERS_FOLDER, help=ANSWERS_HELP)
 
 
 def run_export(options: argparse.Namespace) -> int:
@@ -115,17 +115,11 @@ def export_lines(flags: Flags) -> list[str]:
 def run_tune(options: argparse.Namespace) -> int:
     """Tune, and keep the best options."""
     from engine.compiler.flags import save_flags
-    from engine.compiler.toolchain import prepare_environment
-    from engine.compiler.tuned import tune_program
-
-    prepare_environment()  # A solver's jax is not to look for a TPU in this process.
 
     refuse_missing_folder(options.output)
-    program = library.resolve(options.program)
-    find(options.solver)
     tuned = tune_program(
-        program,
-        lambda asked, seconds, seed: solve(options.solver, asked, Budget(seconds, seed)),
+        library.resolve(options.program),
+        options.solver,
         compiles=options.compiles,
         seconds=options.seconds,
         seed=options.seed,

@@ -79,11 +79,16 @@ class Tuning:
         program = self.bench.program
         self.default = self.bench.full({})
         self.note(f"default: {total(self.default):,.0f} cycles")
+        self._correct()
         self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
         self._finish_known()
         self._try(knobs())
-        for plan in self._first_plans(program):
-            self._try(planned(program, plan, range(len(KNOBS))))
+        if self.is_planning:
+            has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
+            for plan in self.plans:
+                self._try(planned(program, plan, self._best_settings()))
+            if not has_exports:
+                self._plan_again()
         while not self.is_over:
             before = len(self.trials)
             self._try_random()
@@ -113,13 +118,6 @@ class Tuning:
     def predicted_s(self, trial: Trial) -> float:
         """Simulated seconds of a trial's placements with the costs as they are now."""
         return simulate(self.bench.program, trial.early.plan).latency_s
-
-    def _first_plans(self, program: Program) -> Sequence[Plan]:
-        """The plans that were given; else one is made, unless an earlier run has exported some."""
-        has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
-        if not self.is_planning or self.plans or has_exports:
-            return self.plans if self.is_planning else ()
-        return (self.plan_fn(program, self._solver_seconds(), self.seed),)
 
     def _solver_seconds(self) -> float:
         left = self.deadline - time.monotonic()
@@ -158,7 +156,7 @@ class Tuning:
 
     def _finish_known(self) -> None:
         """Take up whole compiles that an earlier run has paid for."""
-        for trial in self.trials:
+        for trial in list(self.trials):
             options = trial.candidate.steering.options
             if self.num_compiles < self.compiles and self.bench.answers.has_full(options):
                 self._compile(trial)
@@ -207,13 +205,13 @@ class Tuning:
         self._try(planned(self.bench.program, plan, self._best_settings()))
 
     def _best_settings(self) -> list[int]:
-        """The two settings of the knobs under which the best trials so far were."""
-        found: dict[int, None] = {}
-        for trial in sorted(self.trials, key=self.predicted_s):
+        """The two settings of the knobs under which the best placements so far were."""
+        found = [(self._default_s, 0)]
+        for trial in self.trials:
             options = trial.candidate.steering.options
             knob = {k: v for k, v in options.items() if k != SORT_ORDER}
-            found.setdefault(KNOBS.index(knob), None)
-        return list(found)[:2]
+            found.append((self.predicted_s(trial), KNOBS.index(knob)))
+        return list(dict.fromkeys(setting for _, setting in sorted(found)))[:2]
 
 
 def total(outcome: Outcome | None) -> float:

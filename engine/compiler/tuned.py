@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.compiler.answers import Answers
-from engine.compiler.capture import capture
 from engine.compiler.compiled_plan import Bench
 from engine.compiler.export import aims
 from engine.compiler.flags import Flags
@@ -107,18 +106,6 @@ def tune_program(
         random_improvement=improvement,
         random_options=None if best is None else best.candidate.steering.options,
     )
-
-
-def tune(jitted: Any, *args: Any, hardware: str, plan_fn: PlanFn, **kwargs: Any) -> Tuned:
-    """Capture a jitted function for arguments of these shapes, and tune it.
-
-    `kwargs` are those of `tune_program`, and `name`. Afterwards, on a TPU,
-    `jitted.lower(*args).compile(compiler_options=dict(tuned.flags.compiler_options))`.
-    """
-    note = kwargs.get("note", lambda _: None)
-    name = kwargs.pop("name", None)
-    program = capture(jitted, *args, hardware=hardware, name=name, note=note)
-    return tune_program(program, plan_fn, **kwargs)
 
 
 def _baseline(own: Tuning, bench: Bench, deadline: float) -> Tuning:

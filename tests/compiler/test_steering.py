@@ -118,3 +118,18 @@ def test_verify_prints_the_contract_and_names_what_is_unknown(
     known = len(list(folder.iterdir()))
     assert verify_flags(bench, flags).ours_cycles == body["ours_cycles"]
     assert len(list(folder.iterdir())) == known
+
+
+def test_the_environment_steers_like_the_options(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.compiler import compile as compiling
+
+    options = {SORT_ORDER: sort_rules(["fusion.99999{1}", TARGET])}
+    word = Flags("contested", "", "tpu-v5e", options).environment
+    usual = compiling._child_environment()
+    monkeypatch.setattr(
+        compiling, "_child_environment", lambda: {**usual, "LIBTPU_INIT_ARGS": word}
+    )
+    found = compiling.compile_early(bench.answers.stablehlo, "tpu-v5e")
+    assert found.buffers == bench.answers.early(STEERED).buffers

@@ -1,0 +1,55 @@
+"""`tune` with a solver of this project in the loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers import Budget, find, solve
+
+if TYPE_CHECKING:
+    from engine.compiler.tuned import Tuned
+
+SOLVER = "evolution"
+ANSWERS_FOLDER = Path(".capture/answers")
+
+
+def tune_program(program: Program, solver: str = SOLVER, **options: Any) -> Tuned:
+    """`engine.compiler.tuned.tune_program`, with `solver` to plan anew; `options` are its own.
+
+    Raises UnknownNameError for an unknown solver, before anything is compiled.
+    """
+    find(solver)
+    from engine.compiler.toolchain import prepare_environment
+    from engine.compiler.tuned import tune_program as run
+
+    # A solver's jax is not to look for a TPU in this process.
+    prepare_environment()
+
+    def plan_fn(asked: Program, seconds: float, seed: int) -> Plan:
+        return solve(solver, asked, Budget(seconds, seed))
+
+    return run(program, plan_fn, **options)
+
+
+def tune(
+    jitted: Any,
+    *args: Any,
+    hardware: str,
+    solver: str = SOLVER,
+    name: str | None = None,
+    **options: Any,
+) -> Tuned:
+    """Capture a jitted function for arguments of these shapes, and tune it; hours.
+
+    `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `options` are those of
+    `tune_program`. Then, on a TPU, `jitted.lower(*args).compile(compiler_options=OPTIONS)` with
+    `OPTIONS = dict(tuned.flags.compiler_options)`; they are empty where the default is best.
+    """
+    from engine.compiler.capture import capture
+
+    heard = {"note": options["note"]} if "note" in options else {}
+    program = capture(jitted, *args, hardware=hardware, name=name, **heard)
+    return tune_program(program, solver, **options)

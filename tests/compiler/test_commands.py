@@ -1,0 +1,106 @@
+"""`export`, `verify`, `tune` and `capture --stablehlo` on the command line, without compiling."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.compiler import toolchain
+from engine.compiler.flags import Flags, load_flags, save_flags
+from engine.plan.io import save_plan
+from engine.program import library
+from engine.solvers import Budget, solve
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(a) for a in arguments])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return command
+
+
+@pytest.fixture
+def plan_path(tmp_path: Path) -> Path:
+    program = library.resolve("gptdecode-v5e-b8")
+    save_plan(solve("greedy", program, Budget(1.0, 0)), tmp_path / "plan.json")
+    return tmp_path / "plan.json"
+
+
+def refused(answer: tuple[int, str, str], *words: str) -> None:
+    """One line on stderr, nothing on stdout, exit 2."""
+    code, out, err = answer
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert all(word in err for word in words)
+
+
+def test_export_writes_flags_and_prints_three_ways(
+    run: Run, plan_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "flags.json"
+    code, out, err = run("export", "gptdecode-v5e-b8", plan_path, "-o", path, "--variant", 3)
+    flags = load_flags(path)
+    assert code == 0
+    assert flags.compiler_options["xla_msa_max_cross_program_prefetches"] == "0"
+    assert flags.jax_lines in out
+    assert f"export LIBTPU_INIT_ARGS='{flags.environment}'" in out
+    assert len(err.splitlines()) == 12
+    _, out, _ = run("export", "gptdecode-v5e-b8", plan_path, "--variant", 3, "--json")
+    assert json.loads(out)["compiler_options"] == flags.compiler_options
+
+
+def test_export_refuses_what_it_cannot_do(run: Run, plan_path: Path, tmp_path: Path) -> None:
+    refused(run("export", "gptdecode-v5e-b8", plan_path, "--variant", 12), "0 to 11")
+    refused(run("export", "t5-v5e-b24", plan_path), "wrong-program")
+    refused(run("export", "gptdecode-v5e-b8", plan_path, "-o", "no/f.json"), "does not exist")
+
+
+def test_programs_without_a_source_are_refused(run: Run, tmp_path: Path) -> None:
+    for command in ("verify", "tune"):
+        refused(run(command, "teach-prefetch", "--answers", tmp_path), "holds no StableHLO")
+
+
+def test_flags_of_another_program_and_bad_settings_are_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Bench:
+        def __init__(self, program: object, answers: object) -> None:
+            self.program = program
+
+    monkeypatch.setattr("engine.compiler.compiled_plan.Bench", Bench)
+    save_flags(Flags("other", "0123", "tpu-v5e", {}), tmp_path / "flags.json")
+    answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
+    refused(answer, "made for another program", "other")
+    refused(run("tune", "gptdecode-v5e-b8", "--compiles", 1), "--compiles must be 2 or more")
+    refused(run("tune", "gptdecode-v5e-b8", "--solver", "gredy"), "gredy")
+
+
+def test_without_the_compiler_one_line_says_how_to_get_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    (tmp_path / "step.stablehlo").write_bytes(b"any")
+    verify = run("verify", "gptdecode-v5e-b8", "--answers", tmp_path / "answers")
+    refused(verify, "pip install -r requirements-compiler.txt")
+    arguments = ["--stablehlo", tmp_path / "step.stablehlo", "-o", tmp_path / "p.json"]
+    captured = run("capture", *arguments, "--raw", tmp_path / "raw")
+    refused(captured, "pip install -r requirements-compiler.txt")
+    assert not (tmp_path / "p.json").exists()
+
+
+def test_capture_takes_a_model_or_a_file_and_not_both(run: Run, tmp_path: Path) -> None:
+    refused(run("capture", "--stablehlo", "x", "t5", "-o", tmp_path / "p.json"), "--stablehlo")
+    refused(run("capture", "--stablehlo", tmp_path / "x", "-o", tmp_path / "p.json"), "x")
+    big = tmp_path / "big"
+    with big.open("wb") as file:
+        file.truncate(65 * 2**20)
+    refused(run("capture", "--stablehlo", big, "-o", tmp_path / "p.json"), "larger than 64 MiB")
