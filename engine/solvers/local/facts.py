@@ -171,5 +171,5 @@ def _touches(program: Program, indices: list[int]) -> dict[str, Any]:
         "writes": np.array([t.writes for t in touches], dtype=np.bool_),
         "saving_s": np.array([t.saving_s for t in touches], dtype=np.float64),
         "slow_bytes": np.array([t.slow_bytes for t in touches], dtype=np.float64),
-        "may_be_fast": np.ones(len(touches), dtype=np.bool_),
+        "may_be_fast": np.array([not t.must_be_slow for t in touches], dtype=np.bool_),
     }
