@@ -33,6 +33,7 @@ SECTIONS = {
     "judge": "agent_judge",
     "weights": "agent_weights",
     "best-plans": "best_plans",
+    "bounds": "bounds",
     "report": "report",
 }
 """Every section, and the module whose `run(section, settings)` measures it."""
@@ -49,7 +50,9 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--solvers", type=_names, default=(), help="of table, comma-separated")
     root.add_argument("--arms", type=_names, default=(), help="of ablations, comma-separated")
     root.add_argument("--weights", type=_names, default=(), help="NAME=FOLDER, comma-separated")
-    root.add_argument("--seconds", type=float, help="of each run of the agent's sections")
+    root.add_argument(
+        "--seconds", type=float, help="of each run of the agent's sections, of bounds"
+    )
     root.add_argument("--seed", type=int, default=own.seed, help="of the section solvers")
     root.add_argument("--games", type=int, default=own.games, help="of identity and agreement")
     root.add_argument("--steps", type=int, default=own.steps, help="of one browser")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from engine.analysis.catalogue_readme import write_readme
 from engine.errors import PlanError
-from engine.plan.bounds import lower_bound
+from engine.plan.bounds import Bound, lower_bound
 from engine.plan.check import check
 from engine.plan.io import save_plan
 from engine.plan.model import Plan
@@ -58,6 +59,26 @@ def keep_best(folder: Path, name: str, plan: Plan) -> bool:
     return True
 
 
+def keep_bound(folder: Path, name: str, bound: Bound) -> bool:
+    """Make `bound` that of a captured sample; False if one that is as high is known.
+
+    One of which the index does not say how it was proven does not count. Raises KeyError if no
+    sample has that name.
+    """
+    entries = {entry.name: entry for entry in index(folder) if entry.folder == folder}
+    entry = entries[name]
+    known_s = entry.bound_s if entry.bound_method is not None else None
+    is_higher = known_s is None or bound.bound_s > known_s
+    if not is_higher and bound.seconds <= (entry.bound_seconds or 0.0):
+        return False
+    bound_s = bound.bound_s if is_higher else known_s
+    entries[name] = replace(
+        entry, bound_s=bound_s, bound_method=bound.method, bound_seconds=round(bound.seconds, 1)
+    )
+    _write(folder, list(entries.values()))
+    return is_higher
+
+
 def _write(folder: Path, entries: Sequence[SampleEntry]) -> None:
     """The index, the table, and no plan that the index does not name."""
     write_index(entries, folder / INDEX_NAME)
@@ -73,6 +94,8 @@ def _has_index(folder: Path) -> bool:
 
 
 def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
+    if before is not None and before.content_hash != content_hash(program):
+        before = None
     times = {n: simulate(program, solve(n, program, Budget())).latency_s for n in QUICK_SOLVERS}
     best = min(times, key=lambda n: times[n])
     best_s, best_solver, best_plan = times[best], best, None
@@ -80,7 +103,6 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         before is not None
         and before.best_s is not None
         and before.best_solver is not None
-        and before.content_hash == content_hash(program)
         and before.best_s < best_s
     ):
         best_s, best_solver, best_plan = before.best_s, before.best_solver, before.best_plan
@@ -93,12 +115,22 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         batch=facts["batch"],
         train=facts["train"],
         xla_latency_s=times["xla_compiled"],
-        bound_s=lower_bound(program).bound_s,
+        **_bound_facts(program, before),
         best_s=best_s,
         best_solver=best_solver,
         best_plan=best_plan,
         fit_error=facts["fit"]["worst_held_out_error"],
     )
+
+
+def _bound_facts(program: Program, before: SampleEntry | None) -> dict[str, Any]:
+    """The linear program's bound, or that of the index if it was found by branching."""
+    if before is not None and (before.bound_method or "").startswith("mip"):
+        names = ("bound_s", "bound_method", "bound_seconds")
+        return {name: getattr(before, name) for name in names}
+    bound = lower_bound(program)
+    seconds = round(bound.seconds, 1)
+    return {"bound_s": bound.bound_s, "bound_method": bound.method, "bound_seconds": seconds}
 
 
 def _title(program: Program) -> str:

@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.program.io import content_hash, load, read_json, require_header, write_bytes
 from engine.program.model import Program
+from engine.program.proof import is_optimal
 
 FORMAT = "mallocmuzero-index"
 VERSION = 1
@@ -30,8 +31,10 @@ INDEX_NAME = "index.json"
 class SampleEntry:
     """What the index says of one sample program.
 
-    `xla_latency_s`: simulated latency of XLA's own plan. `bound_s`: no plan is faster. `best_s`,
-    `best_solver`: the best checked plan known. `best_plan`: its file, if no quick solver makes it.
+    `xla_latency_s`: simulated latency of XLA's own plan. `bound_s`: no plan is faster;
+    `bound_method`, `bound_seconds`: how that was proven (`engine.plan.bounds`), and in what time.
+    `best_s`, `best_solver`: the best checked plan known. `best_plan`: its file, if no quick solver
+    makes it.
     `fit_error`: worst relative error of the fitted costs on placements kept out of the fit. None:
     not known, or does not apply.
     """
@@ -49,6 +52,8 @@ class SampleEntry:
     train: bool = False
     xla_latency_s: float | None = None
     bound_s: float | None = None
+    bound_method: str | None = None
+    bound_seconds: float | None = None
     best_s: float | None = None
     best_solver: str | None = None
     best_plan: str | None = None
@@ -59,6 +64,16 @@ class SampleEntry:
     def path(self) -> Path:
         """The program file."""
         return self.folder / self.file
+
+    @property
+    def is_best_optimal(self) -> bool:
+        """Whether the best plan known is proven to be optimal."""
+        return is_optimal(self.best_s, self.bound_s)
+
+    @property
+    def is_xla_optimal(self) -> bool:
+        """Whether XLA's own plan is proven to be optimal."""
+        return is_optimal(self.xla_latency_s, self.bound_s)
 
     @property
     def best_plan_path(self) -> Path | None:

@@ -6,6 +6,7 @@ from engine.solvers import (
     greedy,
     local,
     muzero,
+    portfolio,
     random_play,
     xla_compiled,
     xla_msa,
@@ -30,4 +31,14 @@ __all__ = [
     "solve",
 ]
 
-_REGISTERED = (all_slow, evolution, greedy, local, muzero, random_play, xla_compiled, xla_msa)
+_REGISTERED = (
+    all_slow,
+    evolution,
+    greedy,
+    local,
+    muzero,
+    portfolio,
+    random_play,
+    xla_compiled,
+    xla_msa,
+)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.analysis.catalogue import PLANS, keep_best
+from engine.analysis.catalogue import PLANS, keep_best, keep_bound
 from engine.errors import PlanError
+from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -66,3 +67,31 @@ def test_plans_that_the_index_does_not_name_go(folder: Path, program: Program) -
     stray.write_bytes(b"")
     keep_best(folder, NAME, solve("greedy", program))
     assert [path.name for path in stray.parent.iterdir()] == [f"{NAME}.json.gz"]
+
+
+def test_a_higher_bound_is_kept_and_proves_a_plan_optimal(folder: Path, program: Program) -> None:
+    assert keep_best(folder, NAME, solve("greedy", program))
+    (before,) = library.index(folder)
+    assert not before.is_best_optimal
+    relaxed = lower_bound(program)
+    assert keep_bound(folder, NAME, relaxed)
+    (entry,) = library.index(folder)
+    assert (entry.bound_s, entry.bound_method) == (relaxed.bound_s, relaxed.method)
+    optimal = replace(relaxed, bound_s=entry.best_s, method="mip")
+    assert keep_bound(folder, NAME, optimal)
+    (entry,) = library.index(folder)
+    assert entry.is_best_optimal
+    assert not entry.is_xla_optimal
+    assert "optimal, greedy | mip |" in (folder / "README.md").read_text()
+
+
+def test_a_lower_bound_by_more_effort_leaves_the_higher_one(folder: Path, program: Program) -> None:
+    relaxed = lower_bound(program)
+    assert keep_bound(folder, NAME, replace(relaxed, seconds=1.0))
+    worse = replace(relaxed, bound_s=relaxed.bound_s / 2, method="mip-unfinished")
+    assert not keep_bound(folder, NAME, replace(worse, seconds=0.5))
+    assert library.index(folder)[0].bound_method == relaxed.method
+    assert not keep_bound(folder, NAME, replace(worse, seconds=9.0))
+    (entry,) = library.index(folder)
+    assert entry.bound_s == relaxed.bound_s
+    assert (entry.bound_method, entry.bound_seconds) == ("mip-unfinished", 9.0)

@@ -12,8 +12,10 @@ from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.solvers import solve
 
 ENTRIES = {e.name: e for e in library.index() if e.best_plan}
+CAPTURED = {e.name: e for e in library.index() if e.xla_latency_s}
 
 
 def test_some_samples_ship_with_their_best_plan() -> None:
@@ -31,7 +33,20 @@ def test_a_best_plan_is_what_the_index_says(name: str) -> None:
     assert plan.solver == entry.best_solver
     assert entry.xla_latency_s is not None
     assert latency < entry.xla_latency_s
-    assert latency >= lower_bound(program).bound_s * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_the_index_says_what_plans_and_bounds_say(name: str) -> None:
+    entry, program = CAPTURED[name], library.load_sample(name)
+    assert entry.best_s is not None
+    assert entry.bound_s is not None
+    for solver in ("xla_compiled", "xla_like"):
+        latency_s = simulate(program, solve(solver, program)).latency_s
+        assert entry.best_s <= latency_s * (1 + 1e-9)
+    relaxed_s = lower_bound(program).bound_s
+    assert relaxed_s * (1 - 1e-6) <= entry.bound_s <= entry.best_s * (1 + 1e-9)
+    if not (entry.bound_method or "").startswith("mip"):
+        assert entry.bound_s == pytest.approx(relaxed_s, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ENTRIES)

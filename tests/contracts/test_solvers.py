@@ -64,7 +64,8 @@ def limited(name: str, seed: int) -> Budget:
     return Budget(seconds, seed, progress=lambda share, word: next(left, None) is not None)
 
 
-@pytest.mark.parametrize("name", sorted(SOLVERS))
+# What a portfolio finds depends on which process is faster.
+@pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"portfolio"}))
 def test_the_seed_decides(name: str) -> None:
     program = random_program(5, 60)
     if name == "xla_compiled":

@@ -24,8 +24,6 @@ from engine.plan.bounds.linear import LinearSolution
 from engine.program.model import Program
 
 METHODS = ("lp", "mip")
-PROVEN_GAP = 1e-3
-"""A plan that is above a bound by a smaller share counts as optimal."""
 
 Progress = Callable[[float, float], bool]
 """Told the share of the time that is over and the bound so far, s; False ends the search."""
@@ -56,15 +54,6 @@ class Bound:
     memory_price: tuple[float, ...]
     copy_price: tuple[float, ...]
     served: tuple[float, ...]
-
-    def proves(self, latency_s: float) -> bool:
-        """Whether a plan of that latency is optimal, but for `PROVEN_GAP`."""
-        return is_optimal(latency_s, self.bound_s)
-
-
-def is_optimal(latency_s: float, bound_s: float) -> bool:
-    """Whether no plan can be better by more than `PROVEN_GAP` than one of that latency."""
-    return latency_s <= bound_s * (1.0 + PROVEN_GAP)
 
 
 def lower_bound(

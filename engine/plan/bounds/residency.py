@@ -166,7 +166,9 @@ class _GroupRows:
             self._add_sink(sink)
         self.stayed.append(tail)
         self._add_pieces()
-        self.rows.served.update(zip(self.indices, self.served, strict=True))
+        for number, touch, served in zip(self.indices, self.touches, self.served, strict=True):
+            # A read that must be slow gains nothing from content that is there for a later one.
+            self.rows.served[number] = [] if touch.must_be_slow else served
 
     def _number_of(self, index: int) -> int:
         """The program's number of the group's touch `index`; the end of the program is one too."""
@@ -205,7 +207,8 @@ class _GroupRows:
 
     def _add_touch(self, index: int, kept: int | None) -> None:
         touch = self.touches[index]
-        if touch.must_be_slow:
+        if touch.must_be_slow and touch.writes:
+            # The slow write ends whatever content a stay had.
             self.stayed.append([])
             self.served.append([])
             if touch.reads:
@@ -220,11 +223,12 @@ class _GroupRows:
             stayed = self._add_residency(before, index)
             fetched = self._add_prefetches(index)
             self.stayed.append(stayed)
-            is_fast = self.rows.add_choice("x", self._number_of(index))
+            is_there = self.rows.add_choice("x", self._number_of(index))
             sources = stayed + [(p.share, 1.0) for p in fetched]
-            self.linear.add_row([*sources, (is_fast, -1.0)], 0.0, 0.0)
-            self.served.append([(is_fast, 1.0)])
-            self._need_slow_copy(touch.time, stayed, index, fetched)
+            self.linear.add_row([*sources, (is_there, -1.0)], 0.0, 0.0)
+            self.served.append([(is_there, 1.0)])
+            excused = [] if touch.must_be_slow else stayed
+            self._need_slow_copy(touch.time, excused, index, fetched)
         if touch.writes:
             self.saved[index] = self._add_write_backs(index)
 

@@ -17,7 +17,7 @@ from engine.plan.bounds import lower_bound
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.traffic import idle_envelope
 from engine.plan.check import check
-from engine.plan.model import Plan, Stay
+from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -147,6 +147,29 @@ def test_branching_stopped_early_is_still_a_bound() -> None:
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(UsageError, match="no method"):
         lower_bound(random_program(1, 3), method="guess")
+
+
+def test_content_may_stay_beside_a_read_that_must_be_slow() -> None:
+    """Read fast, slow and fast again: the second fast read needs no second copy."""
+    draft = Draft()
+    weight = draft.input("weight", 100)
+    draft.step("before", 100)
+    for name in ("first", "barred", "again"):
+        draft.step(name, 0, [weight])
+    program = built(draft)
+    barred = replace(program.accesses[1], saving_s=0.0, must_be_slow=True)
+    program = replace(program, accesses=(program.accesses[0], barred, program.accesses[2]))
+    plan = Plan(
+        content_hash(program),
+        "by hand",
+        (True, False, True),
+        (Stay(0, 0, 0, 4),),
+        (Copy(0, True, 0, 1),),
+    )
+    assert check(program, plan) is None
+    latency_s = simulate(program, plan).latency_s
+    assert latency_s / MICROSECOND == pytest.approx(100)
+    assert lower_bound(program).bound_s <= latency_s * SLACK
 
 
 def test_a_copy_without_time_before_it_gains_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -55,4 +56,17 @@ def test_every_game_is_a_point(seed: int) -> None:
 def test_plans_found_by_changing_plans_are_points(seed: int) -> None:
     program = random_program(seed, 3 + seed % 3)
     for plan in walk(program, random.Random(seed), 200):
+        judge(program, plan)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_plans_around_reads_that_must_be_slow_are_points(seed: int) -> None:
+    """Content may stay in fast memory beside them, for a later touch."""
+    program, chance = random_program(seed, 3 + seed % 3), random.Random(seed)
+    accesses = tuple(
+        replace(a, saving_s=0.0, must_be_slow=True) if chance.random() < 0.3 else a
+        for a in program.accesses
+    )
+    program = replace(program, accesses=accesses)
+    for plan in walk(program, chance, 200):
         judge(program, plan)

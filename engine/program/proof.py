@@ -1,0 +1,17 @@
+"""When a plan counts as proven optimal: its latency beside a lower bound on that of every plan."""
+
+from __future__ import annotations
+
+PROVEN_GAP = 1e-3
+"""A plan that is above the proven bound by a smaller share counts as optimal."""
+
+
+def gap(latency_s: float | None, bound_s: float | None) -> float | None:
+    """How far a latency is above a bound, as a share of it; None if either is not known."""
+    return latency_s / bound_s - 1.0 if latency_s and bound_s else None
+
+
+def is_optimal(latency_s: float | None, bound_s: float | None) -> bool:
+    """Whether no plan can be better by `PROVEN_GAP` than one of that latency."""
+    above = gap(latency_s, bound_s)
+    return above is not None and above < PROVEN_GAP

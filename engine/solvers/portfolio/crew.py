@@ -1,0 +1,77 @@
+"""Worker processes and what they say, gathered in one queue."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+COMMAND = (sys.executable, "-m", "engine.solvers.portfolio.worker")
+"""Started anew, never forked: JAX's threads do not survive a fork."""
+_ROOT = Path(__file__).resolve().parents[3]
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+}
+"""As many processes as cores: more threads would only be in each other's way."""
+
+
+class Worker:
+    """One process. `order` sends it work; what it answers comes in the crew's queue."""
+
+    def __init__(self, program_file: Path, answers: Answers) -> None:
+        path = os.pathsep.join(p for p in (str(_ROOT), os.environ.get("PYTHONPATH")) if p)
+        self._process = subprocess.Popen(
+            [*COMMAND, str(program_file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+        )
+        self._reader = threading.Thread(target=self._read, args=(answers,), daemon=True)
+        self._reader.start()
+
+    def _read(self, answers: Answers) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                body = json.loads(line)
+            except ValueError:
+                break
+            answers.put((self, body))
+        answers.put((self, None))
+
+    def order(self, body: dict[str, Any]) -> None:
+        """Send a stint; that the process is dead is told by its last answer."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(json.dumps(body) + "\n")
+            self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Kill the process and wait for it."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+Answers = queue.SimpleQueue[tuple[Worker, dict[str, Any] | None]]
+"""Who said what; None where a process has ended, or talks nonsense."""
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

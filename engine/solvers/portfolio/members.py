@@ -1,0 +1,62 @@
+"""Who takes part in a portfolio, and whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import ConfigError
+from engine.solvers.registry import SOLVERS
+
+
+@dataclass(frozen=True)
+class Member:
+    """A registered solver with options; `takes_start`: it can begin from the best plan so far."""
+
+    solver: str
+    takes_start: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+USUAL = (Member("local", takes_start=True), Member("evolution"), Member("local", takes_start=True))
+"""In turn; a search that stands beside the others is played more rarely than the strongest."""
+
+
+def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
+    """The usual members that are registered, or the named solvers.
+
+    Raises ConfigError if a solver does not exist or is the portfolio itself, or none is named.
+    """
+    if names is None:
+        return tuple(member for member in USUAL if member.solver in SOLVERS)
+    starting = {member.solver for member in USUAL if member.takes_start}
+    for name in names:
+        if name not in SOLVERS or name == "portfolio":
+            raise ConfigError(f"portfolio: {name!r} cannot be a member; name {', '.join(SOLVERS)}")
+    if not names:
+        raise ConfigError("portfolio: name at least one member")
+    return tuple(Member(name, name in starting) for name in names)
+
+
+class Turns:
+    """Members in a circle; those that have nothing more to find are left out."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._members = list(members)
+        self._next = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody is left."""
+        return not self._members
+
+    def take(self) -> Member:
+        """The member whose turn it is."""
+        member = self._members[self._next % len(self._members)]
+        self._next += 1
+        return member
+
+    def leave_out(self, member: Member) -> None:
+        """All turns of the solver with these options end."""
+        self._members = [some for some in self._members if some != member]

@@ -1,0 +1,211 @@
+"""The portfolio: stints of its members on all cores, the best plan handed on from each to the next.
+
+It begins with what is there at once: XLA's own plan, if the program has one, and the heuristics'.
+So it is never worse than they. How far the members get depends on how fast the machine is; with
+more than one process, equal seeds need not give equal plans.
+"""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ConfigError, EngineError, SolverError
+from engine.plan.check import check
+from engine.plan.io import plan_from_json, plan_to_json
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.io import save
+from engine.program.model import Program
+from engine.solvers.portfolio.crew import Answers, Worker, num_cores
+from engine.solvers.portfolio.members import Member, Turns, members_named
+from engine.solvers.registry import SOLVERS, Budget, register
+from engine.solvers.xla_compiled import has_compiled_plan
+
+OPTIONS = ("members", "processes", "start")
+"""Of `Budget.options`: names of solvers, how many processes, a plan to begin from."""
+QUICK = ("all_slow", "xla_like", "greedy")
+LEAST_S = 3.0
+"""Shorter budgets are over before a process has started."""
+ROUNDS, LEAST_STINT_S = 4, 2.0
+"""A budget has so many stints on each core, unless they would be shorter than that."""
+RESERVE = 0.05
+"""Share of the budget that is left for the last stints to answer in."""
+IDLE_SHARE = 0.2
+"""A stint that ends sooner, and without a better plan, has nothing more to find."""
+MOST_LOST = 3
+POLL_S = 0.1
+
+
+@register("portfolio", "several solvers on all cores, sharing the best plan", uses_time=True)
+def portfolio(program: Program, budget: Budget) -> Plan:
+    """The best plan of all members.
+
+    Raises ConfigError for an unknown option or member, SolverError for a broken plan to begin from.
+    """
+    race = _Race(program, budget)
+    race.begin()
+    if budget.seconds >= LEAST_S and not race.is_over():
+        race.run()
+    return race.answer()
+
+
+@dataclass(frozen=True)
+class _Stint:
+    """A member at work. `until`: seconds since the epoch, which all processes share."""
+
+    member: Member
+    seed: int
+    begun: float
+    until: float
+
+
+class _Race:
+    """The clock, the best plan, and who does what."""
+
+    def __init__(self, program: Program, budget: Budget) -> None:
+        options = budget.options
+        if unknown := set(options) - set(OPTIONS):
+            known = ", ".join(OPTIONS)
+            raise ConfigError(f"portfolio has no option {min(unknown)!r}; it knows {known}")
+        self._program, self._budget = program, budget
+        self._turns = Turns(members_named(options.get("members")))
+        self._processes = int(options.get("processes") or num_cores())
+        if self._processes < 1:
+            raise ConfigError(f"portfolio: {self._processes} processes; name at least one")
+        self._begun = time.time()
+        self._end = self._begun + budget.seconds
+        self._best: Plan | None = None
+        self._best_s = float("inf")
+        self._is_wanted = True
+        self._at_work: dict[Worker, _Stint | None] = {}
+        self._stints = self._lost = 0
+
+    def begin(self) -> None:
+        """Take the plans that are there at once; XLA's first, the slowest to make last."""
+        if (start := self._budget.options.get("start")) is not None:
+            if (violation := check(self._program, start)) is not None:
+                message = f"{violation.rule}: {violation.message}"
+                raise SolverError(f"the plan to begin from breaks the rule {message}")
+            self._consider(start, start.solver)
+        for name in (*["xla_compiled"] * has_compiled_plan(self._program), *QUICK):
+            if self._best is None or not self.is_over():
+                quick = SOLVERS[name].run(self._program, Budget(0.0, self._budget.seed))
+                self._consider(quick, name)
+                self._tell()
+
+    def run(self) -> None:
+        """Stints on all cores until the time is over or nobody has anything to find."""
+        answers: Answers = queue.SimpleQueue()
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            file = folder / "program.json"
+            save(self._program, file)
+            stack.callback(self._end_all)
+            while not self.is_over() and self._tell():
+                self._hire(file, answers)
+                for worker, body in _drain(answers):
+                    self._hear(worker, body)
+
+    def is_over(self) -> bool:
+        """Whether there is no time left, nothing to gain, or nobody to find it."""
+        is_perfect = self._best_s <= self._program.all_fast_s * (1 + 1e-9)
+        is_idle = self._turns.is_over and not any(self._at_work.values())
+        return time.time() >= self._end or is_perfect or is_idle or not self._is_wanted
+
+    def answer(self) -> Plan:
+        """The best plan, and how it came about."""
+        assert self._best is not None
+        facts = {"found_by": self._best.solver, "stints": self._stints, "lost": self._lost}
+        return replace(self._best, notes={**self._best.notes, **facts})
+
+    def _consider(self, plan: Plan, solver: str) -> bool:
+        """Take a plan that is valid and faster than the best."""
+        if check(self._program, plan) is not None:
+            return False
+        latency_s = simulate(self._program, plan).latency_s
+        if latency_s >= self._best_s:
+            return False
+        self._best, self._best_s = replace(plan, solver=solver), latency_s
+        return True
+
+    def _tell(self) -> bool:
+        share = (time.time() - self._begun) / max(self._budget.seconds, 1e-9)
+        by = self._best.solver if self._best is not None else "nobody"
+        message = f"best {1e6 * self._best_s:.2f} us by {by}"
+        self._is_wanted = self._is_wanted and self._budget.progress(min(1.0, share), message)
+        return self._is_wanted
+
+    def _hire(self, file: Path, answers: Answers) -> None:
+        """As many workers as there may be, and a stint for each that has none."""
+        missing = self._processes - len(self._at_work) if self._lost < MOST_LOST else 0
+        for _ in range(missing):
+            self._at_work[Worker(file, answers)] = None
+        for worker, stint in self._at_work.items():
+            if stint is None and not self._turns.is_over:
+                self._send(worker)
+        if not self._at_work:
+            self._is_wanted = False
+
+    def _send(self, worker: Worker) -> None:
+        now, seconds = time.time(), self._budget.seconds
+        last = self._end - RESERVE * seconds
+        if now >= last:
+            return
+        member = self._turns.take()
+        until = min(last, now + max(LEAST_STINT_S, seconds / ROUNDS))
+        stint = _Stint(member, self._budget.seed + self._stints, now, until)
+        self._stints += 1
+        self._at_work[worker] = stint
+        start = plan_to_json(self._best) if member.takes_start and self._best is not None else None
+        worker.order(
+            {
+                "solver": member.solver,
+                "options": dict(member.options),
+                "seed": stint.seed,
+                "until": stint.until,
+                "start": start,
+            }
+        )
+
+    def _hear(self, worker: Worker, body: dict[str, Any] | None) -> None:
+        """A plan, an error, a word of progress, or that the process is dead."""
+        stint = self._at_work.get(worker)
+        if body is None and worker in self._at_work:
+            self._lost += 1
+            del self._at_work[worker]
+            worker.end()
+        if body is None or stint is None or "share" in body:
+            return
+        self._at_work[worker] = None
+        is_better = "plan" in body and self._receive(body["plan"], stint.member.solver)
+        is_early = time.time() - stint.begun < IDLE_SHARE * (stint.until - stint.begun)
+        if "error" in body or (is_early and not is_better):
+            self._turns.leave_out(stint.member)
+
+    def _receive(self, body: Any, solver: str) -> bool:
+        try:
+            return self._consider(plan_from_json(body, f"the plan of {solver}"), solver)
+        except EngineError:
+            return False
+
+    def _end_all(self) -> None:
+        for worker in self._at_work:
+            worker.end()
+        self._at_work.clear()
+
+
+def _drain(answers: Answers) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
+    """What has been said; waits a moment for the first."""
+    try:
+        yield answers.get(timeout=POLL_S)
+        while True:
+            yield answers.get_nowait()
+    except queue.Empty:
+        return

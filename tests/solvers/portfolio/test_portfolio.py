@@ -1,0 +1,163 @@
+"""The portfolio: at least as good as what is there at once, whatever happens to its workers."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.errors import ConfigError, SolverError
+from engine.plan.check import check
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.model import Program
+from engine.solvers import SOLVERS, Budget, solve
+from engine.solvers.portfolio import crew
+from engine.solvers.portfolio.members import USUAL, Member, Turns, members_named
+from tests.strategies import random_program
+
+QUICK = ("xla_like", "greedy")
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return random_program(2, 40)
+
+
+def run(program: Program, seconds: float = 120.0, **options: Any) -> Plan:
+    plan = solve("portfolio", program, Budget(seconds, options=options))
+    assert check(program, plan) is None
+    return plan
+
+
+def latency_s(program: Program, plan: Plan) -> float:
+    return simulate(program, plan).latency_s
+
+
+def test_it_is_no_worse_than_what_is_there_at_once(program: Program) -> None:
+    plan = run(program, seconds=2.5)
+    quick = [solve(name, program) for name in QUICK]
+    assert latency_s(program, plan) <= min(latency_s(program, other) for other in quick)
+    assert plan.notes["found_by"] in (*QUICK, "all_slow")
+    assert plan.notes["stints"] == 0
+
+
+def test_a_compiled_plan_is_where_it_begins() -> None:
+    entry = min((e for e in library.index() if e.xla_latency_s), key=lambda e: e.touches)
+    program = library.load_entry(entry)
+    assert latency_s(program, run(program, seconds=0.0)) <= (entry.xla_latency_s or 0) * (1 + 1e-9)
+
+
+def test_members_play_in_processes_and_end_when_they_find_nothing(program: Program) -> None:
+    plan = run(program, seconds=3600.0, members=["xla_like", "greedy"], processes=2)
+    assert plan.notes["stints"] >= 2
+    assert plan.notes["lost"] == 0
+    assert latency_s(program, plan) <= latency_s(program, solve("greedy", program))
+
+
+def test_a_member_finds_what_is_not_there_at_once() -> None:
+    """Random games beat the heuristics on this program; so the plan came from a process."""
+    program, best_s = found_by_chance()
+    options = {"members": ["random"], "processes": 1}
+    until_found = Budget(20.0, 0, lambda share, word: not word.endswith("random"), options)
+    plan = solve("portfolio", program, until_found)
+    assert check(program, plan) is None
+    assert latency_s(program, plan) < best_s
+    assert plan.notes["found_by"] == "random"
+
+
+def found_by_chance() -> tuple[Program, float]:
+    """A program on which a hundred random games beat the heuristics, and their latency."""
+    for seed in range(50):
+        program = random_program(seed, 8)
+        best_s = min(latency_s(program, solve(name, program)) for name in QUICK)
+        if latency_s(program, solve("random", program, Budget(0.3))) < best_s * (1 - 1e-6):
+            return program, best_s
+    raise AssertionError("random games are no use anywhere")
+
+
+def test_it_begins_from_a_plan_and_refuses_a_broken_one(program: Program) -> None:
+    start = solve("greedy", program)
+    plan = run(program, seconds=0.0, start=start)
+    assert latency_s(program, plan) <= latency_s(program, start)
+    with pytest.raises(SolverError, match="begin from"):
+        run(program, seconds=0.0, start=replace(start, program_hash="other"))
+
+
+DEATHS = {
+    "at once": "raise SystemExit(1)",
+    "at work": "input(); raise SystemExit(1)",
+    "raving": "input(); print('no JSON', flush=True); input()",
+}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_dead_workers_do_not_kill_it(
+    program: Program, monkeypatch: pytest.MonkeyPatch, death: str
+) -> None:
+    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", DEATHS[death]))
+    plan = run(program, members=["random"], processes=2)
+    assert plan.notes["lost"] >= 3
+    assert plan.notes["found_by"] in (*QUICK, "all_slow")
+
+
+LIAR = """
+import json, sys
+input()
+print(json.dumps({"plan": {"format": "mallocmuzero-plan", "version": 1}}), flush=True)
+input()
+print(json.dumps({"error": "no more"}), flush=True)
+input()
+"""
+
+
+def test_a_plan_that_cannot_be_read_is_not_taken(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", LIAR))
+    plan = run(program, members=["random", "greedy"], processes=1)
+    assert plan.notes["found_by"] in (*QUICK, "all_slow")
+
+
+def test_it_ends_when_it_is_told_to(program: Program) -> None:
+    told: list[float] = []
+
+    def progress(share: float, message: str) -> bool:
+        told.append(share)
+        assert "best" in message
+        return len(told) < 12
+
+    budget = Budget(3600.0, progress=progress, options={"members": ["random"], "processes": 1})
+    assert check(program, solve("portfolio", program, budget)) is None
+    assert len(told) == 12
+    assert told == sorted(told)
+
+
+def test_settings_that_make_no_sense_are_refused(program: Program) -> None:
+    for options in (
+        {"member": ["greedy"]},
+        {"members": ["portfolio"]},
+        {"members": ["nobody"]},
+        {"members": []},
+        {"members": ["greedy"], "processes": -1},
+    ):
+        with pytest.raises(ConfigError, match="portfolio"):
+            run(program, seconds=0.0, **options)
+
+
+def test_members_take_turns_until_they_are_left_out() -> None:
+    first, second = Member("a"), Member("b")
+    turns = Turns([first, second, first])
+    assert [turns.take().solver for _ in range(4)] == ["a", "b", "a", "a"]
+    turns.leave_out(first)
+    assert turns.take() == turns.take() == second
+    turns.leave_out(second)
+    assert turns.is_over
+
+
+def test_the_usual_members_are_those_that_are_registered() -> None:
+    assert members_named(None)
+    assert all(member in USUAL and member.solver in SOLVERS for member in members_named(None))
