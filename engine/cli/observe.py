@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from engine.cli.arguments import add_command
 from engine.cli.output import note, show
+from engine.errors import CompilerError
 from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
@@ -19,7 +21,7 @@ def add_parser(commands: Any) -> None:
     parser = add_command(
         commands, "observe", run_observe, "compile samples where their costs are not known yet"
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help="a captured sample")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="captured samples; else all")
     parser.add_argument("--compiles", type=int, default=12, help="whole compiles at most")
     parser.add_argument("--solver", default="greedy", help="whose plans are compiled")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each plan")
@@ -30,38 +32,79 @@ def add_parser(commands: Any) -> None:
         run_refit,
         "fit costs to what was observed, and say how well they foretell",
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help="an observed sample")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="observed samples; else all")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="for the programs")
+    parser.add_argument(
+        "--keep", action="store_true", help="put them in place of the samples, with a new index"
+    )
 
 
 def run_observe(options: argparse.Namespace) -> int:
-    """Observe each program; what is known already is not compiled again."""
-    for name in options.names:
-        count = _observe(library.load_sample(name), options)
+    """Observe each program; what is known already is not compiled again.
+
+    Of several, those that cannot be compiled are told and passed over.
+    """
+    names = options.names or quick_first(captured_names())
+    for name in names:
+        try:
+            count = _observe(library.load_sample(name), options)
+        except CompilerError as error:
+            if len(names) == 1:
+                raise
+            note(f"{name}: {error}")
+            continue
         show(options, {"program": name, "compiles": count}, [f"{name}: {count} compiles known"])
     return 0
 
 
 def run_refit(options: argparse.Namespace) -> int:
     """Foretell each placement by the others; write the refitted programs where asked."""
+    from engine.analysis.catalogue import write_catalogue
+
+    folders = [options.output] if options.output is not None else []
+    folders += [library.SAMPLES_FOLDER] if options.keep else []
+    for name in options.names or observed_names():
+        _refit(name, folders, options)
+    if options.keep:
+        write_catalogue(library.SAMPLES_FOLDER, captured_names(), note)
+    return 0
+
+
+def captured_names() -> list[str]:
+    """The samples that the real compiler made, in the order of the index."""
+    names = library.sample_names()
+    return [n for n in names if library.find_sample(n).xla_latency_s is not None]
+
+
+def quick_first(names: Sequence[str]) -> list[str]:
+    """The programs of fewest instructions first: they compile fastest."""
+    return sorted(names, key=lambda name: library.find_sample(name).instructions)
+
+
+def observed_names() -> list[str]:
+    """The samples whose compiles are kept."""
+    from engine.compiler.observations import observations_path
+
+    return [name for name in captured_names() if observations_path(name).exists()]
+
+
+def _refit(name: str, folders: Sequence[Path], options: argparse.Namespace) -> None:
     from engine.compiler.observations import load_observations, observations_path
     from engine.compiler.refit import left_out, refitted
 
-    for name in options.names:
-        program = library.load_sample(name)
-        found = load_observations(observations_path(name), program)
-        errors = {one.compile.name: one.error for one in left_out(program, found)}
-        sizes = [abs(error) for error in errors.values()]
-        text = [f"{name} without {other}: {error:+.2%}" for other, error in errors.items()]
-        text.append(
-            f"{name}: {len(found.compiles)} compiles, {len(errors)} placements, each foretold by"
-            f" the others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
-        )
-        show(options, {"program": name, "errors": errors}, text)
-        if options.output is not None:
-            options.output.mkdir(parents=True, exist_ok=True)
-            save(refitted(program, found), options.output / f"{name}.json.gz")
-    return 0
+    program = library.load_sample(name)
+    found = load_observations(observations_path(name), program)
+    errors = {one.compile.name: one.error for one in left_out(program, found)}
+    sizes = [abs(error) for error in errors.values()]
+    text = [f"{name} without {other}: {error:+.2%}" for other, error in errors.items()]
+    text.append(
+        f"{name}: {len(found.compiles)} compiles, {len(errors)} placements, each foretold by the"
+        f" others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
+    )
+    show(options, {"program": name, "errors": errors}, text)
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        save(refitted(program, found), folder / f"{name}.json.gz")
 
 
 def _observe(program: Program, options: argparse.Namespace) -> int:

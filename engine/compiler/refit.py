@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.compiler.calibrate import Fit, fit_costs, total_error, with_costs
 from engine.compiler.observations import Compile, Observations
+from engine.hardware.presets import DEVICES
 from engine.program.io import content_hash
 from engine.program.model import Program
 
@@ -23,9 +24,12 @@ class LeftOut:
 def refitted(program: Program, found: Observations) -> Program:
     """The program with costs fitted to everything that was seen, and its plan by XLA kept.
 
-    Its provenance gets the options of all compiles, and the errors of placements kept out.
+    Its provenance gets the options of all compiles, and the errors of placements kept out. Heap and
+    alignment become those of today's presets.
     """
-    fresh = with_costs(program, fit_all(program, found))
+    device = DEVICES.get(program.hardware.name)
+    hardware = device.hardware if device else program.hardware
+    fresh = replace(with_costs(program, fit_all(program, found)), hardware=hardware)
     plan = dict(program.provenance.get("xla_plan", {}))
     if plan:
         plan["program_hash"] = content_hash(fresh)
