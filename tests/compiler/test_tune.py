@@ -14,9 +14,9 @@ import pytest
 
 from engine.compiler import tune as module
 from engine.compiler import tuned as tuned_module
-from engine.compiler.candidates import knobs, planned, random_rules
+from engine.compiler.candidates import knobs, planned, random_rules, varied
 from engine.compiler.compiled_plan import Outcome
-from engine.compiler.export import CROSS_PROGRAM, SORT_ORDER
+from engine.compiler.export import CROSS_PROGRAM, SORT_ORDER, matchers, rules
 from engine.compiler.observe import Observation
 from engine.compiler.tune import Tuning
 from engine.compiler.tune_log import TuneLog
@@ -252,6 +252,21 @@ def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> 
         for c in some
     )
     assert len(knobs()) == 3
+
+
+def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan) -> None:
+    export = planned(program, plan, [1])[0]
+    order = matchers(export.steering.options[SORT_ORDER])
+    assert rules(order) == export.steering.options[SORT_ORDER]
+    made = [varied(export, 0, number) for number in range(20)]
+    assert made == [varied(export, 0, number) for number in range(20)]
+    texts = {c.steering.options[SORT_ORDER] for c in made}
+    assert len(texts) > 10
+    for text in texts:
+        assert set(matchers(text)) <= set(order)
+        assert len(matchers(text)) == len(set(matchers(text))) > len(order) / 2
+        assert rules(matchers(text)) == text
+    assert all(c.steering.options[CROSS_PROGRAM] == "0" for c in made)
 
 
 def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
