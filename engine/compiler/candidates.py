@@ -6,7 +6,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.compiler.export import KNOBS, SORT_ORDER, Steering, exports, in_words
+from engine.compiler.export import (
+    KNOBS,
+    SORT_ORDER,
+    Steering,
+    exports,
+    in_words,
+    matchers,
+    rules,
+)
 from engine.compiler.raw import sort_override
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -39,6 +47,17 @@ def planned(program: Program, plan: Plan, settings: Sequence[int]) -> tuple[Cand
         for steering in exports(program, plan)
         if {k: v for k, v in steering.options.items() if k != SORT_ORDER} in wanted
     )
+
+
+def varied(candidate: Candidate, seed: int, number: int) -> Candidate:
+    """An export with some rules moved to the front and some left out, by chance."""
+    chance = random.Random(f"{seed}/varied/{number}")
+    order = matchers(candidate.steering.options[SORT_ORDER])
+    for _ in range(chance.randint(0, 2)):
+        order.insert(0, order.pop(chance.randrange(len(order))))
+    kept = [m for m in order if chance.random() > 1 / len(order)] or order
+    options = {**candidate.steering.options, SORT_ORDER: rules(kept)}
+    return Candidate(Steering(f"varied {number}: {candidate.steering.title}", options), EXPORT)
 
 
 def random_rules(seed: int, number: int) -> Candidate:

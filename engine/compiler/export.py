@@ -122,10 +122,20 @@ def in_words(knobs: Mapping[str, str]) -> str:
 
 def sort_rules(names: Sequence[str]) -> str:
     """The text proto that has the values of these names placed first, in this order."""
+    return rules([_matcher(name) for name in names])
+
+
+def rules(matchers: Sequence[str]) -> str:
+    """The text proto that has what the matchers match placed first, in this order."""
     return " ".join(
-        f"overrides {{ {_matcher(name)} override_options {{ assign_value: {turn - len(names)} }} }}"
-        for turn, name in enumerate(names)
+        f"overrides {{ {matcher} override_options {{ assign_value: {turn - len(matchers)} }} }}"
+        for turn, matcher in enumerate(matchers)
     )
+
+
+def matchers(text: str) -> list[str]:
+    """The matchers of a text proto that `rules` made, in their order."""
+    return re.findall(r"hlo_position_matcher \{.*?\}(?= override_options)", text)
 
 
 def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from engine.compiler.candidates import EXPORT, Candidate, knobs, planned, random_rules
+from engine.compiler.candidates import EXPORT, Candidate, knobs, planned, random_rules, varied
 from engine.compiler.compiled_plan import Bench, Outcome
 from engine.compiler.correct import corrected
 from engine.compiler.export import KNOBS, SORT_ORDER
@@ -27,6 +27,10 @@ PER_ROUND = 3
 """Candidates compiled in full before the costs are corrected."""
 
 RANDOM_PER_ROUND = 4
+VARIED_PER_ROUND = 4
+NEXT_TO_NOTHING = 1e-4
+"""Predictions that differ by less than this share are held for equal."""
+
 SOLVER_SHARE = 0.1
 MAX_SOLVER_S = 60.0
 """A solver's plan may take this share of the seconds that are left, and at most so long."""
@@ -73,6 +77,7 @@ class Tuning:
     trials: list[Trial] = field(default_factory=list)
     default: Outcome | None = None
     num_random: int = 0
+    num_varied: int = 0
 
     def run(self) -> None:
         """Try until the compiles or the seconds are used up; goes on with what the log holds."""
@@ -94,6 +99,7 @@ class Tuning:
             self._try_random()
             if self.is_planning and self.num_compiles > 1:
                 self._plan_again()
+                self._try_varied()
             progress = self._compile_best()
             if not progress and len(self.trials) == before:
                 break
@@ -154,6 +160,15 @@ class Tuning:
         self.num_random = numbers.stop
         self._try([random_rules(self.seed, number) for number in numbers])
 
+    def _try_varied(self) -> None:
+        """Variations of the export that promises most."""
+        made = [t for t in self.trials if t.candidate.origin == EXPORT]
+        if made:
+            best = min(made, key=self.predicted_s).candidate
+            numbers = range(self.num_varied, self.num_varied + VARIED_PER_ROUND)
+            self.num_varied = numbers.stop
+            self._try([varied(best, self.seed, number) for number in numbers])
+
     def _finish_known(self) -> None:
         """Take up whole compiles that an earlier run has paid for."""
         for trial in list(self.trials):
@@ -163,18 +178,33 @@ class Tuning:
         self._correct()
 
     def _compile_best(self) -> bool:
-        """Compile the most promising trials in full and correct the costs; false if none is new."""
-        shown = {t.pattern for t in self.trials if t.full is not None}
-        chosen: list[Trial] = []
-        for trial in sorted(self.trials, key=self.predicted_s):
-            if trial.full is None and trial.pattern not in shown and len(chosen) < PER_ROUND:
-                shown.add(trial.pattern)
-                chosen.append(trial)
+        """Compile the most promising trials in full and correct the costs; false if none is new.
+
+        They are those that promise more than what is compiled, and differ in what they promise; if
+        there is none, the most promising one, to learn from.
+        """
+        chosen = self._promising()
         for trial in chosen:
             if not self.is_over:
                 self._compile(trial)
         self._correct()
         return bool(chosen)
+
+    def _promising(self) -> list[Trial]:
+        whole = [t for t in self.trials if t.full is not None]
+        shown = {t.pattern for t in whole}
+        left = [t for t in self.trials if t.full is None and t.pattern not in shown]
+        left.sort(key=self.predicted_s)
+        reached = min([self._default_s, *(self.predicted_s(t) for t in whole)])
+        chosen: list[Trial] = []
+        last = -1.0
+        for trial in left:
+            promise = self.predicted_s(trial)
+            is_more = promise < reached * (1 - NEXT_TO_NOTHING)
+            if is_more and promise > last * (1 + NEXT_TO_NOTHING) and len(chosen) < PER_ROUND:
+                chosen.append(trial)
+                last = promise
+        return chosen or left[:1]
 
     def _compile(self, trial: Trial) -> None:
         title = trial.candidate.steering.title

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,12 +140,14 @@ def _earlier(program: Program) -> list[Observation]:
 
 
 def _flags(program: Program, best: Trial | None) -> Flags:
+    """The best options for `program`; a trial's plan is of the program with other costs."""
+    plan = None if best is None else replace(best.early.plan, program_hash=content_hash(program))
     return Flags(
         program=program.name,
         program_hash=content_hash(program),
         hardware=program.hardware.name,
         compiler_options={} if best is None else best.candidate.steering.options,
-        aims=() if best is None else aims(program, best.early.plan),
+        aims=() if plan is None else aims(program, plan),
         notes={
             "title": "default" if best is None else best.candidate.steering.title,
             "versions": versions(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,19 @@ import numpy as np
 import pytest
 
 from engine.compiler import tune as module
-from engine.compiler.candidates import knobs, planned, random_rules
+from engine.compiler import tuned as tuned_module
+from engine.compiler.candidates import knobs, planned, random_rules, varied
 from engine.compiler.compiled_plan import Outcome
-from engine.compiler.export import CROSS_PROGRAM, SORT_ORDER
+from engine.compiler.export import CROSS_PROGRAM, SORT_ORDER, matchers, rules
 from engine.compiler.observe import Observation
 from engine.compiler.tune import Tuning
 from engine.compiler.tune_log import TuneLog
+from engine.compiler.tuned import tune_program
 from engine.errors import CompilerError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 
@@ -57,8 +62,9 @@ class FakeBench:
         self.limit = 10_000
 
     def with_costs(self, program: Program) -> FakeBench:
-        self.program = program
-        return self
+        other = copy(self)
+        other.program = program
+        return other
 
     def early(self, options: Mapping[str, str]) -> Outcome:
         return self._outcome(options, None)
@@ -74,7 +80,7 @@ class FakeBench:
     def _outcome(self, options: Mapping[str, str], cycles: float | None) -> Outcome:
         pattern = np.frombuffer(key(options).encode(), dtype=np.uint8) % 2 == 0
         return Outcome(
-            plan=self.plan,
+            plan=replace(self.plan, program_hash=content_hash(self.program)),
             predicted=simulate(self.program, self.plan),
             observation=Observation(np.zeros(1), pattern),
             refused={},
@@ -86,9 +92,11 @@ class FakeBench:
 
 
 @pytest.fixture(autouse=True)
-def _no_correction(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = library.resolve("gptdecode-v5e-b8")
-    monkeypatch.setattr(module, "corrected", lambda imported, seen: program)
+def _other_costs(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of a correction, which needs HLO: every saving is twice what it was."""
+    accesses = tuple(replace(a, saving_s=2 * a.saving_s) for a in program.accesses)
+    other = replace(program, accesses=accesses)
+    monkeypatch.setattr(module, "corrected", lambda imported, seen: other)
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +115,16 @@ def tuning(bench: Any, plan: Plan, **changes: Any) -> Tuning:
         "compiles": 8,
         "deadline": time.monotonic() + 600,
         "seed": 0,
-        "plan_fn": lambda program, seconds, seed: plan,
+        "plan_fn": lambda program, seconds, seed: made_for(program, plan),
         "note": lambda _: None,
         "log": TuneLog(None),
     }
     return Tuning(**{**given, **changes})
+
+
+def made_for(program: Program, plan: Plan) -> Plan:
+    """The same plan, of the program with other costs."""
+    return replace(plan, program_hash=content_hash(program))
 
 
 def no_cross_program(options: Mapping[str, str]) -> float:
@@ -163,29 +176,60 @@ def test_a_killed_run_goes_on(program: Program, plan: Plan, tmp_path: Path) -> N
         tuning(bench, plan, log=TuneLog(path)).run()
     again = FakeBench(program, plan, answers, lambda _: 950.0)
 
-    seeds: list[int] = []
+    def another_plan(program: Program, seconds: float, seed: int) -> Plan:
+        raise AssertionError("the first run's exports are known, and its compiles are spent")
 
-    def other_plan(program: Program, seconds: float, seed: int) -> Plan:
-        seeds.append(seed)
-        return plan
-
-    run = tuning(again, plan, log=TuneLog(path), compiles=5, plan_fn=other_plan)
+    run = tuning(again, plan, log=TuneLog(path), compiles=4, plan_fn=another_plan)
     run.run()
-    # Four were compiled before; the run has one more, and knows all five. The first plan, whose
-    # seed is that of the run, is not made again.
-    assert 0 not in seeds
-    assert len(bench.asked) == 4
+    assert len(bench.asked) == run.num_compiles == 4
+    assert again.asked == []
+    assert run.best is not None
+    run = tuning(again, plan, log=TuneLog(path), compiles=5)
+    run.run()
     assert len(again.asked) == 1
-    assert run.num_compiles == 5
 
 
 def test_the_baseline_has_no_plans(program: Program, plan: Plan) -> None:
     bench = FakeBench(program, plan, FakeAnswers(), no_cross_program)
-    run = tuning(bench, plan, is_planning=False, first_random=6)
+    log = TuneLog(None)
+    log.add(planned(program, plan, [0])[0])
+    run = tuning(bench, plan, is_planning=False, first_random=6, log=log)
     run.run()
     origins = {t.candidate.origin for t in run.trials}
     assert origins == {"knob", "random"}
     assert run.num_compiles == 8
+
+
+@pytest.mark.parametrize("is_better", [True, False])
+def test_the_answer_is_the_best_with_the_baseline_beside_it(
+    program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_better: bool
+) -> None:
+    def cycles(options: Mapping[str, str]) -> float:
+        if "assign_value" in str(options):
+            return 900.0 if is_better else 1500.0
+        return 950.0 if is_better else 1200.0
+
+    bench = FakeBench(program, plan, FakeAnswers(), cycles)
+    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "verify_flags", lambda bench, flags: None)
+    tuned = tune_program(
+        program,
+        lambda program, seconds, seed: made_for(program, plan),
+        compiles=6,
+        seconds=600,
+        folder=tmp_path,
+        plans=[plan],
+    )
+    assert tuned.compiles == 6
+    assert tuned.flags.program_hash == content_hash(program)
+    if is_better:
+        assert "assign_value" in str(tuned.flags.compiler_options)
+        assert tuned.flags.aims
+        assert tuned.random_improvement == pytest.approx(50 / 1010)
+        assert "assign_value" not in str(tuned.random_options)
+    else:
+        assert tuned.flags.compiler_options == {}
+        assert (tuned.random_improvement, tuned.random_options) == (0.0, None)
 
 
 def test_time_that_is_over_leaves_the_default(program: Program, plan: Plan) -> None:
@@ -208,6 +252,21 @@ def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> 
         for c in some
     )
     assert len(knobs()) == 3
+
+
+def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan) -> None:
+    export = planned(program, plan, [1])[0]
+    order = matchers(export.steering.options[SORT_ORDER])
+    assert rules(order) == export.steering.options[SORT_ORDER]
+    made = [varied(export, 0, number) for number in range(20)]
+    assert made == [varied(export, 0, number) for number in range(20)]
+    texts = {c.steering.options[SORT_ORDER] for c in made}
+    assert len(texts) > 10
+    for text in texts:
+        assert set(matchers(text)) <= set(order)
+        assert len(matchers(text)) == len(set(matchers(text))) > len(order) / 2
+        assert rules(matchers(text)) == text
+    assert all(c.steering.options[CROSS_PROGRAM] == "0" for c in made)
 
 
 def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
