@@ -34,6 +34,7 @@ SECTIONS = {
     "weights": "agent_weights",
     "best-plans": "best_plans",
     "report": "report",
+    "mutants": "mutants",
 }
 """Every section, and the module whose `run(section, settings)` measures it."""
 USUAL = (*ENGINE, "steps")
