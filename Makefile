@@ -7,7 +7,7 @@ PORT ?= 8501
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test nightly check format bench bench-agent screenshots samples clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly mutants check format bench bench-agent screenshots samples clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -53,6 +53,13 @@ browser:
 
 test: $(VENV)/.dev $(VENV)/.compiler browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Breaks the judges of plans, the rules and the losses in one place after another: hours, resumable.
+# A part of it: make mutants MUTANTS='engine.plan.check*'
+MUTANTS ?=
+mutants: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=mutants $(BIN)/python -m mutmut run $(MUTANTS)
+	$(BIN)/python -m benchmarks mutants
 
 # The property tests with ten other seeds.
 nightly: $(VENV)/.dev $(VENV)/.compiler

@@ -35,6 +35,7 @@ SECTIONS = {
     "best-plans": "best_plans",
     "bounds": "bounds",
     "report": "report",
+    "mutants": "mutants",
 }
 """Every section, and the module whose `run(section, settings)` measures it."""
 USUAL = (*ENGINE, "steps")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import socket
 import subprocess
@@ -25,6 +26,8 @@ CHROMIUM_ARGUMENTS = [
     "--no-first-run",
     "--disable-background-networking",
 ]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The names that a browser goes by, as in the Makefile."""
 ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "ui" / "app.py"
 IMAGES = ROOT / "docs" / "images"
@@ -34,7 +37,8 @@ SIZE: ViewportSize = {"width": 1280, "height": 800}
 OPINION_MOVE = "19"
 """A move of that program at which more than one action is legal and large enough to be seen."""
 Theme = Literal["light", "dark"]
-START_SECONDS = 60
+START_SECONDS = 600
+"""A busy machine may be slow; a server that has ended is not waited for."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -68,33 +72,33 @@ def serve(log: Path | None = None, app: Path = APP) -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", str(app)]
     command += ["--server.headless", "true", "--server.port", str(port)]
     command += ["--server.fileWatcherType", "none", "--server.address", "127.0.0.1"]
-    out = log.open("wb") if log else subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
-    try:
-        _await(f"http://127.0.0.1:{port}/_stcore/health")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+    with (log or Path(os.devnull)).open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            _await(f"http://127.0.0.1:{port}/_stcore/health", process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
 
 
-def _await(url: str) -> None:
+def _await(url: str, server: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
+    while time.monotonic() < until and server.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=1):
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
-    raise TimeoutError(f"the explorer did not start within {START_SECONDS} s")
+    raise TimeoutError(f"the explorer did not start, or not within {START_SECONDS} s")
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Headless Chromium of the system. Raises FileNotFoundError if there is none."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Headless Chromium or Chrome of the system. Raises FileNotFoundError if there is none."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        raise FileNotFoundError("Chromium is not installed (Debian: apt-get install chromium)")
+        raise FileNotFoundError("neither Chromium nor Chrome is installed; `make browser` says how")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGUMENTS)
         yield browser
@@ -105,14 +109,14 @@ def open_page(browser: Browser, address: str, view: str, theme: Theme, query: st
     """A view in a fresh session, once it has stopped running."""
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
     page.goto(f"{address}/{PATHS.get(view, view)}?{query}")
-    page.wait_for_selector(READY[view], timeout=60_000)
+    page.wait_for_selector(READY[view], timeout=600_000)
     settle(page)
     return page
 
 
 def settle(page: Page) -> None:
     """Wait until the script has ended and nothing moves any more."""
-    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=60_000)
+    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=600_000)
     page.wait_for_timeout(600)
 
 
@@ -173,7 +177,7 @@ def _as_it_opens(page: Page) -> None:
 
 def _in_the_middle(page: Page) -> None:
     """The toy has played its fifth move."""
-    page.wait_for_selector('.map.tour[data-move="4"]', timeout=60_000)
+    page.wait_for_selector('.map.tour[data-move="4"]', timeout=600_000)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, copy_level, enclosing_levels, simulate
 from engine.program.model import Program, Region
-from tests.plan.cases import Buffer, plan_of, program_of
+from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
 from tests.strategies import all_slow_plan, programs_with_plans, touchwise_plan
 
 
@@ -202,6 +202,50 @@ class TestLoops:
     def test_enclosing_levels(self) -> None:
         assert enclosing_levels(self.program, 5) == [1, 0, -1]
         assert enclosing_levels(self.program, 8) == [-1]
+
+
+class TestFasterMemory:
+    """Four bytes a second: 512 bytes take 128 s of it."""
+
+    buffers = (Buffer(512, "r4", is_input=True), Buffer(128, "r2", is_input=True))
+    program = program_of(
+        buffers, 5, fast_s=[50, 100, 40, 10, 7], hardware=replace(HARDWARE, bandwidth=4.0)
+    )
+
+    def test_idle_time_is_what_the_slow_accesses_leave(self) -> None:
+        # Slot 1 is idle for 100 s, slot 2 for 168 - 32; 28 s of that are needed.
+        result = simulate(self.program, plan_of(self.program, "0@4", (), [(0, "in", 1, 4)]))
+        assert_times(result, 50 + 100 + (40 + 128) + 10 + 7, {})
+        line = result.timeline
+        np.testing.assert_allclose(line.segment_work_s, [100, 28])
+        np.testing.assert_allclose(line.segment_start_s, [50, 150])
+        # Idle time is spread evenly over the instruction.
+        np.testing.assert_allclose(line.segment_end_s, [150, 150 + 28 * 168 / 136])
+        assert line.segment_copy.dtype == np.int64
+        assert line.copy_started_s[0] == 50
+
+    def test_a_second_copy_follows_the_first_within_an_instruction(self) -> None:
+        copies = [(1, "in", 1, 2), (0, "in", 1, 4)]
+        result = simulate(self.program, plan_of(self.program, "0@4 1@2", (), copies))
+        assert_times(result, 50 + 100 + 40 + 10 + 7, {4: 10})
+        line = result.timeline
+        np.testing.assert_array_equal(line.segment_copy, [0, 1, 1, 1, 1])
+        np.testing.assert_allclose(line.segment_start_s, [50, 82, 150, 190, 200])
+        np.testing.assert_allclose(line.segment_end_s, [82, 150, 190, 200, 210])
+        np.testing.assert_allclose(line.segment_work_s, [32, 68, 40, 10, 10])
+
+
+def test_a_copy_of_nothing_takes_no_time() -> None:
+    program = program_of([Buffer(0, "r2", is_input=True)], 3, fast_s=1.0)
+    result = simulate(program, plan_of(program, "0@2", (), [(0, "in", 1, 2)]))
+    assert_times(result, 3, {})
+    assert result.timeline.copy_finished_s[0] == result.timeline.copy_started_s[0] == 1
+
+
+def test_flags_of_another_program_are_refused() -> None:
+    program = program_of([Buffer(256, "w1 r2")], 3)
+    with pytest.raises(ValueError, match="shorter"):
+        simulate(program, replace(all_slow_plan(program), is_fast=(False,)))
 
 
 @settings(max_examples=60)

@@ -1,0 +1,108 @@
+"""The section `mutants`: what no test notices of the changes that `make mutants` made to the code.
+
+`mutmut` (settings in `pyproject.toml`) breaks one place at a time and runs the tests that pass
+there. A mutant that survives is a hole in the tests, or changes nothing that can be seen:
+`HARMLESS` says which do, and why. Writes `docs/results/mutants.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.rows import RESULTS, ROOT
+from benchmarks.settings import Settings
+from engine.errors import UsageError
+from engine.program.io import write_bytes
+
+KILLED, SURVIVED = 1, 0
+TIMED_OUT = (24, 36, 152, 255, -24)
+"""Exit codes of mutmut: a test failed, all passed, or the tests took far too long (a loop)."""
+TABLE = RESULTS / "mutants.md"
+HARMLESS = {
+    r"\+.*dtype=None": "numpy infers the same type from these values",
+    r"\+.*\], \)": "numpy infers the same type from these values",
+    r"\+.*strict=(None|False)": "both have equally many entries: one was made for the other",
+    r"\+.*range\(last \+ 2\)": "one more empty list, which no slot asks for",
+    r"\+.*else 1\.0": "without idle time nothing is served, so the pace is not read",
+    r"\+.*is_prefetch != direction": "both heads are served for equally long, in either order",
+    r"\+.*stays\.get\(copy\.group, (None)?\)": "the checker refuses copies without a stay",
+    r"\+.*\] = \"\"": "a dictionary that stands for an ordered set: its values are not read",
+}
+"""Changes that nobody can see, by a pattern of the changed line, and why."""
+
+HEAD = """# Mutants
+
+`make mutants` breaks the judges of plans, the rules of the game and the losses in one place after
+another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass there; the section
+`mutants` of the benchmarks makes this page. *Killed*: a test failed, or ran for ever. *Harmless*:
+the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
+
+| module | mutants | killed | harmless | left | killed or harmless |
+|---|--:|--:|--:|--:|--:|
+"""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one place; `reason`: why a survivor is harmless, if that is known."""
+
+    name: str
+    module: str
+    is_killed: bool
+    change: str = ""
+    reason: str = ""
+
+
+def run(section: str, settings: Settings) -> None:
+    """Read what the last `mutmut run` left, and write the page."""
+    del section, settings
+    found = list(mutants(ROOT))
+    if not found:
+        raise UsageError("no mutants were tried; run `make mutants`")
+    text = page(found)
+    write_bytes(TABLE, text.encode())
+    print(text)
+
+
+def mutants(folder: Path) -> Iterator[Mutant]:
+    """All mutants that were tried below `folder`, which holds mutmut's `mutants`."""
+    for path in sorted((folder / "mutants").rglob("*.meta")):
+        module = path.relative_to(folder / "mutants").as_posix().removesuffix(".meta")
+        for name, code in json.loads(path.read_text())["exit_code_by_key"].items():
+            if code == KILLED or code in TIMED_OUT:
+                yield Mutant(name, module, is_killed=True)
+            elif code == SURVIVED:
+                change = _change(folder, name)
+                yield Mutant(name, module, is_killed=False, change=change, reason=_reason(change))
+
+
+def page(found: list[Mutant]) -> str:
+    """The page: a row per module, then the survivors that are not harmless."""
+    rows = []
+    for module in dict.fromkeys(one.module for one in found):
+        own = [one for one in found if one.module == module]
+        killed, harmless = sum(m.is_killed for m in own), sum(bool(m.reason) for m in own)
+        left = len(own) - killed - harmless
+        share = (killed + harmless) / len(own)
+        rows.append(f"| `{module}` | {len(own)} | {killed} | {harmless} | {left} | {share:.1%} |\n")
+    left = [one for one in found if not one.is_killed and not one.reason]
+    listed = [f"\n`{one.name}`\n\n```diff\n{one.change}\n```\n" for one in left]
+    return HEAD + "".join(rows) + ("\n## Left\n" if left else "") + "".join(listed)
+
+
+def _change(folder: Path, name: str) -> str:
+    """The lines that a mutant takes away and brings."""
+    command = [sys.executable, "-m", "mutmut", "show", name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    lines = (line for line in done.stdout.splitlines() if line.startswith(("-", "+")))
+    return "\n".join(line for line in lines if not line.startswith(("---", "+++")))
+
+
+def _reason(change: str) -> str:
+    return next((why for pattern, why in HARMLESS.items() if re.search(pattern, change)), "")

@@ -1,0 +1,80 @@
+"""What the documentation names exists: files, folders, tests, links between pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ui.screenshots import BROWSERS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
+TOP = ("engine", "ui", "tests", "benchmarks", "docs", "sample_programs", "checkpoints", "examples")
+NAMED = re.compile(rf"`((?:{'|'.join(TOP)})/[\w./-]*)`")
+TEST = re.compile(r"`(?:tests/)?([\w/]+\.py)::(\w+)`")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)")
+
+
+def missing_files(text: str) -> Iterator[str]:
+    """Files and folders in backticks, such as `engine/plan/check.py`, that there are not.
+
+    Tests may be named from their own folder, such as `ui/play/test_quiz.py`; `NAME` stands for one.
+    """
+    for name in NAMED.findall(text):
+        if "NAME" in name:
+            continue
+        folder = ROOT / "tests" if Path(name).name.startswith("test_") else ROOT
+        if not (folder / name.removeprefix("tests/" if folder != ROOT else "")).exists():
+            yield name
+
+
+def missing_tests(text: str) -> Iterator[str]:
+    """Tests in backticks, such as `plan/test_check.py::test_alias`, that there are not."""
+    for file, name in TEST.findall(text):
+        path = ROOT / "tests" / file
+        if not path.exists() or f"def {name}(" not in path.read_text():
+            yield f"{file}::{name}"
+
+
+def missing_targets(page: Path, text: str) -> Iterator[str]:
+    """Links to files beside the page that there are not."""
+    names = (name for name in LINK.findall(text) if "://" not in name)
+    return (name for name in names if not (page.parent / name).exists())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_what_a_page_names_exists(page: Path) -> None:
+    text = page.read_text()
+    assert not list(missing_files(text))
+    assert not list(missing_tests(text))
+    assert not list(missing_targets(page, text))
+
+
+def test_what_is_missing_is_seen() -> None:
+    text = "`engine/plan/chek.py`, `plan/test_check.py::test_alia`, [agent](docs/agnt.md#how)"
+    assert list(missing_files(text)) == ["engine/plan/chek.py"]
+    assert list(missing_tests(text)) == ["plan/test_check.py::test_alia"]
+    assert list(missing_targets(ROOT / "README.md", text)) == ["docs/agnt.md"]
+
+
+def test_each_way_through_the_code_is_told_in_ten_lines_with_files() -> None:
+    _, *ways = (ROOT / "docs" / "architecture.md").read_text().split("\n## ")
+    assert len(ways) == 4
+    for way in ways:
+        steps = re.findall(r"^\d+\. (?:.|\n(?!\d))*", way, re.MULTILINE)
+        assert 5 <= len(steps) <= 10
+        assert len(set(NAMED.findall(way))) >= 8
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 90
+
+
+def test_the_makefile_looks_for_the_browsers_that_the_tests_use() -> None:
+    names = re.search(r"^BROWSERS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert names is not None
+    assert tuple(names[1].split()) == BROWSERS
