@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import SolverError
+from engine.errors import ConfigError, PlanError
 from engine.plan.check import check
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan, Stay
@@ -96,12 +96,12 @@ def test_any_valid_plan_will_do_to_begin_from(program: Program) -> None:
 def test_a_broken_plan_to_begin_from_is_refused(program: Program) -> None:
     plan = solve("density", program)
     broken = replace(plan, stays=(*plan.stays, Stay(0, -1, 0, 1)))
-    with pytest.raises(SolverError, match="begin from breaks the rule capacity"):
+    with pytest.raises(PlanError, match="begin from breaks the rule capacity"):
         moved(program, 0, 1, broken)
 
 
 def test_an_unknown_option_is_refused(program: Program) -> None:
-    with pytest.raises(SolverError, match="no option 'movs'; it knows start, moves"):
+    with pytest.raises(ConfigError, match="no option 'movs'; it knows start, moves"):
         solve("local", program, Budget(1.0, options={"movs": 3}))
 
 
