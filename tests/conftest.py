@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, settings
 
 # With libtpu installed jax would look for a TPU first, and warn at length that there is none.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# The local search runs interpreted, at once; tests/solvers/local/test_local_compiled.py compiles it
+# (more than a minute the first time) and holds it to the interpreted one.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile(

@@ -101,6 +101,13 @@ def test_a_plan_of_another_program_is_named_so(
     assert (code, json.loads(out)["violation"]) == (1, "wrong-program")
 
 
+def test_local_begins_from_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    greedy = run_json(capsys, "solve", NAME, "--solver", "greedy", "-o", str(plan))
+    words = ("--solver", "local", "--seconds", "0.1", "--from", str(plan))
+    assert run_json(capsys, "solve", NAME, *words)["latency_s"] <= greedy["latency_s"] * (1 + 1e-9)
+
+
 def test_the_agent_solves_and_leaves_its_trace(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -146,6 +153,8 @@ def test_the_agent_solves_and_leaves_its_trace(
         ["solve", NAME, "--seconds", "nan"],
         ["solve", NAME, "-o", "no-such-folder/plan.json"],
         ["solve", NAME, "--trace", "trace.npz"],
+        ["solve", NAME, "--solver", "greedy", "--from", "plan.json"],
+        ["solve", NAME, "--solver", "local", "--from", "no-such-plan.json"],
         ["solve", TEACHING, "--solver", "muzero", "--model", "oracle"],
         ["solve", TEACHING, "--solver", "muzero", "--algorithm", "magic"],
         ["solve", TEACHING, "--solver", "muzero", "--simulations", "0"],

@@ -9,12 +9,13 @@ from typing import Any
 from engine.cli.arguments import add_budget, add_command, add_program, refuse_missing_folder
 from engine.cli.output import show, timing, timing_lines
 from engine.errors import UsageError
-from engine.plan.io import save_plan
+from engine.plan.io import load_plan, save_plan
 from engine.program import library
 from engine.solvers import SOLVERS, Budget, solve
 
 AGENT = "muzero"
 AGENT_OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
+LOCAL = "local"
 
 
 def add_parser(commands: Any) -> None:
@@ -24,6 +25,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--solver", default="greedy", help=", ".join(SOLVERS))
     add_budget(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="plan.json")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="plan.json",
+        help=f"a plan to begin from (only for the solver {LOCAL})",
+    )
     agent = parser.add_argument_group(f"only for the solver {AGENT}")
     agent.add_argument("--checkpoint", metavar="FOLDER", help="weights to begin from, or 'scratch'")
     agent.add_argument(
@@ -40,6 +48,10 @@ def run(options: argparse.Namespace) -> int:
     given = {n: getattr(options, n) for n in AGENT_OPTIONS if getattr(options, n) is not None}
     if given and options.solver != AGENT:
         raise UsageError(f"solve: --{min(given)} needs --solver {AGENT}")
+    if options.start is not None:
+        if options.solver != LOCAL:
+            raise UsageError(f"solve: --from needs --solver {LOCAL}")
+        given["start"] = load_plan(options.start)
     for path in (options.output, options.trace):
         refuse_missing_folder(path)
     plan = solve(options.solver, program, Budget(options.seconds, options.seed, options=given))

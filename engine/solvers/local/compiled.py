@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite.binding
+import numba
 from numba import njit
 from numba.core import config
 
@@ -24,15 +27,17 @@ _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 
 
 def _folder() -> Path:
-    """One folder per state of this package's sources.
+    """One folder per state of this package's sources, of Numba and of the processor.
 
-    Numba looks only at the file of a function when it decides whether its cache is stale, not at
-    the files of the functions that it calls.
+    Numba looks only at the file of a function when it decides whether what it kept is stale, not at
+    the files of the functions that it calls. Of a file it looks at path, time and size; so do we.
     """
-    text = b"".join(path.read_bytes() for path in _SOURCES)
+    stats = [(str(path), path.stat()) for path in _SOURCES]
+    words = [f"{path} {stat.st_mtime_ns} {stat.st_size}" for path, stat in stats]
+    words += [numba.__version__, sys.version, llvmlite.binding.get_host_cpu_name()]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     top = os.environ.get(VARIABLE) or home / "mallocmuzero"
-    return Path(top) / "numba" / hashlib.sha256(text).hexdigest()[:16]
+    return Path(top) / "numba" / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
 
 def _is_kept() -> bool:

@@ -38,7 +38,10 @@ _SMALLEST = Program(
 class Run:
     """A search that can be asked for its plan at any time; `seed` decides all that it does."""
 
-    def __init__(self, program: Program, seed: int) -> None:
+    def __init__(
+        self, program: Program, seed: int, schedule: search.Schedule | None = None
+    ) -> None:
+        self._schedule = schedule or search.Schedule()
         self._program, self._facts = program, encode(program)
         self.state = empty_state(self._facts, seed)
         self.handles = hold_facts(self._facts), hold_state(self.state)
@@ -87,7 +90,8 @@ class Run:
     def make_moves(self, most: int) -> None:
         """Make moves until there are `most` of them."""
         if self.num_groups:
-            self.best_s = search.improve(*self.handles, most - self.moves, self.best_s)
+            num = most - self.moves
+            self.best_s = search.improve(*self.handles, num, self.best_s, self._schedule)
 
     def settle_on_best(self) -> None:
         """Make the best known stays the present ones."""
@@ -106,7 +110,7 @@ def compile_all(progress: Progress) -> None:
     progress(0.0, "compiling the search, a minute or two; later runs find it compiled")
     run = Run(_SMALLEST, 0)
     run.build(lambda: True)
-    search.improve(*run.handles, 0, run.best_s)
+    search.improve(*run.handles, 0, run.best_s, search.Schedule())
     search.restore_best(*run.handles)
     again = Run(_SMALLEST, 0)
     again.load(run.plan({}))

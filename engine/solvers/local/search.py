@@ -7,6 +7,7 @@ give equal plans.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,11 +33,17 @@ from engine.solvers.local.state import (
 from engine.solvers.local.stays import add_draft, remove, undo
 from engine.solvers.local.timeline import settle
 
-HOT, COLD = 1e-4, 1e-6
-"""The temperature at the two ends of a cycle, as shares of the latency."""
 
-MOVES_PER_GROUP = 8
-"""Moves in the first cycle, per group; each later cycle has twice as many."""
+class Schedule(NamedTuple):
+    """The temperature over the moves.
+
+    `hot`, `cold`: at the two ends of a cycle, as shares of the latency. `moves_per_group`: moves in
+    the first cycle, per group; each later cycle has twice as many.
+    """
+
+    hot: float = 1e-4
+    cold: float = 1e-6
+    moves_per_group: int = 8
 
 
 @compiled
@@ -70,7 +77,7 @@ def _density(facts: Facts, state: State, group: int) -> float:
 
 
 @compiled
-def improve(facts: Facts, state: State, num_moves: int, best_s: float) -> float:
+def improve(facts: Facts, state: State, num_moves: int, best_s: float, schedule: Schedule) -> float:
     """Make that many moves; the best objective known, at first `best_s`."""
     for _ in range(num_moves):
         set_mark(state, 0)
@@ -81,7 +88,7 @@ def improve(facts: Facts, state: State, num_moves: int, best_s: float) -> float:
             _recreate(facts, state)
         after_s = objective(state)
         state.counts[MOVES] += 1
-        limit_s = before_s - temperature(facts, state) * math.log(uniform(state))
+        limit_s = before_s - temperature(facts, state, schedule) * math.log(uniform(state))
         if not is_sound or after_s > limit_s:
             undo(facts, state, 0)
         elif after_s > before_s and state.counts[IS_BEST]:
@@ -97,15 +104,15 @@ def improve(facts: Facts, state: State, num_moves: int, best_s: float) -> float:
 
 
 @compiled
-def temperature(facts: Facts, state: State) -> float:
-    """Seconds; falls from HOT to COLD in each cycle."""
-    length = MOVES_PER_GROUP * len(facts.size)
+def temperature(facts: Facts, state: State, schedule: Schedule) -> float:
+    """Seconds; falls from hot to cold in each cycle."""
+    length = schedule.moves_per_group * len(facts.size)
     rest = state.counts[MOVES]
     while rest >= length:
         rest -= length
         length *= 2
     scale_s = state.sums[COMPUTE_S] + state.sums[STALL_S]
-    return scale_s * HOT * (COLD / HOT) ** (rest / length)
+    return scale_s * schedule.hot * (schedule.cold / schedule.hot) ** (rest / length)
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from engine.errors import SolverError
+from engine.errors import ConfigError, PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -18,7 +18,10 @@ OPTIONS = ("start", "moves")
 
 @register("local", "ruin and recreate over whole stays, by simulated annealing", uses_time=True)
 def local(program: Program, budget: Budget) -> Plan:
-    """Search until the seconds are over. Options: see OPTIONS; raises SolverError for others."""
+    """Search until the seconds are over. Options: see OPTIONS.
+
+    Raises ConfigError for other options, PlanError for an invalid plan to begin from.
+    """
     return search_locally(program, budget, time.perf_counter)
 
 
@@ -54,12 +57,12 @@ def search_locally(program: Program, budget: Budget, clock: Callable[[], float])
 def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | None]:
     for name in budget.options:
         if name not in OPTIONS:
-            raise SolverError(f"local has no option {name!r}; it knows {', '.join(OPTIONS)}")
+            raise ConfigError(f"local has no option {name!r}; it knows {', '.join(OPTIONS)}")
     start, most = budget.options.get("start"), budget.options.get("moves")
     if start is not None:
         violation = check(program, start)
         if violation is not None:
-            raise SolverError(
+            raise PlanError(
                 f"the plan to begin from breaks the rule {violation.rule}: {violation.message}"
             )
     return start, None if most is None else int(most)
