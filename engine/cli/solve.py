@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "solve", run, "find a plan")
     add_program(parser)
-    parser.add_argument("--solver", default="greedy", help=", ".join(SOLVERS))
+    parser.add_argument("--solver", default="portfolio", help=", ".join(SOLVERS))
     add_budget(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="plan.json")
     parser.add_argument(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import ConfigError
-from engine.solvers.registry import SOLVERS
+from engine.solvers.local.run import compile_all
+from engine.solvers.registry import SOLVERS, Progress
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
     if not names:
         raise ConfigError("portfolio: name at least one member")
     return tuple(Member(name, name in starting) for name in names)
+
+
+def prepare(members: Sequence[Member], progress: Progress) -> None:
+    """Compile what members compile at their first use ever, before any clock starts."""
+    if any(member.solver == "local" for member in members):
+        compile_all(progress)
 
 
 class Turns:

@@ -24,7 +24,7 @@ from engine.plan.simulate import simulate
 from engine.program.io import save
 from engine.program.model import Program
 from engine.solvers.portfolio.crew import Answers, Worker, num_cores
-from engine.solvers.portfolio.members import Member, Turns, members_named
+from engine.solvers.portfolio.members import Member, Turns, members_named, prepare
 from engine.solvers.registry import SOLVERS, Budget, register
 from engine.solvers.xla_compiled import has_compiled_plan
 
@@ -75,10 +75,13 @@ class _Race:
             known = ", ".join(OPTIONS)
             raise ConfigError(f"portfolio has no option {min(unknown)!r}; it knows {known}")
         self._program, self._budget = program, budget
-        self._turns = Turns(members_named(options.get("members")))
+        members = members_named(options.get("members"))
+        self._turns = Turns(members)
         self._processes = int(options.get("processes") or num_cores())
         if self._processes < 1:
             raise ConfigError(f"portfolio: {self._processes} processes; name at least one")
+        if budget.seconds >= LEAST_S:
+            prepare(members, budget.progress)
         self._begun = time.time()
         self._end = self._begun + budget.seconds
         self._best: Plan | None = None

@@ -89,14 +89,21 @@ def test_a_knapsack_is_solved(seed: int) -> None:
     assert found.is_closed
     assert found.bound == pytest.approx(best_point(linear), abs=1e-6)
     assert found.num_nodes > 1
+    # With a target just above, values are ruled out by their reduced costs, but not too many.
+    for margin in (0.25, 1.0, 3.0):
+        aimed = Branching(linear, best_point(linear) + margin).run(60.0)
+        assert aimed.bound == pytest.approx(best_point(linear), abs=1e-6)
+        assert aimed.num_nodes <= found.num_nodes
 
 
 @settings(max_examples=100, deadline=None)
-@given(linear=integer_programs(), target=st.integers(-40, 40), stop=st.integers(0, 6))
+@given(linear=integer_programs(), offset=st.integers(-3, 6), stop=st.sampled_from([0, 1, 3, 99]))
 def test_a_target_and_an_early_end_leave_a_bound(
-    linear: LinearProgram, target: int, stop: int
+    linear: LinearProgram, offset: int, stop: int
 ) -> None:
     best = best_point(linear)
+    # Near the best point, so that values are ruled out by their reduced costs.
+    target = (best if math.isfinite(best) else 0.0) + offset
     steps = itertools.count()
     found = Branching(linear, target).run(60.0, lambda bound: next(steps) < stop)
     assert found.bound <= min(best, target)

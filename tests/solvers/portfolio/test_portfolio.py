@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 
 from engine.errors import ConfigError, SolverError
 from engine.plan.check import check
+from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import SOLVERS, Budget, solve
 from engine.solvers.portfolio import crew
@@ -107,19 +110,24 @@ def test_dead_workers_do_not_kill_it(
 LIAR = """
 import json, sys
 input()
-print(json.dumps({"plan": {"format": "mallocmuzero-plan", "version": 1}}), flush=True)
+print(json.dumps({"plan": json.loads(sys.argv[1])}), flush=True)
 input()
 print(json.dumps({"error": "no more"}), flush=True)
 input()
 """
 
 
-def test_a_plan_that_cannot_be_read_is_not_taken(
+def test_a_plan_that_is_not_valid_is_not_taken(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", LIAR))
-    plan = run(program, members=["random", "greedy"], processes=1)
-    assert plan.notes["found_by"] in (*QUICK, "all_slow")
+    everything = (True,) * len(program.accesses)
+    broken = Plan(content_hash(program), "liar", everything, (), ())
+    assert latency_s(program, broken) == pytest.approx(program.all_fast_s)
+    for body in (plan_to_json(broken), {"format": "mallocmuzero-plan", "version": 1}):
+        command = (sys.executable, "-c", LIAR, json.dumps(body))
+        monkeypatch.setattr(crew, "COMMAND", command)
+        plan = run(program, members=["random", "greedy"], processes=1)
+        assert plan.notes["found_by"] in (*QUICK, "all_slow")
 
 
 def test_it_ends_when_it_is_told_to(program: Program) -> None:
