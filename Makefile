@@ -7,7 +7,7 @@ PORT ?= 8501
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test nightly mutants check format bench bench-agent screenshots samples clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -94,6 +94,10 @@ screenshots: $(VENV)/.dev browser
 # Compiles every sample again with the real compiler: hours on two cores, resumable.
 samples: $(VENV)/.compiler
 	$(BIN)/python -m engine capture --all
+
+# Compiles the samples where their costs are not known yet, the quick ones first: hours, resumable.
+observe: $(VENV)/.compiler
+	$(BIN)/python -m engine observe
 
 clean:
 	rm -rf $(VENV) node_modules mutants .capture .pytest_cache .mypy_cache .ruff_cache .hypothesis

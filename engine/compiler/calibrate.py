@@ -104,7 +104,8 @@ def fit_costs(
         found = _fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
         for slot in slots:
             savings[accesses[slot]], uncertainty[accesses[slot]] = found
-    return Fit(slow_cycles, savings, uncertainty)
+    can_save = np.array([not a.must_be_slow for a in program.accesses], dtype=float)
+    return Fit(slow_cycles, savings * can_save, uncertainty * can_save)
 
 
 def with_costs(program: Program, fit: Fit) -> Program:

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.calibrate import Fit, calibrate
+from engine.compiler.calibrate import Fit, calibrate, pools
+from engine.compiler.observations import (
+    Compile,
+    Observations,
+    observations_path,
+    save_observations,
+    structure_hash,
+)
 from engine.compiler.observe import Observation, observe
 from engine.compiler.raw import (
     DEFAULT,
@@ -45,7 +52,7 @@ from engine.program.io import content_hash, save
 from engine.program.model import Program
 
 MAX_ERROR = 0.03
-"""Largest relative error of a predicted total of cycles with which a program is trusted."""
+"""No placement kept out of the fit may take longer than foretold by more, relatively."""
 
 MAX_LEFT_OUT = 0.01
 """Largest share of the saving of XLA's plan that may be lost when it is read."""
@@ -65,20 +72,12 @@ def assemble(folder: Path) -> Program:
         raise ProgramFormatError(
             f"{folder}: only {len(names)} placements of {MIN_PLACEMENTS}; run the capture again"
         )
-    device = DEVICES[facts["hardware"]]
-    hardware = device.hardware
     answers = {name: read_raw(folder, name) for name in names}
-    imported = build_program(
-        parse_hlo(answers[SLOW]["hlo"].encode(), f"{folder.name}/{SLOW}"),
-        name=folder.name,
-        hardware=hardware,
-        where=folder.name,
-        reserved_bytes=device.fixed_scratch_bytes,
-    )
-    imported = with_unwritable(imported)
+    imported = _imported(folder, answers[SLOW])
     flows = {n: _flow(a, f"{folder.name}/{n}") for n, a in answers.items() if n != SLOW}
     program, fit, held_out = _calibrated(imported, flows)
-    plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], device.scoped_bytes)
+    scoped = DEVICES[facts["hardware"]].scoped_bytes
+    plan = read_plan(imported, flows[DEFAULT], answers[DEFAULT]["buffers"], scoped)
     plan = replace(plan, program_hash=content_hash(program))
     seen = observe(imported, flows[DEFAULT])
     plan = repaired(program, plan, seen.is_fast.tolist())
@@ -112,27 +111,57 @@ def _default_record(
     }
 
 
+def observations(folder: Path, program: Program) -> Observations:
+    """What the compiles in a raw capture said, of the program that was assembled from it."""
+    answers = {name: read_raw(folder, name) for name in placement_names(folder)}
+    imported = _imported(folder, answers[SLOW])
+    compiles = {
+        name: Compile(name, answer["options"], observe(imported, _flow(answer, name)))
+        for name, answer in answers.items()
+    }
+    slow = compiles.pop(SLOW)
+    return Observations(
+        program=program.name,
+        structure=structure_hash(program),
+        versions=read_facts(folder)["versions"],
+        pools=pools(imported, slow.seen),
+        slow=slow,
+        compiles=tuple(compiles.values()),
+    )
+
+
+def _imported(folder: Path, slow: dict[str, Any]) -> Imported:
+    """The program of the all-slow compile, its costs still a prior."""
+    device = DEVICES[read_facts(folder)["hardware"]]
+    imported = build_program(
+        parse_hlo(slow["hlo"].encode(), f"{folder.name}/{SLOW}"),
+        name=folder.name,
+        hardware=device.hardware,
+        where=folder.name,
+        reserved_bytes=device.fixed_scratch_bytes,
+    )
+    return with_unwritable(imported)
+
+
 def _flow(answer: dict[str, Any], where: str) -> Flow:
     return Flow(parse_hlo(answer["hlo"].encode(), where), where)
 
 
 def _calibrated(imported: Imported, flows: dict[str, Flow]) -> tuple[Program, Fit, list[str]]:
-    """Fit on all placements but the last distinct varied ones.
+    """A fit to all placements, its errors on the last distinct varied ones, and their names.
 
-    The errors are those of a fit that has not seen the kept-out placements under other names.
+    The errors are those of a fit that has seen none of these placements, under any name.
     """
     slow = observe(imported, imported.flow)
     seen = {name: observe(imported, flow) for name, flow in flows.items()}
     distinct = _distinct(seen)
     names = distinct[-max(1, min(MAX_HELD_OUT, len(distinct) // 3)) :]
     held_out = [seen[n] for n in names]
-    fitted = [o for n, o in seen.items() if n not in names]
-    program, fit = calibrate(imported, slow, fitted, held_out)
     patterns = {o.is_fast.tobytes() for o in held_out}
-    unlike = [o for o in fitted if o.is_fast.tobytes() not in patterns]
-    if len(unlike) < len(fitted):
-        fit = replace(fit, errors=calibrate(imported, slow, unlike, held_out)[1].errors)
-    return program, fit, names
+    unlike = [o for o in seen.values() if o.is_fast.tobytes() not in patterns]
+    errors = calibrate(imported, slow, unlike, held_out)[1].errors
+    program, fit = calibrate(imported, slow, list(seen.values()), [])
+    return program, replace(fit, errors=errors), names
 
 
 def _distinct(seen: dict[str, Observation]) -> list[str]:
@@ -231,9 +260,13 @@ def _file_name(name: str) -> str:
 
 
 def is_trusted(program: Program) -> bool:
-    """Whether placements kept out of the fit confirm the program's costs."""
-    worst = program.provenance["fit"]["worst_held_out_error"]
-    return worst is not None and worst <= MAX_ERROR
+    """Whether placements kept out of the fit confirm the program's costs.
+
+    One that takes longer than foretold contradicts them; one that is faster only shows something
+    that nobody had seen, and that is uncertain in the program.
+    """
+    errors = program.provenance["fit"]["held_out_errors"]
+    return len(errors) > 0 and min(errors) >= -MAX_ERROR
 
 
 def _distrust(program: Program) -> str:
@@ -270,6 +303,8 @@ def capture_all(
             continue
         folder.mkdir(exist_ok=True)
         save(program, folder / f"{sample.name}.json.gz")
+        found = observations(raw / sample.name, program)
+        save_observations(found, observations_path(sample.name, folder))
         names.append(sample.name)
     return names
 

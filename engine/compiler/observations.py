@@ -25,6 +25,7 @@ from engine.program.model import Program
 FORMAT = "mallocmuzero-observations"
 VERSION = 1
 OBSERVATIONS_FOLDER = SAMPLES_FOLDER / "observations"
+"""Those of the samples."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ def structure_hash(program: Program) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
-def observations_path(name: str) -> Path:
-    """Where the observations of a sample are kept."""
-    return OBSERVATIONS_FOLDER / f"{name}.json.gz"
+def observations_path(name: str, programs: Path = SAMPLES_FOLDER) -> Path:
+    """Where the observations of a program in the folder `programs` are kept."""
+    return programs / OBSERVATIONS_FOLDER.name / f"{name}.json.gz"
 
 
 def save_observations(found: Observations, path: Path) -> None:

@@ -155,8 +155,9 @@ def _accesses(program: Program, bandwidth: float, scale: float) -> tuple[Access,
     by_time: dict[int, list[Access]] = defaultdict(list)
     for access in program.accesses:
         by_time[access.time].append(access)
+    slower = program.hardware.bandwidth / bandwidth
     return tuple(
-        access
+        replace(access, uncertainty_s=slower * access.uncertainty_s)
         for time in sorted(by_time)
         for access in _rescaled(by_time[time], program, time, bandwidth, scale)
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import MAX_SAVED_SHARE, calibrate
+from engine.compiler.calibrate import MAX_SAVED_SHARE, calibrate, fit_costs
 from engine.compiler.observe import Observation, observe
 from engine.program.hlo.build import Imported, build_program
 from tests.program.hlo.modules import HARDWARE, decoded, module
@@ -135,6 +135,16 @@ def test_nearly_all_is_saved_where_that_was_seen() -> None:
     free = replace(observation(imported, [2, 5, 8]), cycles=slow.cycles * 0.01)
     fit = calibrate(imported, slow, [free], [])[1]
     assert fit.savings[[2, 5, 8]] == pytest.approx([99_000, 99_000, 198_000], rel=1e-4)
+
+
+def test_what_must_be_slow_saves_nothing_though_its_like_was_seen_fast() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    barred = tuple(replace(a, must_be_slow=n == 0) for n, a in enumerate(imported.program.accesses))
+    barred_program = replace(imported.program, accesses=barred)
+    fit = fit_costs(barred_program, (0, 0, 1), slow, [observation(imported, [3])])
+    assert fit.savings[[0, 3]] == pytest.approx([0.0, 30_000.0], rel=1e-4)
+    assert fit.uncertainty[0] == 0.0
 
 
 def test_costs_become_seconds_over_one_run() -> None:

@@ -5,14 +5,23 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.compiler import raw
-from engine.compiler.capture import _calibrated, capture, capture_stablehlo
+from engine.compiler.capture import (
+    _calibrated,
+    capture,
+    capture_stablehlo,
+    is_trusted,
+    observations,
+)
 from engine.compiler.compile import Compiled
+from engine.compiler.observations import structure_hash
 from engine.compiler.raw import DEFAULT, MAX_PLACEMENTS, SLOW, placements
+from engine.compiler.refit import refitted
 from engine.errors import UnknownNameError
 from engine.program.hlo.flow import Flow
 from tests.program.hlo.modules import A, flow, imported, module
@@ -108,6 +117,29 @@ def test_a_program_of_a_user_keeps_its_source_and_goes_on_where_it_stopped(
     assert [p.parent for p in tmp_path.iterdir()] == [tmp_path]
     capture_stablehlo(b"another", "../my net", "tpu-v5e", tmp_path, quiet)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_observations_of_a_capture_give_its_costs_again(
+    tmp_path: Path, compiler: FakeCompiler
+) -> None:
+    program = capture_stablehlo(b"source", "net", "tpu-v5e", tmp_path, quiet)
+    found = observations(next(tmp_path.iterdir()), program)
+    assert found.structure == structure_hash(program)
+    assert len(found.compiles) == len(program.provenance["placements"]) - 1
+    again = refitted(program, found)
+    assert again.accesses == program.accesses
+    assert again.instructions == program.instructions
+
+
+@pytest.mark.parametrize(
+    ("errors", "trusted"), [([], False), ([0.09, 0.0], True), ([0.0, -0.05], False)]
+)
+def test_only_what_takes_longer_than_foretold_is_held_against_the_costs(
+    errors: list[float], trusted: bool
+) -> None:
+    program = imported(text(900)).program
+    fit = {"fit": {"held_out_errors": errors}}
+    assert is_trusted(replace(program, provenance=fit)) is trusted
 
 
 def test_a_jitted_function_is_captured_as_its_export(

@@ -64,6 +64,13 @@ def test_there_and_back_again(program: Program) -> None:
         assert sum(a.saving_s for a in _of(back, time)) == pytest.approx(saved, abs=1e-12)
 
 
+def test_what_is_uncertain_grows_as_the_bandwidth_shrinks(program: Program) -> None:
+    accesses = tuple(replace(a, uncertainty_s=1e-6) for a in program.accesses)
+    unsure = replace(program, accesses=accesses)
+    slower = derive(unsure, WhatIf(bandwidth=program.hardware.bandwidth / 2), "slower")
+    assert [a.uncertainty_s for a in slower.accesses] == pytest.approx([2e-6] * len(accesses))
+
+
 def test_another_chip(program: Program) -> None:
     other = derive(program, WhatIf("tpu-v5e"), "other")
     scale = DEVICES["tpu-v4"].peak_flops / DEVICES["tpu-v5e"].peak_flops
