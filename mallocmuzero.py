@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
 from engine.plan.bounds import Bound, lower_bound
@@ -38,6 +38,11 @@ from engine.program import library
 from engine.program.io import save as _save
 from engine.program.model import Program
 
+if TYPE_CHECKING:
+    from engine.compiler.export import Steering
+    from engine.compiler.tuned import Tuned
+    from engine.compiler.verify import Verdict
+
 __all__ = [
     "Bound",
     "Copy",
@@ -48,8 +53,10 @@ __all__ = [
     "Stay",
     "Violation",
     "bound",
+    "capture",
     "check",
     "compare",
+    "export",
     "import_hlo",
     "load",
     "load_plan",
@@ -59,6 +66,8 @@ __all__ = [
     "simulate",
     "solve",
     "solver_names",
+    "tune",
+    "verify",
 ]
 
 Progress = Callable[[float, str], bool]
@@ -123,6 +132,25 @@ def import_hlo(
 
     paths = [None if path is None else Path(path) for path in (fast, buffers)]
     return read(Path(slow), paths[0], hardware, paths[1])
+
+
+def capture(
+    jitted: Any, *args: Any, hardware: str, name: str | None = None, **options: Any
+) -> Program:
+    """The program of a jitted JAX function, compiled by the real TPU compiler; minutes.
+
+    `args`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place; no TPU is
+    needed. `options` are those of `engine.compiler.capture.capture`. Raises UnknownNameError for
+    other hardware, MissingDependencyError without the compiler, CompilerError where it refuses.
+
+    >>> import jax
+    >>> capture(jax.jit(lambda x: x + 1), 2.0, hardware="tpu-v1")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.UnknownNameError: the compiler is not asked for 'tpu-v1'; only for tpu-v4, ...
+    """
+    from engine.compiler.capture import capture as run
+
+    return run(jitted, *args, hardware=hardware, name=name, **options)
 
 
 def solver_names(program: Program) -> list[str]:
@@ -222,6 +250,61 @@ def compare(
     from engine.solvers import Budget
 
     return run(program, solvers, Budget(seconds, seed))
+
+
+def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
+    """Options for the real compiler that aim at a plan, in several variants (`docs/tuning.md`).
+
+    `options` of each go to `jitted.lower(*args).compile(compiler_options=...)`. Raises PlanError
+    for a plan that breaks a rule or serves nothing from fast memory.
+
+    >>> program = load("t5-v5e-b24")
+    >>> variants = export(program, solve(program))
+    >>> variants[0].title
+    'by saving'
+    """
+    from engine.compiler.export import exports
+
+    return exports(program, plan)
+
+
+def verify(
+    program: Program, plan: Plan | None = None, answers: str | PathLike[str] = ".capture/answers"
+) -> Verdict:
+    """What the real compiler makes of a plan, beside its default; minutes.
+
+    `plan`: None for the default alone. `answers`: a folder that keeps what the compiler said.
+    Raises ProgramFormatError for a program that holds nothing to compile again, PlanError for an
+    invalid plan, CompilerError where it cannot be compiled.
+
+    >>> verify(load("teach-prefetch"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.ProgramFormatError: teach-prefetch: holds no StableHLO to compile again; ...
+    """
+    from engine.compiler.answers import Answers
+    from engine.compiler.compiled_plan import Bench
+    from engine.compiler.own_compile import stored_stablehlo
+    from engine.compiler.verify import verify_default, verify_plan
+
+    source = stored_stablehlo(program)
+    bench = Bench(program, Answers(source, program.hardware.name, Path(answers)))
+    return verify_default(bench) if plan is None else verify_plan(bench, plan, lambda _: None)
+
+
+def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:
+    """The options under which the real compiler's own cycles are fewest; hours, resumable.
+
+    `args` as in `capture`; `options` are those of `engine.analysis.tuning.tune`. The options are
+    `dict(tune(...).flags.compiler_options)`, empty where the default is best.
+
+    >>> import jax
+    >>> tune(jax.jit(lambda x: x + 1), 2.0, hardware="tpu-v5e", solver="gredy")
+    Traceback (most recent call last):
+    engine.errors.UnknownNameError: no solver is called 'gredy'; try greedy
+    """
+    from engine.analysis.tuning import tune as run
+
+    return run(jitted, *args, hardware=hardware, **options)
 
 
 def load_plan(path: str | PathLike[str]) -> Plan:

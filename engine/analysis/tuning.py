@@ -47,7 +47,9 @@ def tune(
     `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `options` are those of
     `tune_program`. Then, on a TPU, `jitted.lower(*args).compile(compiler_options=OPTIONS)` with
     `OPTIONS = dict(tuned.flags.compiler_options)`; they are empty where the default is best.
+    Raises UnknownNameError for an unknown solver, before anything is compiled.
     """
+    find(solver)
     from engine.compiler.capture import capture
 
     heard = {"note": options["note"]} if "note" in options else {}

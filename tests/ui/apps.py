@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-SECONDS = 150
-"""A busy machine may be slow."""
+from tests.ui.waiting import SECONDS
 
 
 def open_view(script: object, **query: str) -> AppTest:

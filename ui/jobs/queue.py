@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import threading
-import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -146,14 +145,3 @@ class Workshop:
             with self._lock:
                 self._under_way.remove(run)
             self._next()
-
-
-def wait_for(jobs: list[Job], timeout_s: float) -> bool:
-    """Wait until all jobs are over; False if that took too long."""
-    until = time.monotonic() + timeout_s
-    pause = threading.Event()
-    while not all(job.is_over for job in jobs):
-        if time.monotonic() > until:
-            return False
-        pause.wait(0.02)
-    return True

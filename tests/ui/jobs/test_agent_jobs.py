@@ -10,17 +10,16 @@ import pytest
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
+from tests.ui.waiting import are_over
 from ui.components.memory_map.curve import estimates_of
 from ui.jobs.protocol import DONE, FAILED, MUZERO, REGRET, RESEARCH, SOLVE, TRACE, Order
-from ui.jobs.queue import Workshop, wait_for
+from ui.jobs.queue import Workshop
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED
 from ui.play.film import Film
 from ui.search.state import Thought
 from ui.session.state import OpenProgram
 
-SECONDS = 1200
-"""A busy machine compiles the agent for minutes."""
 PROGRAM = library.load_sample("teach-keep-or-drop")
 BEGIN = (("checkpoint", FRESH), ("simulations", 4))
 
@@ -38,7 +37,7 @@ def practised(workshop: Workshop) -> OpenProgram:
     opened = OpenProgram("teaching", PROGRAM, "id")
     job = workshop.order(PROGRAM, Order(SOLVE, MUZERO, 1.0, details=BEGIN))
     opened.jobs.append(job)
-    assert wait_for([job], SECONDS)
+    assert are_over([job])
     assert job.state == DONE, job.error
     assert opened.collect()
     return opened
@@ -100,7 +99,7 @@ def again(workshop: Workshop, thought: Thought, weights: str, model: str) -> Job
     )
     order = Order(RESEARCH, "again", 20.0, basis=thought.identity, details=details)
     job = workshop.order(PROGRAM, order, "", thought.plan, thought.weights)
-    assert wait_for([job], SECONDS)
+    assert are_over([job])
     return job
 
 
@@ -116,7 +115,7 @@ def test_regrets_of_the_game_are_found(practised: OpenProgram, workshop: Worksho
     thought = thought_of(practised)
     order = Order(REGRET, "Regrets", 30.0, basis=thought.identity)
     job = workshop.order(PROGRAM, order, "", thought.plan, {TRACE: thought.data})
-    assert wait_for([job], SECONDS)
+    assert are_over([job])
     assert job.state == DONE, job.error
     assert TRACE not in job.files
     practised.searches.jobs = [job]

@@ -17,13 +17,11 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from tests.ui.waiting import eventually
+from tests.ui.waiting import SECONDS, are_over, eventually
 from ui.jobs.protocol import BOUND, DONE, FAILED, PLAY, RUNNING, SOLVE, STOPPED, WAITING, Order
-from ui.jobs.queue import Workshop, wait_for
+from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.session.state import OpenProgram
-
-SECONDS = 120
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ def test_results_reach_the_open_program(workshop: Workshop) -> None:
     program = residual_network()
     opened = OpenProgram("residual", program, "hash")
     opened.jobs = [workshop.start(program, "greedy", 5), workshop.start(program, BOUND, 20)]
-    assert wait_for(opened.jobs, SECONDS)
+    assert are_over(opened.jobs)
     assert [job.state for job in opened.jobs] == [DONE, DONE]
     assert opened.collect()
     assert not opened.collect()
@@ -62,7 +60,7 @@ def test_results_reach_the_open_program(workshop: Workshop) -> None:
 
 def test_an_unknown_solver_fails_with_one_line(workshop: Workshop) -> None:
     job = workshop.start(residual_network(), "no such solver", 5)
-    assert wait_for([job], SECONDS)
+    assert are_over([job])
     assert job.state == FAILED
     assert "no such solver" in job.error
     assert "\n" not in job.error
@@ -80,7 +78,7 @@ def test_a_run_can_be_stopped(workshop: Workshop) -> None:
 def test_the_advisor_works_from_a_plan(workshop: Workshop) -> None:
     program = residual_network()
     job = workshop.relieve(program, first_fit_plan(program), "first fit", 8, 2**20)
-    assert wait_for([job], SECONDS)
+    assert are_over([job])
     assert job.state == DONE, job.error
     assert job.result["is_enough"]
     assert job.result["dropped"]
@@ -99,7 +97,7 @@ def test_equal_orders_share_one_run(gate: threading.Event) -> None:
     assert mine.state == STOPPED
     assert not yours.is_over
     gate.set()
-    assert wait_for([yours, other], SECONDS)
+    assert are_over([yours, other])
     again = shop.start(residual_network(), "greedy", 5, owner="me")
     assert again.run is yours.run
     assert again.take()
@@ -115,7 +113,7 @@ def test_a_stopped_run_begins_anew(gate: threading.Event) -> None:
     second = shop.start(residual_network(), "greedy", 5)
     assert second.run is not first.run
     gate.set()
-    assert wait_for([second], SECONDS)
+    assert are_over([second])
 
 
 def test_only_so_many_run_and_wait(gate: threading.Event) -> None:
@@ -129,7 +127,7 @@ def test_only_so_many_run_and_wait(gate: threading.Event) -> None:
     next(job for job in jobs if job.state == WAITING).stop()
     assert not shop.start(residual_network(), "greedy", 5, seed=9).error
     gate.set()
-    assert wait_for(jobs, SECONDS)
+    assert are_over(jobs)
     assert eventually(lambda: not shop.start(residual_network(), "greedy", 5, seed=10).error)
 
 
@@ -138,7 +136,7 @@ def test_who_has_nothing_under_way_comes_first(gate: threading.Event) -> None:
     many = [shop.start(residual_network(), "greedy", 5, seed, "busy") for seed in range(4)]
     one = shop.start(residual_network(), "greedy", 5, 99, "patient")
     gate.set()
-    assert wait_for([*many, one], SECONDS)
+    assert are_over([*many, one])
     assert one.run.began < max(job.run.began for job in many[2:])
 
 

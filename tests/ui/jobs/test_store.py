@@ -10,12 +10,11 @@ from engine.plan.check import check
 from engine.program.io import content_hash
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from tests.ui.waiting import eventually
+from tests.ui.waiting import are_over, eventually
 from ui.jobs.protocol import BOUND, DONE, SOLVE, TRACE, Order
-from ui.jobs.queue import Workshop, wait_for
+from ui.jobs.queue import Workshop
 from ui.jobs.store import ORDER, PLAN, VARIABLE, Result, ResultStore, default_folder
 
-SECONDS = 120
 PROGRAM = residual_network()
 HASH = content_hash(PROGRAM)
 
@@ -71,7 +70,7 @@ def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_another_server_has_the_result_without_working(store: ResultStore) -> None:
     first = Workshop(store=store)
     job = first.start(PROGRAM, "greedy", 5)
-    assert wait_for([job], SECONDS) and job.state == DONE, job.error
+    assert are_over([job]) and job.state == DONE, job.error
     assert eventually(lambda: store.orders(HASH) != []), "it is written once it is done"
     first.close()
     second = Workshop(store=store, at_once=0)

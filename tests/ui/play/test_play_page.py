@@ -16,7 +16,6 @@ from tests.ui.play_page import first_choice, line_of, opened, panel_text, sessio
 from ui.play.commands import dispatch
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
-SECONDS = 90
 TEACHING = "teach-fragmentation"
 """Small enough for every solver to be done in a moment."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +11,7 @@ from engine.plan.model import Plan
 from engine.program import library
 from engine.solvers import solve
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from tests.ui.waiting import are_over
 from ui.jobs.protocol import DONE, FAILED, SOLVE, STOPPED, Order
 from ui.jobs.run import Job, Run
 from ui.play import playing_on
@@ -21,8 +20,6 @@ from ui.play.opinion import opinion_of
 from ui.play.variations import PLAN
 from ui.session.play_request import PlayRequest
 
-SECONDS = 1200
-"""A busy machine compiles the agent for minutes."""
 PROGRAM = "teach-keep-or-drop"
 
 
@@ -38,9 +35,8 @@ def ask(at: AppTest, player: str, move: int = 0, moves: int = 0) -> None:
 
 def wait(at: AppTest) -> None:
     """Until the request is over, as its bar would, and the page has taken it in."""
-    play_request, until = session_of(at).open.play_request, time.monotonic() + SECONDS
-    while play_request is not None and not play_request.job.is_over and time.monotonic() < until:
-        time.sleep(0.1)
+    play_request = session_of(at).open.play_request
+    assert play_request is None or are_over([play_request.job])
     at.run()
     assert not at.exception
 
