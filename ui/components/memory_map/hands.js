@@ -38,8 +38,19 @@ MapView.prototype.listen = function () {
     const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
     if (button) this.orderOf(button);
   });
+  // Its terms get their texts here, so that no step has to carry them.
+  for (const name of ["focusin", "pointerover"]) on(document, name, (e) => explainTerms(e.target));
   this.onResize(this.stage, () => { if (this.plan) { this.fitCanvases(); this.draw(); } });
 };
+
+function explainTerms(target) {
+  if (!(target instanceof Element)) return;
+  const place = target.closest(".turn .term, .turn button");
+  for (const term of place ? [place, ...place.querySelectorAll(".term")] : []) {
+    const text = term.matches(".term:not([aria-description])") && GLOSSARY[term.textContent.toLowerCase()];
+    if (text) term.setAttribute("aria-description", text);
+  }
+}
 
 MapView.prototype.click = function (event) {
   const button = event.target.closest("button");

@@ -101,7 +101,7 @@ class MapView extends View {
   writeLegend() {
     const items = [...legendOf(this.look, this.plan), ...ghostLegend(this.look, this.hasOpinion), ...curveLegend(this.plan, this.look)];
     this.root.querySelector(".legend").innerHTML = items.map(([style, text, pattern = ""]) =>
-      `<span><i style="${style}" data-pattern="${pattern}"></i>${escapeText(text)}</span>`).join("");
+      `<span><i style="${style}" data-pattern="${pattern}"></i>${termHtml(text)}</span>`).join("");
   }
 
   press(name, value) {

@@ -12,7 +12,7 @@ function rootTable(grown, saved, hovered) {
   const { tree } = grown, total = Math.max(1, grown.count), policy = grown.policy, { leader } = grown;
   const best = leader < 0 ? null : grown.worthOf(leader);
   const rows = [...Array(NUM_ACTIONS).keys()].map((a) => rootRow(grown, { a, total, policy, best, saved, leader, hovered }));
-  return `<thead><tr><th>action</th><th>prior</th><th>visits</th><th>improved policy</th><th>saves in the end</th></tr></thead><tbody>${rows.join("")}</tbody>`;
+  return `<thead><tr>${["action", "prior", "visits", "improved policy", "saves in the end"].map((name) => `<th>${termHtml(name)}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody>`;
 }
 
 function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
