@@ -28,7 +28,7 @@ MapView.prototype.paint = function (pens, look) {
 MapView.prototype.paintLegend = function (pen, { palette, patterns }) {
   let x = 10, y = this.axes.height + 12;
   pen.font = `11px ${palette.font}`;
-  for (const item of this.root.querySelectorAll(".legend span")) {
+  for (const item of this.root.querySelectorAll(".legend > span")) {
     const chip = item.querySelector("i"), wide = chip.offsetWidth, tall = Math.min(10, chip.offsetHeight);
     const needed = wide + 4 + pen.measureText(item.textContent).width;
     if (x + needed > this.axes.width) { x = 10; y += LINE; }
