@@ -18,6 +18,7 @@ from ui.programs import page as programs  # noqa: E402
 from ui.search import page as search  # noqa: E402
 from ui.session.state import current_session  # noqa: E402
 from ui.start import page as start  # noqa: E402
+from ui.words import page as words  # noqa: E402
 
 st.set_page_config(page_title="mallocMuZero explorer", page_icon="🧩", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"))
@@ -34,6 +35,7 @@ pages = {
     "compare": st.Page(
         compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
     ),
+    "words": st.Page(words.render, title="Words", icon=":material/dictionary:", url_path="words"),
 }
 current_session().pages = pages
 st.navigation(list(pages.values()), position="top").run()

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.pages import PATIENCE_MS, STEP_BYTES, Traffic, eventually, wait_for_map
 from tests.browser.test_memory_map import SOME_STAY, number, panel, window
+from ui.components.glossary import about
 from ui.screenshots import SIZE, Theme, open_page
 
 pytestmark = pytest.mark.browser
@@ -272,4 +273,18 @@ def test_nothing_jumps_while_stepping(browser: Browser, server: str, theme: Them
         assert eventually(lambda told=told: panel(page) != told)
         assert page.locator(spots).evaluate_all(PLACES) == first
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
+    page.close()
+
+
+def test_a_term_explains_itself_to_the_keyboard(browser: Browser, server: str) -> None:
+    """In the panel and in the legend: the text appears on focus, and fits into the window."""
+    page = open_page(browser, server, "play", "dark")
+    shown = "e => getComputedStyle(e, '::after').content"
+    for place in (".turn .facts .term", ".turn .refused .term", ".legend .term"):
+        term = page.locator(place).first
+        assert term.evaluate(shown) in ("none", "normal")
+        term.focus()
+        text = term.get_attribute("aria-description")
+        assert text == about(term.inner_text())
+        assert term.evaluate(shown).strip('"') == text
     page.close()

@@ -8,6 +8,7 @@ from ui.compare import layouts_view, peak_view, runtimes_view, time_view
 from ui.compare.comparison import MODES
 from ui.compare.exports_view import export_button
 from ui.compare.ranking import Row, ranked
+from ui.components.glossary import about
 from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
 from ui.session import caching, opening
@@ -75,15 +76,15 @@ def _figures(
 ) -> None:
     program, best = opened.program, ranked(rows)[0] if rows else None
     bound = time_text(opened.bound_s) if opened.bound_s is not None else "…"
-    places[0].metric("All slow", time_text(program.all_slow_s), help="Nothing in fast memory")
-    places[1].metric(
-        "Best plan", time_text(best.latency_s) if best else "–", help=best.solver if best else None
-    )
-    places[2].metric("Lower bound", bound, help="No valid plan can be faster than this")
+    places[0].metric("All slow", time_text(program.all_slow_s), help=about("All slow"))
+    whose = f" Here: {best.solver}." if best else ""
+    fastest = time_text(best.latency_s) if best else "–"
+    places[1].metric("Best plan", fastest, help=about("Best plan") + whose)
+    places[2].metric("Lower bound", bound, help=about("Lower bound"))
     gap = "–"
     if best and opened.bound_s:
         gap = share_text(best.latency_s / opened.bound_s - 1)
-    places[3].metric("Best over bound", gap, help="How far the best plan is above the lower bound")
+    places[3].metric("Best over bound", gap, help=about("Best over bound"))
 
 
 def _controls(session: Session) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from ui.components.glossary import term_html
 from ui.components.units import NOTHING_S, time_text
 
 
@@ -14,9 +15,12 @@ def command_html(do: str, label: str, **arguments: object) -> str:
     return f'<button class="ask" data-do="{do}"{told}>{escape(label)}</button>'
 
 
-def facts_html(facts: Sequence[tuple[str, str]]) -> str:
-    """Names and texts in two columns."""
-    rows = "".join(f"<i>{escape(name)}</i><span>{escape(text)}</span>" for name, text in facts)
+def facts_html(facts: Sequence[tuple[str, str]], *, has_text: bool = True) -> str:
+    """Names and texts in two columns; `has_text`: as in `term_html`."""
+    rows = "".join(
+        f"<i>{term_html(name, has_text=has_text)}</i><span>{escape(text)}</span>"
+        for name, text in facts
+    )
     return f'<div class="facts">{rows}</div>'
 
 

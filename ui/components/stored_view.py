@@ -13,6 +13,8 @@ from typing import Any
 
 import streamlit as st
 
+from ui.components.glossary import javascript
+
 SHARED = Path(__file__).parent
 """The folder of the scripts that several views use."""
 _COMMON = "common.js"
@@ -30,7 +32,7 @@ class StoredView:
     ) -> None:
         """Register them; `page` is the path of the view's HTML and CSS files without a suffix."""
         head = f'const VIEW = "{name}";\n'
-        code = [constants, *(_read(path) for path in (SHARED / _COMMON, *scripts))]
+        code = [javascript(), constants, *(_read(path) for path in (SHARED / _COMMON, *scripts))]
         self._store = st.components.v2.component(
             f"{name}_store",
             html=_read(page.with_suffix(".html")),

@@ -103,3 +103,10 @@ function slotCard(plan, slot) {
   if (plan.op_names[slot]) rows.push(["source", plan.op_names[slot]]);
   return cardOf(plan.instruction_names[slot], rows);
 }
+
+// A label, explained on hover and focus if it is a term of the glossary (glossary.toml).
+function termHtml(label) {
+  const text = GLOSSARY[label.toLowerCase()];
+  if (!text) return escapeText(label);
+  return `<span class="term" tabindex="0" aria-description="${escapeText(text)}">${escapeText(label)}</span>`;
+}

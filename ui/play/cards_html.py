@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from ui.components.glossary import term_html
 from ui.components.html import command_html, gain_text
 from ui.play.choices import Choice
 from ui.play.story import Story
@@ -29,7 +30,8 @@ def choice_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) 
         if is_chosen:
             classes.append("chosen")
         own = f" · <em>{'the plan' if is_plan else 'played'}</em>" if is_chosen else ""
-        head = f"{key}<b>{choice.name}</b> <em>{gain_text(choice.gain_s)}</em>{own}"
+        name = term_html(choice.name, is_focusable=False, has_text=False)
+        head = f"{key}<b>{name}</b> <em>{gain_text(choice.gain_s)}</em>{own}"
         return (
             f'<button class="{" ".join(classes)}" data-do="play" data-action="{choice.action}">'
             f"<span>{head}<br>{escape(choice.text)}{_thought_html(choice)}</span></button>"
@@ -38,8 +40,9 @@ def choice_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) 
     if choice.is_blocked:
         label = "hide" if is_asked else "show what forbids it"
         ask = command_html("ask", label, action=choice.action)
+    name = term_html(choice.name, has_text=False)
     return (
-        f'<div class="{" ".join(classes)} refused"><b>{choice.name}</b> ✗ {ask}'
+        f'<div class="{" ".join(classes)} refused"><b>{name}</b> ✗ {ask}'
         f"<br>{escape(choice.text)}</div>"
     )
 

@@ -13,6 +13,7 @@ from engine.game.reference import ReferenceGame
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from ui.compare.ranking import VALID, share_saved
+from ui.components.glossary import about
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
@@ -149,17 +150,13 @@ def _figures(session: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> 
     share = share_text(share_saved(program, row.latency_s, bound_s))
     of = "the lower bound" if bound_s is not None else "all fast"
     texts = [
-        ("Runtime", time_text(row.latency_s), "Simulated time of one run under this plan"),
-        ("Saved", share, f"Part of the saving that is possible between all slow and {of}"),
-        ("Stalls", time_text(row.stall_s), "Time in which compute waits for a copy"),
-        (
-            "Checker",
-            "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}",
-            "The referee's word",
-        ),
+        ("Runtime", time_text(row.latency_s), ""),
+        ("Saved", share, f" Here: between all slow and {of}."),
+        ("Stalls", time_text(row.stall_s), ""),
+        ("Checker", "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}", ""),
     ]
-    for place, (label, value, explanation) in zip(places, texts, strict=True):
-        place.metric(label, value, help=explanation)
+    for place, (label, value, more) in zip(places, texts, strict=True):
+        place.metric(label, value, help=about(label) + more)
 
 
 @st.fragment

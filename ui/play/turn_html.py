@@ -88,7 +88,7 @@ def _move_parts(
         *cards,
         _blockers_html(game, session.question),
         _eviction_html(session, game, told),
-        facts_html(facts),
+        facts_html(facts, has_text=False),
     ]
 
 

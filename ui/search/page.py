@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.errors import EngineError
 from ui.compare.ranking import share_saved
+from ui.components.glossary import about
 from ui.components.units import share_text, time_text
 from ui.jobs.weights import words
 from ui.play import playing_on
@@ -112,15 +113,15 @@ def _figures(session: Session, thought: Thought, places: list[DeltaGenerator]) -
     places[0].metric(
         "Best game saves",
         time_text(final),
-        help=f"{share_text(share)} of what is possible between all slow and {of}",
+        help=f"{about('Best game saves')} Here: {share_text(share)}, between all slow and {of}.",
     )
     games = f"{facts['games']:,}" if "games" in facts else "–"
-    places[1].metric("Games", games, help="Played in its practice")
+    places[1].metric("Games", games, help=about("Games"))
     count = thought.trace.tree_parent.shape[1] - 1
     places[2].metric(
         "Simulations a move",
         f"{count:,}",
-        help=f"With the {thought.trace.model} model; the practice began with {weights}",
+        help=f"{about('Simulations a move')} Here: {thought.trace.model} model, from {weights}.",
     )
 
 

@@ -86,6 +86,8 @@ MapView.prototype.listen = function () {
     const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
     if (button) this.orderOf(button);
   });
+  // Its terms get their texts here, so that no step has to carry them.
+  for (const name of ["focusin", "pointerover"]) on(document, name, (e) => explainTerms(e.target));
   this.onResize(this.stage, () => {
     if (this.plan) {
       this.fitCanvases();
@@ -93,6 +95,15 @@ MapView.prototype.listen = function () {
     }
   });
 };
+
+function explainTerms(target) {
+  if (!(target instanceof Element)) return;
+  const place = target.closest(".turn .term, .turn button");
+  for (const term of place ? [place, ...place.querySelectorAll(".term")] : []) {
+    const text = term.matches(".term:not([aria-description])") && GLOSSARY[term.textContent.toLowerCase()];
+    if (text) term.setAttribute("aria-description", text);
+  }
+}
 
 MapView.prototype.click = function (event) {
   const button = event.target.closest("button");
@@ -263,7 +274,11 @@ MapView.prototype.hoverOver = function (event) {
   card.hidden = stay === NONE && !isStrip && !isCurve;
   if (!card.hidden) {
     card.innerHTML =
-      stay !== NONE ? stayCard(plan, stay) : isCurve ? curveCard(plan, plan.moveAt(slot)) : slotCard(plan, slot);
+      stay !== NONE
+        ? stayCard(plan, stay)
+        : isCurve
+          ? curveCard(plan, this.look, plan.moveAt(slot))
+          : slotCard(plan, slot);
     const room = axes.width - x > card.offsetWidth + 24;
     card.style.left = `${room ? x + 14 : Math.max(4, x - card.offsetWidth - 14)}px`;
     card.style.top = `${Math.max(4, Math.min(y + 14, axes.height - card.offsetHeight - 6))}px`;

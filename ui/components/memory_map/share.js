@@ -34,7 +34,7 @@ MapView.prototype.paintLegend = function (pen, { palette, patterns }) {
   let x = 10,
     y = this.axes.height + 12;
   pen.font = `11px ${palette.font}`;
-  for (const item of this.root.querySelectorAll(".legend span")) {
+  for (const item of this.root.querySelectorAll(".legend > span")) {
     const chip = item.querySelector("i"),
       wide = chip.offsetWidth,
       tall = Math.min(10, chip.offsetHeight);

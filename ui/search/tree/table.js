@@ -19,7 +19,7 @@ function rootTable(grown, saved, hovered) {
   const rows = [...Array(NUM_ACTIONS).keys()].map((a) =>
     rootRow(grown, { a, total, policy, best, saved, leader, hovered }),
   );
-  return `<thead><tr><th>action</th><th>prior</th><th>visits</th><th>improved policy</th><th>saves in the end</th></tr></thead><tbody>${rows.join("")}</tbody>`;
+  return `<thead><tr>${["action", "prior", "visits", "improved policy", "saves in the end"].map((name) => `<th>${termHtml(name)}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody>`;
 }
 
 function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {

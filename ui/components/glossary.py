@@ -1,0 +1,68 @@
+"""The terms of the explorer, from one file, and the marks that explain them on hover and focus."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+FILE = Path(__file__).with_name("glossary.toml")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term, what else it is called on the pages, what it means, and where more is said."""
+
+    name: str
+    text: str
+    see: str
+    also: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1)
+def terms() -> tuple[Term, ...]:
+    """All terms in the order of the file. Raises ValueError for a file that names one twice."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["term"]
+    found = tuple(Term(**{**row, "also": tuple(row.get("also", ()))}) for row in rows)
+    labels = [label.lower() for term in found for label in (term.name, *term.also)]
+    twice = {label for label in labels if labels.count(label) > 1}
+    if twice:
+        raise ValueError(f"{FILE.name}: {', '.join(sorted(twice))}: explained twice")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _by_label() -> dict[str, Term]:
+    return {label.lower(): term for term in terms() for label in (term.name, *term.also)}
+
+
+def find(label: str) -> Term | None:
+    """The term that a label stands for, in any spelling that the glossary knows."""
+    return _by_label().get(label.lower())
+
+
+def about(label: str) -> str:
+    """What a label means; raises KeyError if the glossary does not say."""
+    return _by_label()[label.lower()].text
+
+
+def term_html(label: str, *, is_focusable: bool = True, has_text: bool = True) -> str:
+    """The label, explained on hover and focus if it is a term.
+
+    `is_focusable`: not inside of what can be focused itself, such as a button. `has_text`: False
+    where messages must stay small and a canvas is on the page, whose script adds the text.
+    """
+    term = find(label)
+    if term is None:
+        return escape(label)
+    focus = ' tabindex="0"' if is_focusable else ""
+    text = f' aria-description="{escape(term.text, quote=True)}"' if has_text else ""
+    return f'<span class="term"{focus}{text}>{escape(label)}</span>'
+
+
+def javascript() -> str:
+    """`GLOSSARY` for the canvases: by label in small letters what it means."""
+    return f"const GLOSSARY = {json.dumps({k: t.text for k, t in _by_label().items()})};\n"

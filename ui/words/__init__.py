@@ -1,0 +1,1 @@
+"""The page Words: every term of the explorer, explained in one or two sentences."""
