@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.program.model import TOP_LEVEL
 from engine.solvers.local.compiled import compiled
-from engine.solvers.local.drafts import outline, time_copies
+from engine.solvers.local.drafts import outline, start_with_write, time_copies
 from engine.solvers.local.facts import Facts
 from engine.solvers.local.gaps import find_gaps
 from engine.solvers.local.journal import set_mark
@@ -71,19 +71,31 @@ def load_stay(
 
 @compiled
 def _take_given_times(facts: Facts, state: State, start: int, deadline: int, back: int) -> None:
-    """Stretch the copies of a draft that has the shortest ones."""
+    """Give the copies of a draft the times of a plan, where it can have them."""
     draft = state.draft
     home, need = draft[HOME], draft[NEED]
     is_fetched = draft[FETCH] != NONE and draft[READY] <= start < need
     is_at_home = interval_level(facts, start, need) == home
     if is_fetched and is_at_home and is_border(facts, home, start):
         draft[FETCH] = draft[START] = start
-    if draft[SAVE] != NONE and draft[DUE] < deadline <= draft[LIMIT]:
-        level = write_back_level(facts, draft[SAVE], deadline, draft[START])
-        if is_border(facts, home, deadline) and level == home:
-            draft[DUE] = deadline
-            draft[END] = max(draft[END], deadline)
+    if draft[SAVE] != NONE and draft[SAVE] <= deadline <= draft[LIMIT]:
+        _take_deadline(facts, state, deadline)
     if need == NONE and back != NONE and facts.level[back] == TOP_LEVEL:
         ends = leave(facts, home, facts.time[draft[LAST]])
         if back > ends:
             draft[BACK], draft[END] = back, ends
+
+
+@compiled
+def _take_deadline(facts: Facts, state: State, deadline: int) -> None:
+    """Give the draft's write-back this deadline, and its life what follows from it."""
+    draft = state.draft
+    home, due, start, end = draft[HOME], draft[DUE], draft[START], draft[END]
+    draft[DUE] = deadline
+    draft[END] = max(leave(facts, home, facts.time[draft[LAST]]), deadline)
+    is_possible = is_border(facts, home, deadline) and (
+        draft[FETCH] != NONE or start_with_write(facts, state, draft[END])
+    )
+    level = write_back_level(facts, draft[SAVE], deadline, draft[START])
+    if not is_possible or level != home:
+        draft[DUE], draft[START], draft[END] = due, start, end

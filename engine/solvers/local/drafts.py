@@ -202,7 +202,7 @@ def time_copies(facts: Facts, state: State, lead: float, lag: float, share: floa
         if draft[DUE] == NONE:
             return False
         end = max(end, draft[DUE])
-    if draft[FETCH] == NONE and not _start_with_write(facts, state, end):
+    if draft[FETCH] == NONE and not start_with_write(facts, state, end):
         return False
     if end > draft[LIMIT]:
         return False
@@ -232,7 +232,7 @@ def _time_return(facts: Facts, state: State, end: int, lead: float, share: float
 
 
 @compiled
-def _start_with_write(facts: Facts, state: State, end: int) -> bool:
+def start_with_write(facts: Facts, state: State, end: int) -> bool:
     """The stay begins with the write, or before the region that holds it."""
     draft = state.draft
     start = draft[NEED]

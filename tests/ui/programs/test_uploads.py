@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.compiler.xla_plan import REPACKED
 from engine.errors import EngineError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
@@ -68,9 +69,13 @@ def test_a_pair_of_dumps_in_any_order_with_its_plan() -> None:
     slow, fast = named("m_slow.hlo", SLOW), named("m_fast.hlo", FAST)
     pair = uploads.read([fast, slow], "tpu-v5e")
     assert content_hash(pair) == content_hash(uploads.read([slow, fast], "tpu-v5e"))
-    assert "xla_plan" not in pair.provenance
+    packed = plan_from_json(pair.provenance["xla_plan"], "xla")
+    assert check(pair, packed) is None
+    assert packed.notes["offsets"] == REPACKED
     whole = uploads.read([named("buffers.txt", BUFFERS), slow, fast], "tpu-v5e")
-    assert check(whole, plan_from_json(whole.provenance["xla_plan"], "xla")) is None
+    plan = plan_from_json(whole.provenance["xla_plan"], "xla")
+    assert check(whole, plan) is None
+    assert "offsets" not in plan.notes
 
 
 def test_one_dump_with_its_buffer_assignment_keeps_its_costs() -> None:

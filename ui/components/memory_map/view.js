@@ -237,7 +237,7 @@ class MapView extends View {
     this.send("cursor", order ? { ...told, command: order } : told);
   }
 
-  // A command for Python (ui/commands.py); the next one waits for the answer to this one.
+  // A command for Python (ui/play/commands.py); the next one waits for the answer to this one.
   command(name, given = {}) {
     if (this.tour) return;
     if (this.film) this.stop();
