@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from engine.analysis.tuning import tune
+from mallocmuzero import tune
 
 BATCH = 64
 

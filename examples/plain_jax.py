@@ -17,7 +17,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")  # Tuning needs no TPU.
 import jax
 import jax.numpy as jnp
 
-from engine.analysis.tuning import tune
+from mallocmuzero import tune
 
 BATCH, WIDTH, HIDDEN = 8192, 1024, 4096
 Params = dict[str, dict[str, jax.Array]]

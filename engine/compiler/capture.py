@@ -234,6 +234,7 @@ def capture(
     The options found for the program hold for `jitted.lower(*args, **kwargs).compile()` on a TPU.
     `raw`: a folder where the compiler's answers are kept, and an interrupted capture goes on.
     """
+    require_compiler(hardware)
     title = name or str(getattr(jitted, "__name__", "program"))
     return capture_stablehlo(exported(jitted, *args, **kwargs), title, hardware, raw, note)
 

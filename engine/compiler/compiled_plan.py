@@ -35,7 +35,7 @@ class Outcome:
     own total, loops multiplied out, and the stalls of its copies under its own cycles; both None
     after an early stop. `observation`: its cycles per instruction and what was fast. `refused`:
     alias group -> why the memory pass did not place it, for one use at least. `names`: of all
-    instructions.
+    instructions, before the pass (which replaces some copies) and after it.
     """
 
     plan: Plan
@@ -95,7 +95,7 @@ class Bench:
             predicted=simulate(program, valid),
             observation=observation,
             refused=_refused(self.imported, compiled.refusals),
-            names=_names(flow),
+            names=_names(flow) | _names(self.imported.flow),
             cycles=total,
             stall_cycles=_stall_cycles(self.imported, plan, observation) if total else None,
             seconds=compiled.seconds,

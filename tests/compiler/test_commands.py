@@ -11,6 +11,8 @@ import pytest
 from engine.cli import main
 from engine.compiler import toolchain
 from engine.compiler.flags import Flags, load_flags, save_flags
+from engine.compiler.tuned import Tuned
+from engine.compiler.verify import Placement, Verdict
 from engine.plan.io import save_plan
 from engine.program import library
 from engine.solvers import Budget, solve
@@ -104,3 +106,33 @@ def test_capture_takes_a_model_or_a_file_and_not_both(run: Run, tmp_path: Path) 
     with big.open("wb") as file:
         file.truncate(65 * 2**20)
     refused(run("capture", "--stablehlo", big, "-o", tmp_path / "p.json"), "larger than 64 MiB")
+
+
+def test_tune_prints_the_contract_and_saves_the_flags(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"xla_msa_max_cross_program_prefetches": "0"}
+    lost = Placement(("fusion.3{1}",), ("fusion.9",), 2e-6, 0.25, "out of memory")
+    verdict = Verdict("flags", 1000.0, 20.0, 900.0, 18.0, 1010.0, 800.0, 0.25, (lost,), (), options)
+    flags = Flags("net", "0123", "tpu-v5e", options)
+    asked: dict[str, object] = {}
+
+    def tune_program(program: object, solver: str, **given: object) -> Tuned:
+        asked.update(given)
+        return Tuned(flags, verdict, 5, 0.02, {})
+
+    monkeypatch.setattr("engine.cli.steering.tune_program", tune_program)
+    command = ["tune", "gptdecode-v5e-b8", "--compiles", 5, "--seed", 3, "--no-baseline"]
+    code, out, _ = run(*command, "-o", tmp_path / "flags.json", "--json")
+    body = json.loads(out)
+    assert code == 0
+    assert (asked["compiles"], asked["seed"], asked["has_baseline"]) == (5, 3, False)
+    assert body["improvement"] == pytest.approx(1 - 918 / 1020)
+    assert body["predicted_improvement"] == pytest.approx(1 - 800 / 1010)
+    assert body["compiler_options"] == options
+    assert (body["compiles"], body["random_improvement"]) == (5, 0.02)
+    assert (body["default_cycles"], body["ours_stall_cycles"]) == (1000.0, 18.0)
+    assert load_flags(tmp_path / "flags.json") == flags
+    _, out, _ = run(*command)
+    assert "improvement 10.00% as compiled, 20.79% as predicted" in out
+    assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out

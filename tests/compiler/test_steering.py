@@ -84,6 +84,9 @@ def test_a_made_up_name_is_reported(bench: Bench) -> None:
     outcome = bench.early(options)
     assert unknown_names(instruction_patterns(options), outcome) == ("fusion[.]99999",)
     assert TARGET in fast_values(bench.program, outcome.plan.is_fast)
+    # Every instruction of the program can be named, also one that the pass replaces.
+    names = tuple(instruction.name for instruction in bench.program.instructions)
+    assert unknown_names(names, outcome) == ()
 
 
 def test_a_plan_becomes_placements_with_reasons(bench: Bench) -> None:
