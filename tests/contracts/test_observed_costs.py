@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from engine.analysis import catalogue
+from engine.cli import main, observe
 from engine.compiler.observations import OBSERVATIONS_FOLDER, load_observations
 from engine.compiler.refit import left_out, refitted
+from engine.hardware.presets import PRESETS
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.program import library
+from engine.program.io import load
 
 NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
 MAX_PAID_FOR_NOTHING = 0.01
@@ -39,16 +43,32 @@ def test_the_compilers_plan_is_valid_on_refitted_costs(name: str) -> None:
     assert fresh.all_slow_s == pytest.approx(program.all_slow_s, rel=1e-9)
 
 
-def test_the_command_says_how_well_costs_foretell(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["refit", NAMES[0], "--json"]) == 0
+def test_the_command_says_how_well_costs_foretell_and_writes_the_program(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["refit", NAMES[0], "--json", "-o", str(tmp_path)]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["program"] == NAMES[0]
-    assert set(shown["errors"]) <= {
-        c.name
-        for c in load_observations(
-            OBSERVATIONS_FOLDER / f"{NAMES[0]}.json.gz", library.load_sample(NAMES[0])
-        ).compiles
-    }
+    fresh = load(tmp_path / f"{NAMES[0]}.json.gz")
+    assert shown["program"] == fresh.name == NAMES[0]
+    assert list(shown["errors"]) == fresh.provenance["fit"]["held_out"]
+    assert fresh.hardware == PRESETS[fresh.hardware.name]
+    assert any(a.uncertainty_s > 0 for a in fresh.accesses)
+
+
+def test_refitted_programs_take_the_place_of_the_samples_with_a_new_index(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[tuple[Path, list[str]]] = []
+    monkeypatch.setattr(
+        catalogue, "write_catalogue", lambda folder, names, note: made.append((folder, names))
+    )
+    monkeypatch.setattr(observe, "captured_names", lambda: ["all", "samples"])
+    program = library.load_sample(NAMES[0])
+    monkeypatch.setattr(library, "load_sample", lambda name: program)
+    monkeypatch.setattr(library, "SAMPLES_FOLDER", tmp_path)
+    assert main(["refit", NAMES[0], "--keep"]) == 0
+    assert [p.name for p in tmp_path.iterdir()] == [f"{NAMES[0]}.json.gz"]
+    assert made == [(tmp_path, ["all", "samples"])]
 
 
 def test_a_sample_that_nobody_observed_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
