@@ -235,6 +235,27 @@ class TestFasterMemory:
         np.testing.assert_allclose(line.segment_work_s, [32, 68, 40, 10, 10])
 
 
+def test_a_second_copy_begins_where_the_first_ends_in_a_slowed_instruction() -> None:
+    """Slot 2 takes 168 s, of which 32 go to its slow read: 136 s of idle time, spread evenly."""
+    buffers = [*TestFasterMemory.buffers, Buffer(64, "r4", is_input=True)]
+    hardware = replace(HARDWARE, bandwidth=4.0)
+    program = program_of(buffers, 5, fast_s=[50, 100, 40, 10, 7], hardware=hardware)
+    copies = [(2, "in", 2, 4), (0, "in", 2, 4)]
+    line = simulate(program, plan_of(program, "0@4 2@4", (), copies)).timeline
+    middle = 150 + 16 * 168 / 136
+    np.testing.assert_allclose(line.segment_start_s, [150, middle, 318])
+    np.testing.assert_allclose(line.segment_end_s, [middle, 318, 326])
+
+
+def test_parts_of_a_second_count() -> None:
+    program = program_of(
+        [Buffer(2, "r2", is_input=True)], 3, fast_s=0.25, hardware=replace(HARDWARE, bandwidth=16.0)
+    )
+    line = simulate(program, plan_of(program, "0@2", (), [(0, "in", 1, 2)])).timeline
+    np.testing.assert_allclose(line.segment_start_s, [0.25])
+    np.testing.assert_allclose(line.segment_end_s, [0.375])
+
+
 def test_a_copy_of_nothing_takes_no_time() -> None:
     program = program_of([Buffer(0, "r2", is_input=True)], 3, fast_s=1.0)
     result = simulate(program, plan_of(program, "0@2", (), [(0, "in", 1, 2)]))

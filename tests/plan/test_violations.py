@@ -224,3 +224,18 @@ def test_a_copy_past_a_region_may_be_due_where_it_ends() -> None:
     stay = (1, 0, 1, 9)
     assert check(TWO, plan_of(TWO, "1@8", [stay], [(1, "in", 1, 7)])) is None
     assert rule_of(TWO, plan_of(TWO, "1@8", [stay], [(1, "in", 1, 6)])) == "region"
+
+
+@pytest.mark.parametrize("touches", ["w3 w8", "w3"])
+def test_a_stay_that_covers_just_the_loop_does_not_carry_its_content_out(touches: str) -> None:
+    buffer = Buffer(256, touches, is_live_out=touches == "w3")
+    program = program_of([buffer], regions=LOOP)
+    assert rule_of(program, plan_of(program, "0@3", [(0, 0, 3, 7)])) == "live-out-lost"
+    written_back = plan_of(program, "0@3", [(0, 0, 3, 7)], [(0, "out", 5, 7)])
+    assert check(program, written_back) is None
+
+
+def test_a_write_back_under_way_brings_no_content() -> None:
+    program = program_of([Buffer(256, "r5", is_input=True)])
+    plan = plan_of(program, "0@5", [(0, 0, 0, 7)], [(0, "out", 2, 7)])
+    assert rule_of(program, plan) == "liveness"
