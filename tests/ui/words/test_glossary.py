@@ -118,7 +118,7 @@ def test_the_legends_of_the_map_are_explained() -> None:
 
 
 def test_the_columns_of_the_search_are_explained() -> None:
-    head = re.search(r"\$\{(\[.*?\])\.map\(\(name\)", script("search", "tree", "table.js"))
+    head = re.search(r"const names = \[(.*?)\]", script("search", "tree", "table.js"))
     assert head is not None
     labels = re.findall(r'"([^"]+)"', head[1])
     assert len(labels) == 5
