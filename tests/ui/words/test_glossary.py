@@ -88,7 +88,7 @@ def test_every_figure_of_a_page_is_explained_by_the_glossary(page: object) -> No
 
 def marked(at: AppTest) -> list[str]:
     html = " ".join(element.proto.body for element in at.get("html"))
-    return re.findall(r'class="term"[^>]*>([^<]+)<', html)
+    return re.findall(r"<dfn[^>]*>([^<]+)<", html)
 
 
 def test_actions_and_facts_of_a_move_explain_themselves() -> None:
