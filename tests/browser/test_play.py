@@ -280,9 +280,10 @@ def test_a_term_explains_itself_to_the_keyboard(browser: Browser, server: str) -
     """In the panel and in the legend: the text appears on focus, and fits into the window."""
     page = open_page(browser, server, "play", "dark")
     shown = "e => getComputedStyle(e, '::after').content"
-    for place in (".turn .facts .term", ".turn .refused .term", ".legend .term"):
+    for place in (".turn .facts dfn", ".turn .refused dfn", ".legend dfn"):
         term = page.locator(place).first
         assert term.evaluate(shown) in ("none", "normal")
+        assert eventually(lambda term=term: term.get_attribute("tabindex") == "0")
         term.focus()
         text = term.get_attribute("aria-description")
         assert text == about(term.inner_text())

@@ -8,9 +8,10 @@ from functools import partial
 import streamlit as st
 
 from engine.analysis.bundle import bundle, file_name
+from engine.analysis.chrome_trace import chrome_trace
 from engine.plan.io import plan_to_json
 from ui.compare.differences import cost_table
-from ui.compare.ranking import Row, table
+from ui.compare.ranking import VALID, Row, table
 from ui.compare.timing import kinds_table, time_table
 from ui.components.map_svg import picture
 from ui.session import caching
@@ -63,6 +64,14 @@ def _plan(session: Session, plan: OpenPlan) -> None:
             f"{stem}.svg",
             "image/svg+xml",
             "The memory map as a vector picture; the layouts have a button for PNG",
+        )
+    if caching.row_of(plan.identity, session.open.program, plan.plan, plan.name).verdict == VALID:
+        _save(
+            "Timeline (Chrome trace)",
+            lambda: json.dumps(chrome_trace(session.open.program, plan.plan)),
+            f"{stem}.trace.json",
+            "application/json",
+            "Compute, copies, stalls and memory, for Perfetto; as `python -m engine timeline`",
         )
 
 

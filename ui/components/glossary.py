@@ -53,14 +53,14 @@ def term_html(label: str, *, is_focusable: bool = True, has_text: bool = True) -
     """The label, explained on hover and focus if it is a term.
 
     `is_focusable`: not inside of what can be focused itself, such as a button. `has_text`: False
-    where messages must stay small and a canvas is on the page, whose script adds the text.
+    where messages must stay small and the map is on the page, whose script adds the rest.
     """
     term = find(label)
     if term is None:
         return escape(label)
-    focus = ' tabindex="0"' if is_focusable else ""
+    focus = ' tabindex="0"' if is_focusable and has_text else ""
     text = f' aria-description="{escape(term.text, quote=True)}"' if has_text else ""
-    return f'<span class="term"{focus}{text}>{escape(label)}</span>'
+    return f"<dfn{focus}{text}>{escape(label)}</dfn>"
 
 
 def javascript() -> str:

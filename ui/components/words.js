@@ -108,5 +108,5 @@ function slotCard(plan, slot) {
 function termHtml(label) {
   const text = GLOSSARY[label.toLowerCase()];
   if (!text) return escapeText(label);
-  return `<span class="term" tabindex="0" aria-description="${escapeText(text)}">${escapeText(label)}</span>`;
+  return `<dfn tabindex="0" aria-description="${escapeText(text)}">${escapeText(label)}</dfn>`;
 }

@@ -228,7 +228,7 @@ def _map_data(
         "selected": session.cursor.selected,
         "nonce": session.cursor.nonce,
         "handled": session.handled,
-        "refusal": session.refusal[:_LONGEST_REASON],
+        **({"refusal": session.refusal[:_LONGEST_REASON]} if session.refusal else {}),
         "overlay": overlay,
         "draft": shown.draft,
         "tree": _tree(plan, line),

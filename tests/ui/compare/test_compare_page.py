@@ -196,9 +196,8 @@ def test_the_peak_advisor_makes_room_and_its_plan_can_be_kept() -> None:
 def test_everything_can_be_taken_away() -> None:
     at = compared("runtimes")
     labels = [b.proto.label for b in at.get("download_button")]
-    assert {"Reproducible bundle (zip)", "Plan (JSON)", "Map (SVG)", "Runtimes (CSV)"} <= set(
-        labels
-    )
+    plan = {"Plan (JSON)", "Map (SVG)", "Timeline (Chrome trace)"}
+    assert {"Reproducible bundle (zip)", "Runtimes (CSV)", *plan} <= set(labels)
     assert sum("greedy − xla_compiled" in label for label in labels) == 2
 
 

@@ -88,7 +88,7 @@ def test_every_figure_of_a_page_is_explained_by_the_glossary(page: object) -> No
 
 def marked(at: AppTest) -> list[str]:
     html = " ".join(element.proto.body for element in at.get("html"))
-    return re.findall(r'class="term"[^>]*>([^<]+)<', html)
+    return re.findall(r"<dfn[^>]*>([^<]+)<", html)
 
 
 def test_actions_and_facts_of_a_move_explain_themselves() -> None:
@@ -118,7 +118,7 @@ def test_the_legends_of_the_map_are_explained() -> None:
 
 
 def test_the_columns_of_the_search_are_explained() -> None:
-    head = re.search(r"\$\{(\[.*?\])\.map\(\(name\)", script("search", "tree", "table.js"))
+    head = re.search(r"const names = \[(.*?)\]", script("search", "tree", "table.js"))
     assert head is not None
     labels = re.findall(r'"([^"]+)"', head[1])
     assert len(labels) == 5

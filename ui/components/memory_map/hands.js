@@ -86,8 +86,6 @@ MapView.prototype.listen = function () {
     const button = e.target instanceof Element && e.target.closest(".turn [data-do]");
     if (button) this.orderOf(button);
   });
-  // Its terms get their texts here, so that no step has to carry them.
-  for (const name of ["focusin", "pointerover"]) on(document, name, (e) => explainTerms(e.target));
   this.onResize(this.stage, () => {
     if (this.plan) {
       this.fitCanvases();
@@ -96,14 +94,15 @@ MapView.prototype.listen = function () {
   });
 };
 
-function explainTerms(target) {
-  if (!(target instanceof Element)) return;
-  const place = target.closest(".turn .term, .turn button");
-  for (const term of place ? [place, ...place.querySelectorAll(".term")] : []) {
-    const text = term.matches(".term:not([aria-description])") && GLOSSARY[term.textContent.toLowerCase()];
+// The panel's terms get their texts here, so that no step has to carry them; those that are not
+// inside a button can be stepped to.
+MapView.prototype.explainTerms = () => {
+  for (const term of document.querySelectorAll(".turn dfn:not([aria-description])")) {
+    const text = GLOSSARY[term.textContent.toLowerCase()];
     if (text) term.setAttribute("aria-description", text);
+    if (!term.closest("button")) term.tabIndex = 0;
   }
-}
+};
 
 MapView.prototype.click = function (event) {
   const button = event.target.closest("button");

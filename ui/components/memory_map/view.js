@@ -4,6 +4,8 @@ const COMMIT_MS = 140,
   ANSWER_MS = 15_000,
   TOAST_MS = 2_500,
   REASON_MS = 7_000;
+// The panel beside the map is drawn at about the same time as the map is told of a step.
+const PANEL_MS = 120;
 const CURVES = ["total", "lead"];
 
 class MapView extends View {
@@ -44,7 +46,7 @@ class MapView extends View {
       this.state.move = this.bounded(data.move);
       this.reveal();
     } else if (this.order?.do === "play" && this.order.serial === data.handled) {
-      this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal}`, REASON_MS);
+      this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal ?? ""}`, REASON_MS);
     }
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
@@ -52,6 +54,7 @@ class MapView extends View {
     this.refresh();
     if (data.tour && !this.tour) this.beginTour(data.tour);
     this.answered(data.handled);
+    this.explaining = setTimeout(() => this.explainTerms(), PANEL_MS);
     if (data.draft && plan.version !== data.draft.number) this.tell();
   }
 
@@ -360,7 +363,7 @@ class MapView extends View {
   }
 
   destroy() {
-    for (const timer of [this.timer, this.patience, this.silence]) clearTimeout(timer);
+    for (const timer of [this.timer, this.patience, this.silence, this.explaining]) clearTimeout(timer);
     cancelAnimationFrame(this.film);
     cancelAnimationFrame(this.frame);
     super.destroy();

@@ -19,7 +19,9 @@ function rootTable(grown, saved, hovered) {
   const rows = [...Array(NUM_ACTIONS).keys()].map((a) =>
     rootRow(grown, { a, total, policy, best, saved, leader, hovered }),
   );
-  return `<thead><tr>${["action", "prior", "visits", "improved policy", "saves in the end"].map((name) => `<th>${termHtml(name)}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody>`;
+  const names = ["action", "prior", "visits", "improved policy", "saves in the end"];
+  const head = names.map((name) => `<th>${termHtml(name)}</th>`).join("");
+  return `<thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody>`;
 }
 
 function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
