@@ -6,7 +6,7 @@ serves it. `docs/model.md` has the words and the rules.
 
 >>> import mallocmuzero
 >>> program = mallocmuzero.load("teach-keep-or-drop")
->>> plan = mallocmuzero.solve(program)
+>>> plan = mallocmuzero.solve(program, "greedy")
 >>> mallocmuzero.check(program, plan) is None
 True
 >>> f"{mallocmuzero.simulate(program, plan).latency_s * 1e6:.0f} us"
@@ -20,6 +20,7 @@ they are given out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -166,7 +167,7 @@ def solver_names(program: Program) -> list[str]:
 
 def solve(
     program: Program,
-    solver: str = "greedy",
+    solver: str = "portfolio",
     seconds: float = 10.0,
     seed: int = 0,
     progress: Progress | None = None,
@@ -193,7 +194,7 @@ def check(program: Program, plan: Plan) -> Violation | None:
     """The first rule of `docs/model.md` that the plan breaks, or None for a valid plan.
 
     >>> program = load("teach-prefetch")
-    >>> plan = solve(program)
+    >>> plan = solve(program, "greedy")
     >>> check(program, plan) is None
     True
     >>> check(load("teach-keep-or-drop"), plan).rule
@@ -220,16 +221,24 @@ def simulate(program: Program, plan: Plan) -> Simulation:
     return _simulate(program, plan)
 
 
-def bound(program: Program, seconds: float = 60.0) -> Bound:
+def bound(
+    program: Program,
+    seconds: float = 60.0,
+    method: str = "lp",
+    target_s: float = math.inf,
+) -> Bound:
     """A number of seconds that no valid plan goes below, and what scarce things are worth.
 
-    Stopped after `seconds` it is still a bound, but a lower one.
+    Stopped after `seconds` it is still a bound, but a lower one. `method`: `lp`, or `mip`, which
+    branches, is never lower, and stops at `target_s`, the latency of a plan to be proven optimal.
+    Raises UsageError for another method.
 
-    >>> program = load("teach-prefetch")
-    >>> bound(program).bound_s <= simulate(program, solve(program)).latency_s
-    True
+    >>> program = load("teach-keep-or-drop")
+    >>> relaxed, whole = bound(program), bound(program, method="mip")
+    >>> f"{relaxed.bound_s * 1e6:.0f} us, {whole.bound_s * 1e6:.0f} us"
+    '1333 us, 1400 us'
     """
-    return lower_bound(program, seconds)
+    return lower_bound(program, seconds, method, target_s)
 
 
 def compare(

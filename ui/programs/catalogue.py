@@ -11,6 +11,7 @@ from html import escape
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.program.proof import PROVEN_GAP, gap
 from ui.components.units import count_text, share_text, size_text, time_text
 
 CONTESTED = 0.03
@@ -65,7 +66,7 @@ def step_of(entry: SampleEntry) -> str:
 
 def above_bound(latency_s: float | None, bound_s: float | None) -> float | None:
     """How far a latency is above the bound, as a fraction; None if either is not known."""
-    return latency_s / bound_s - 1 if latency_s and bound_s else None
+    return gap(latency_s, bound_s)
 
 
 def matching(entries: Sequence[SampleEntry], wish: Filter) -> list[SampleEntry]:
@@ -126,9 +127,9 @@ def _gap_html(label: str, over: float | None) -> str:
     if over is None:
         return ""
     width = min(100.0, 200 * over)
-    text = "optimal" if over < 5e-4 else f"+{share_text(over)}"
+    text = "optimal" if over < PROVEN_GAP else f"+{share_text(over)}"
     return (
-        f'<div class="gap" title="over the lower bound"><i>{escape(label)}</i>'
+        f'<div class="gap" title="gap to the proven bound"><i>{escape(label)}</i>'
         f'<u><s style="width:{width:.1f}%"></s></u><em>{text}</em></div>'
     )
 

@@ -18,7 +18,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.plan.bounds.duality import Certificate, Duality
+from engine.plan.bounds.duality import Certificate
 from engine.plan.bounds.linear import LinearProgram, finite
 
 FloatArray = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Branching:
     def __init__(self, linear: LinearProgram, target: float) -> None:
         self.target = target
         self.num_nodes = 0
-        self._duality = Duality(linear)
+        self._duality = linear.duality()
         self._whole = np.asarray(linear.whole, dtype=np.int64)
         self._columns = np.arange(len(linear.costs), dtype=np.int32)
         self._solver = _solver(linear)

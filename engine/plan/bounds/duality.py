@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from engine.plan.bounds.linear import LinearProgram
 
 FloatArray = NDArray[np.float64]
 
@@ -31,14 +27,19 @@ class Certificate:
 class Duality:
     """The rows and costs of a linear program as arrays; its box is an argument."""
 
-    def __init__(self, linear: LinearProgram) -> None:
-        self.costs = np.asarray(linear.costs, dtype=np.float64)
-        self._entries = np.asarray(linear.entries, dtype=np.float64)
-        self._columns = np.asarray(linear.columns, dtype=np.int64)
-        self._lengths = np.diff(linear.starts)
-        self._row_low = np.asarray(linear.row_low, dtype=np.float64)
-        self._row_high = np.asarray(linear.row_high, dtype=np.float64)
-        self.num_rows = len(linear.row_low)
+    def __init__(
+        self,
+        costs: FloatArray,
+        starts: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        entries: FloatArray,
+        row_low: FloatArray,
+        row_high: FloatArray,
+    ) -> None:
+        """Rows are compressed: row `r` has the entries `starts[r] … starts[r + 1] - 1`."""
+        self.costs, self.num_rows = costs, len(row_low)
+        self._lengths, self._columns, self._entries = np.diff(starts), columns, entries
+        self._row_low, self._row_high = row_low, row_high
 
     def certify(self, duals: FloatArray, low: FloatArray, high: FloatArray) -> Certificate:
         """Lower bound from any multipliers `duals` `[R]`, for variables in `[low, high]` `[C]`.

@@ -91,9 +91,20 @@ class LinearProgram:
         return LinearSolution(self.dual_bound(duals), values, duals, is_optimal)
 
     def dual_bound(self, duals: NDArray[np.float64]) -> float:
-        """Lower bound on the optimum from any multipliers `duals` `[R]` (`duality.Duality`)."""
+        """Lower bound on the optimum from any multipliers `duals` `[R]`."""
         low, high = np.asarray(self.low), np.asarray(self.high)
-        return Duality(self).certify(duals, low, high).value
+        return self.duality().certify(duals, low, high).value
+
+    def duality(self) -> Duality:
+        """What makes bounds of multipliers, for any limits of the variables."""
+        return Duality(
+            costs=np.asarray(self.costs, dtype=np.float64),
+            starts=np.asarray(self.starts, dtype=np.int64),
+            columns=np.asarray(self.columns, dtype=np.int64),
+            entries=np.asarray(self.entries, dtype=np.float64),
+            row_low=np.asarray(self.row_low, dtype=np.float64),
+            row_high=np.asarray(self.row_high, dtype=np.float64),
+        )
 
     def model(self) -> highspy.HighsLp:
         """The same as HiGHS takes it; all variables are continuous."""

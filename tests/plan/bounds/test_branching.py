@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.plan.bounds.branching import Branching
-from engine.plan.bounds.duality import Duality
 from engine.plan.bounds.linear import LinearProgram
 
 NUMBERS = st.integers(-9, 9)
@@ -117,7 +116,7 @@ def test_a_target_and_an_early_end_leave_a_bound(
 def test_any_multipliers_are_a_certificate(linear: LinearProgram, scale: float, seed: int) -> None:
     duals = scale * np.random.default_rng(seed).normal(size=len(linear.row_low))
     low, high = np.array(linear.low), np.array(linear.high)
-    proven = Duality(linear).certify(duals, low, high)
+    proven = linear.duality().certify(duals, low, high)
     best = best_point(linear)
     assert proven.value <= best
     # A value is ruled out by its reduced cost only if no better point has it.
@@ -125,5 +124,5 @@ def test_any_multipliers_are_a_certificate(linear: LinearProgram, scale: float, 
         for side, rise in ((1.0, proven.reduced[variable]), (0.0, -proven.reduced[variable])):
             fixed_low, fixed_high = low.copy(), high.copy()
             fixed_low[variable] = fixed_high[variable] = side
-            alone = Duality(linear).certify(duals, fixed_low, fixed_high).value
+            alone = linear.duality().certify(duals, fixed_low, fixed_high).value
             assert proven.value + max(rise, 0.0) <= alone + 1e-9 * (1 + abs(alone))
