@@ -43,18 +43,21 @@ another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass th
 `mutants` of the benchmarks makes this page. *Killed*: a test failed, or ran for ever. *Harmless*:
 the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
 
-| module | mutants | killed | harmless | left | killed or harmless |
-|---|--:|--:|--:|--:|--:|
+| module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
+|---|--:|--:|--:|--:|--:|--:|
 """
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change of one place; `reason`: why a survivor is harmless, if that is known."""
+    """A change of one place; `reason`: why a survivor is harmless, if that is known.
+
+    `is_killed`: None if it has not been tried.
+    """
 
     name: str
     module: str
-    is_killed: bool
+    is_killed: bool | None
     change: str = ""
     reason: str = ""
 
@@ -71,7 +74,7 @@ def run(section: str, settings: Settings) -> None:
 
 
 def mutants(folder: Path) -> Iterator[Mutant]:
-    """All mutants that were tried below `folder`, which holds mutmut's `mutants`."""
+    """All mutants below `folder`, which holds mutmut's `mutants`."""
     for path in sorted((folder / "mutants").rglob("*.meta")):
         module = path.relative_to(folder / "mutants").as_posix().removesuffix(".meta")
         for name, code in json.loads(path.read_text())["exit_code_by_key"].items():
@@ -80,6 +83,8 @@ def mutants(folder: Path) -> Iterator[Mutant]:
             elif code == SURVIVED:
                 change = _change(folder, name)
                 yield Mutant(name, module, is_killed=False, change=change, reason=_reason(change))
+            else:
+                yield Mutant(name, module, is_killed=None)
 
 
 def page(found: list[Mutant]) -> str:
@@ -87,11 +92,12 @@ def page(found: list[Mutant]) -> str:
     rows = []
     for module in dict.fromkeys(one.module for one in found):
         own = [one for one in found if one.module == module]
-        killed, harmless = sum(m.is_killed for m in own), sum(bool(m.reason) for m in own)
-        left = len(own) - killed - harmless
-        share = (killed + harmless) / len(own)
-        rows.append(f"| `{module}` | {len(own)} | {killed} | {harmless} | {left} | {share:.1%} |\n")
-    left = [one for one in found if not one.is_killed and not one.reason]
+        killed, harmless = sum(m.is_killed is True for m in own), sum(bool(m.reason) for m in own)
+        tried = sum(m.is_killed is not None for m in own)
+        share = (killed + harmless) / max(1, tried)
+        counts = (len(own), tried, killed, harmless, tried - killed - harmless)
+        rows.append(f"| `{module}` | {' | '.join(map(str, counts))} | {share:.1%} |\n")
+    left = [one for one in found if one.is_killed is False and not one.reason]
     listed = [f"\n`{one.name}`\n\n```diff\n{one.change}\n```\n" for one in left]
     return HEAD + "".join(rows) + ("\n## Left\n" if left else "") + "".join(listed)
 
