@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from engine.plan.bounds.linear import LinearProgram
 
 FloatArray = NDArray[np.float64]
 
@@ -28,10 +26,27 @@ class Certificate:
     reduced: FloatArray
 
 
+class Rows(Protocol):
+    """What a bound needs of a linear program: costs, and its rows, sparse (`LinearProgram`)."""
+
+    @property
+    def costs(self) -> Sequence[float]: ...
+    @property
+    def starts(self) -> Sequence[int]: ...
+    @property
+    def columns(self) -> Sequence[int]: ...
+    @property
+    def entries(self) -> Sequence[float]: ...
+    @property
+    def row_low(self) -> Sequence[float]: ...
+    @property
+    def row_high(self) -> Sequence[float]: ...
+
+
 class Duality:
     """The rows and costs of a linear program as arrays; its box is an argument."""
 
-    def __init__(self, linear: LinearProgram) -> None:
+    def __init__(self, linear: Rows) -> None:
         self.costs = np.asarray(linear.costs, dtype=np.float64)
         self._entries = np.asarray(linear.entries, dtype=np.float64)
         self._columns = np.asarray(linear.columns, dtype=np.int64)

@@ -68,7 +68,8 @@ def test_a_pair_of_dumps_in_any_order_with_its_plan() -> None:
     slow, fast = named("m_slow.hlo", SLOW), named("m_fast.hlo", FAST)
     pair = uploads.read([fast, slow], "tpu-v5e")
     assert content_hash(pair) == content_hash(uploads.read([slow, fast], "tpu-v5e"))
-    assert "xla_plan" not in pair.provenance
+    packed_anew = plan_from_json(pair.provenance["xla_plan"], "xla")
+    assert check(pair, packed_anew) is None, "offsets that the compiler's output did not tell"
     whole = uploads.read([named("buffers.txt", BUFFERS), slow, fast], "tpu-v5e")
     assert check(whole, plan_from_json(whole.provenance["xla_plan"], "xla")) is None
 
