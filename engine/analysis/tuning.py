@@ -12,7 +12,7 @@ from engine.solvers import Budget, find, solve
 if TYPE_CHECKING:
     from engine.compiler.tuned import Tuned
 
-SOLVER = "evolution"
+SOLVER = "local"
 ANSWERS_FOLDER = Path(".capture/answers")
 
 
