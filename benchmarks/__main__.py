@@ -48,7 +48,9 @@ def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     root.add_argument("section", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     root.add_argument("--programs", type=_names, default=(), help="comma-separated")
-    root.add_argument("--solvers", type=_names, default=(), help="of table, comma-separated")
+    root.add_argument(
+        "--solvers", type=_names, default=(), help="of table and best-plans, comma-separated"
+    )
     root.add_argument("--arms", type=_names, default=(), help="of ablations, comma-separated")
     root.add_argument("--weights", type=_names, default=(), help="NAME=FOLDER, comma-separated")
     root.add_argument(
