@@ -10,7 +10,7 @@ from engine.plan.model import Plan
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 from engine.solvers.local import search
 from engine.solvers.local.compiled import is_warm, note_warm
-from engine.solvers.local.facts import encode
+from engine.solvers.local.facts import Facts, Ints, encode
 from engine.solvers.local.handles import hold_facts, hold_state
 from engine.solvers.local.plans import load_plan, present_stays, to_plan
 from engine.solvers.local.recreate import objective
@@ -24,6 +24,8 @@ CHUNK_S = 0.05
 GROUPS_AT_ONCE = 16
 """Groups that the greedy serves between two such questions."""
 
+Order = Callable[[Facts], Ints]
+"""All groups, `[G]`, in the order in which the greedy serves them."""
 
 _SMALLEST = Program(
     name="smallest",
@@ -63,9 +65,9 @@ class Run:
         load_plan(self._program, self._facts, self.handles, plan)
         self._note_best()
 
-    def build(self, goes_on: Callable[[], bool]) -> None:
-        """Serve every group once, the densest first, while it goes on."""
-        groups = search.by_density(self._facts)
+    def build(self, goes_on: Callable[[], bool], order: Order = search.by_density) -> None:
+        """Serve every group once, in that order, while it goes on."""
+        groups = order(self._facts)
         for first in range(0, len(groups), GROUPS_AT_ONCE):
             search.serve_all(*self.handles, groups[first : first + GROUPS_AT_ONCE])
             self._note_best()

@@ -9,11 +9,12 @@ from engine.errors import ConfigError, PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
+from engine.solvers.local.beginnings import best_beginning
 from engine.solvers.local.run import Run, compile_all
 from engine.solvers.registry import Budget, register
 
 OPTIONS = ("start", "moves")
-"""`start`: a Plan to begin from; `moves`: how many moves to make at most."""
+"""`start`: a Plan to begin from; `moves`: how many moves to make at most, from one beginning."""
 
 
 @register("local", "ruin and recreate over whole stays, by simulated annealing", uses_time=True)
@@ -39,18 +40,23 @@ def search_locally(program: Program, budget: Budget, clock: Callable[[], float])
     start, most = _read_options(program, budget)
     compile_all(budget.progress)
     begun = clock()
-    run = Run(program, budget.seed)
 
-    def goes_on() -> bool:
+    def share() -> float:
         spent = clock() - begun
-        share = min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
-        message = f"{run.moves} moves, {1e6 * run.best_s:.2f} us"
-        return budget.progress(share, message) and spent < budget.seconds
+        return min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
 
-    if start is not None:
-        run.load(start)
-    run.build(goes_on)
-    run.improve(goes_on, most)
+    def goes_on(run: Run) -> bool:
+        message = f"{run.moves} moves, {1e6 * run.best_s:.2f} us"
+        return budget.progress(share(), message) and share() < 1.0
+
+    if start is not None or most is not None:
+        run = Run(program, budget.seed)
+        if start is not None:
+            run.load(start)
+        run.build(lambda: goes_on(run))
+    else:
+        run = best_beginning(program, budget.seed, budget.seconds, share, goes_on)
+    run.improve(lambda: goes_on(run), most)
     return run.plan({"moves": run.moves})
 
 

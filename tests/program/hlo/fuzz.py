@@ -148,7 +148,8 @@ def plan_of(slow: object, module: object, buffers: bytes) -> Plan:
     seen = observe(imported, flow)
     program, _ = calibrate(imported, observe(imported, imported.flow), [seen], [seen])
     plan = read_plan(imported, flow, buffers.decode(errors="replace"), HEAP_BASES[hardware.name])
-    plan = repaired(program, replace(plan, program_hash=content_hash(program)))
+    plan = replace(plan, program_hash=content_hash(program))
+    plan = repaired(program, plan, seen.is_fast.tolist())
     assert check(program, plan) is None, "an invalid plan"
     return plan
 

@@ -276,7 +276,7 @@ MapView.prototype.hoverOver = function (event) {
       stay !== NONE
         ? stayCard(plan, stay)
         : isCurve
-          ? curveCard(plan, this.look, plan.moveAt(slot))
+          ? curveCard(plan, plan.moveAt(slot))
           : slotCard(plan, slot);
     const room = axes.width - x > card.offsetWidth + 24;
     card.style.left = `${room ? x + 14 : Math.max(4, x - card.offsetWidth - 14)}px`;
