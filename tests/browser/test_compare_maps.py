@@ -166,7 +166,7 @@ def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
 def test_an_upload_opens_and_a_bad_one_says_why(
     browser: Browser, server: str, tmp_path: Path
 ) -> None:
-    bad, good = tmp_path / "bad.csv", tmp_path / "good.65536.csv"
+    bad, good = tmp_path / "bad.65536.csv", tmp_path / "good.65536.csv"
     bad.write_text("id,lower,upper,size\na,4,4,1\n")
     good.write_text("id,lower,upper,size\na,0,4,4096\nb,2,6,8192\n")
     page = new_page(browser)
@@ -179,9 +179,10 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     chooser.set_input_files(bad, timeout=PATIENCE_MS)
     expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
     open_button.click()
-    page.wait_for_selector("text=bad.csv", timeout=PATIENCE_MS)
-    page.locator('[data-testid="stAlert"]').wait_for(timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Remove bad.csv").click()
+    alert = page.locator('[data-testid="stAlert"]')
+    alert.wait_for(timeout=PATIENCE_MS)
+    assert "bad.65536.csv, line 2" in alert.inner_text()
+    page.get_by_role("button", name="Remove bad.65536.csv").click()
     expect(open_button).to_be_disabled(timeout=PATIENCE_MS)
     chooser.set_input_files(good)
     expect(open_button).to_be_enabled(timeout=PATIENCE_MS)

@@ -30,8 +30,8 @@ def hardware_names() -> list[str]:
 def read(files: Sequence[Upload], hardware: str | None) -> Program:
     """The program in one file, or in HLO dumps: one or two, and the second's buffer assignment.
 
-    `hardware`: what dumps and tables are for; a program file says so itself. Raises EngineError,
-    saying which file is wrong and how.
+    `hardware`: what dumps are for, and tables without a capacity in their name; a program file says
+    so itself. Raises EngineError, saying which file is wrong and how.
     """
     if not 1 <= len(files) <= _MOST_FILES:
         raise ProgramFormatError(
@@ -63,17 +63,21 @@ def _read(paths: list[Path], hardware: str | None) -> Program:
     if ".json" in first.suffixes:
         program = load(first)
         return replace(program, name=program.name or first.name.split(".")[0])
-    if hardware is None:
-        raise ProgramFormatError(f"{first}: choose the hardware that it was compiled for")
     if ".csv" in first.suffixes:
-        return import_minimalloc(first, _capacity(first.name, PRESETS[hardware].fast_bytes))
-    return _read_hlo(paths, hardware)
+        return import_minimalloc(first, _capacity(first, hardware))
+    return _read_hlo(paths, _needed(first, hardware))
 
 
-def _capacity(name: str, otherwise: int) -> int:
-    """minimalloc's own examples carry the capacity in their name: `A.1048576.csv`."""
-    numbers = [part for part in name.split(".")[1:] if part.isdecimal()]
-    return int(numbers[0]) if numbers else otherwise
+def _needed(path: Path, hardware: str | None) -> str:
+    if hardware is None:
+        raise ProgramFormatError(f"{path}: choose the hardware that it was compiled for")
+    return hardware
+
+
+def _capacity(path: Path, hardware: str | None) -> int:
+    """Bytes in a table's name, as in minimalloc's own `A.1048576.csv`, else of the hardware."""
+    numbers = [part for part in path.name.split(".")[1:] if part.isdecimal()]
+    return int(numbers[0]) if numbers else PRESETS[_needed(path, hardware)].fast_bytes
 
 
 def _read_hlo(paths: list[Path], hardware: str) -> Program:

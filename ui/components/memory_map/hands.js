@@ -273,11 +273,7 @@ MapView.prototype.hoverOver = function (event) {
   card.hidden = stay === NONE && !isStrip && !isCurve;
   if (!card.hidden) {
     card.innerHTML =
-      stay !== NONE
-        ? stayCard(plan, stay)
-        : isCurve
-          ? curveCard(plan, plan.moveAt(slot))
-          : slotCard(plan, slot);
+      stay !== NONE ? stayCard(plan, stay) : isCurve ? curveCard(plan, plan.moveAt(slot)) : slotCard(plan, slot);
     const room = axes.width - x > card.offsetWidth + 24;
     card.style.left = `${room ? x + 14 : Math.max(4, x - card.offsetWidth - 14)}px`;
     card.style.top = `${Math.max(4, Math.min(y + 14, axes.height - card.offsetHeight - 6))}px`;
