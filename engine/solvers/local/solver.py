@@ -45,9 +45,13 @@ def search_locally(program: Program, budget: Budget, clock: Callable[[], float])
         spent = clock() - begun
         return min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
 
+    is_over = False
+
     def goes_on(run: Run) -> bool:
+        nonlocal is_over
         message = f"{run.moves} moves, {1e6 * run.best_s:.2f} us"
-        return budget.progress(share(), message) and share() < 1.0
+        is_over = is_over or not budget.progress(share(), message) or share() >= 1.0
+        return not is_over
 
     if start is not None or most is not None:
         run = Run(program, budget.seed)

@@ -107,7 +107,7 @@ def test_a_link_makes_the_plans_that_it_names() -> None:
 def test_plans_of_a_link_that_nobody_can_make_are_dropped() -> None:
     at = opened(plans="you,greedy")
     state = at.session_state["explorer"].open.comparison
-    assert state.expected == []
+    run_until(at, lambda: state.expected == [])
     assert state.plans == ["greedy"]
 
 
