@@ -30,7 +30,7 @@ from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
 
 PRIOR_WEIGHT = 1e-3
-"""Weight of the prior against the least of the observations: it only decides what the data leave open."""
+"""Weight of the prior against the least observation: it decides only what the data leave open."""
 
 NEAR = 0.03
 """A compile whose total is above the smallest one by this share counts e times less."""

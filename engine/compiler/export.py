@@ -10,7 +10,7 @@ without an instruction to overlap.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -22,6 +22,12 @@ from engine.program.model import Group, Program
 SORT_ORDER = "xla_tpu_msa_sort_order_overrides"
 CROSS_PROGRAM = "xla_msa_max_cross_program_prefetches"
 INEFFICIENT_RATIO = "xla_tpu_msa_inefficient_use_to_copy_ratio"
+
+_FLAGS = {
+    "max_cross_program_prefetches": CROSS_PROGRAM,
+    "inefficient_use_to_copy_ratio": INEFFICIENT_RATIO,
+}
+"""The flag of each knob that a plan's notes may name."""
 
 KNOBS: tuple[Mapping[str, str], ...] = (
     {},
@@ -99,12 +105,13 @@ def aims(program: Program, plan: Plan) -> tuple[Aim, ...]:
 def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
     """Options that aim at `plan`: every order with every setting of the knobs.
 
-    Raises PlanError for an invalid plan, or one that serves nothing fast.
+    A plan of `steered` says itself how the compiler comes to it; that is the first of them. Raises
+    PlanError for an invalid plan, or one that serves nothing fast.
     """
     planned = _planned(program, plan)
     if not planned:
         raise PlanError("the plan serves nothing from fast memory; there is nothing to steer to")
-    made = []
+    made = list(_own_steering(plan))
     for knobs, (title, order) in product(KNOBS, ORDERS.items()):
         names = [
             name for item in sorted(planned, key=order) for name in _value_names(program, item)
@@ -112,6 +119,20 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
         options = {SORT_ORDER: sort_rules(names), **knobs}
         made.append(Steering(f"{title}{in_words(knobs)}", options))
     return tuple(made)
+
+
+def _own_steering(plan: Plan) -> Iterator[Steering]:
+    """The options that a plan's notes ask for, where they do (`engine.solvers.xla_msa.steered`)."""
+    steering = plan.notes.get("steering")
+    if not isinstance(steering, Mapping):
+        return
+    options = {_FLAGS[knob]: f"{value:g}" for knob, value in steering["knobs"].items()}
+    first = sort_rules(steering["first"])
+    last = re.sub(r"assign_value: -\d+", "assign_last: true", sort_rules(steering["last"]))
+    text = f"{first} {last}".strip()
+    if text:
+        options[SORT_ORDER] = text
+    yield Steering(f"its own order{in_words(options)}", options)
 
 
 def in_words(knobs: Mapping[str, str]) -> str:
