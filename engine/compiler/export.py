@@ -10,7 +10,7 @@ without an instruction to overlap.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -111,7 +111,8 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
     planned = _planned(program, plan)
     if not planned:
         raise PlanError("the plan serves nothing from fast memory; there is nothing to steer to")
-    made = list(_own_steering(plan))
+    own = own_steering(plan)
+    made = [] if own is None else [own]
     for knobs, (title, order) in product(KNOBS, ORDERS.items()):
         names = [
             name for item in sorted(planned, key=order) for name in _value_names(program, item)
@@ -121,18 +122,16 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
     return tuple(made)
 
 
-def _own_steering(plan: Plan) -> Iterator[Steering]:
+def own_steering(plan: Plan) -> Steering | None:
     """The options that a plan's notes ask for, where they do (`engine.solvers.xla_msa.steered`)."""
     steering = plan.notes.get("steering")
     if not isinstance(steering, Mapping):
-        return
+        return None
     options = {_FLAGS[knob]: f"{value:g}" for knob, value in steering["knobs"].items()}
-    first = sort_rules(steering["first"])
-    last = re.sub(r"assign_value: -\d+", "assign_last: true", sort_rules(steering["last"]))
-    text = f"{first} {last}".strip()
+    text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))
     if text:
         options[SORT_ORDER] = text
-    yield Steering(f"its own order{in_words(options)}", options)
+    return Steering(f"its own order{in_words(options)}", options)
 
 
 def in_words(knobs: Mapping[str, str]) -> str:
@@ -143,7 +142,7 @@ def in_words(knobs: Mapping[str, str]) -> str:
 
 def sort_rules(names: Sequence[str]) -> str:
     """The text proto that has the values of these names placed first, in this order."""
-    return rules([_matcher(name) for name in names])
+    return rules([matcher_of(name) for name in names])
 
 
 def rules(matchers: Sequence[str]) -> str:
@@ -154,9 +153,17 @@ def rules(matchers: Sequence[str]) -> str:
     )
 
 
-def matchers(text: str) -> list[str]:
-    """The matchers of a text proto that `rules` made, in their order."""
-    return re.findall(r"hlo_position_matcher \{.*?\}(?= override_options)", text)
+def both_rules(first: Sequence[str], last: Sequence[str]) -> str:
+    """The text proto that has some matchers' values placed first, in order, and some last."""
+    behind = [f"overrides {{ {m} override_options {{ assign_last: true }} }}" for m in last]
+    return " ".join(part for part in (rules(first), *behind) if part)
+
+
+def matchers(text: str) -> tuple[list[str], list[str]]:
+    """The matchers of a text proto that this module made: what is placed first, and what last."""
+    found = re.findall(r"(hlo_position_matcher \{.*?\}) override_options \{ (assign_\w+)", text)
+    first = [matcher for matcher, how in found if how != "assign_last"]
+    return first, [matcher for matcher, how in found if how == "assign_last"]
 
 
 def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -169,7 +176,7 @@ def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _matcher(name: str) -> str:
+def matcher_of(name: str) -> str:
     parts = _SUFFIX.match(name)
     if parts is None:
         raise PlanError(f"{name!r} is no name of a value in HLO")
