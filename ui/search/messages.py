@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.trace_io import SearchTrace
+from engine.analysis.truth import Truth, standing, truth_of
 from engine.game.moves import Move
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 from ui.components.columns import fast_granules, group_granules, move_columns, reserved_granules
 from ui.components.names import group_names
 from ui.components.packing import pack
-from ui.search.truth import Truth, standing, truth_of
 
 _AHEAD_SLOTS = 64
 """Slots beyond the last imagined move for which standing blocks are sent."""
