@@ -22,8 +22,6 @@ from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from engine.solvers import Budget
-from engine.solvers.local import search_locally
 
 AS_PLAYED, GREEDY, POLICY, SEARCH, LOCAL = "as played", "greedy", "policy", "search", "local"
 CONTINUATIONS = (AS_PLAYED, GREEDY, POLICY, SEARCH, LOCAL)
@@ -108,6 +106,10 @@ class Forcing:
         self, move: int, action: int, seconds: float, progress: Callable[[float, str], bool]
     ) -> Counterfactual:
         """What the local search makes of the forced game's plan in so many seconds."""
+        # Imported late: who forces an action and goes on by the rules needs no solver.
+        from engine.solvers import Budget
+        from engine.solvers.local import search_locally
+
         start = self.play(move, action, AS_PLAYED)
         options = {"start": start.plan}
         budget = Budget(seconds, 0, progress, options)
