@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from engine.analysis.agent_games import Side, play_on, workload_of
 from engine.analysis.attribution import Cost, attribute
@@ -86,6 +87,18 @@ class Duel:
     def kinds(self) -> tuple[Kind, ...]:
         """Over all programs, what changed most first."""
         return _summed([kind for bout in self.bouts for kind in bout.kinds])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, without the plans."""
+        shown = ("program", "num_moves", "first_s", "second_s", "fork", "num_different")
+        bouts = [
+            {
+                **{name: getattr(bout, name) for name in shown},
+                "kinds": list(map(asdict, bout.kinds)),
+            }
+            for bout in self.bouts
+        ]
+        return {"first": self.first, "second": self.second, "bouts": bouts}
 
 
 def duel(

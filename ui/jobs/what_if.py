@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +62,7 @@ def compete(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     sides = [_fighter(folder, details, which, order["seed"]) for which in ("first", "second")]
     found = duel(programs, sides[0], sides[1], progress)
     assert found is not None, "the progress of a worker never says no"
-    bouts = []
-    for bout in found.bouts:
-        kinds = [asdict(kind) for kind in bout.kinds]
-        shown = ("program", "num_moves", "first_s", "second_s", "fork", "num_different")
-        bouts.append({**{name: getattr(bout, name) for name in shown}, "kinds": kinds})
-    return {"first": found.first, "second": found.second, "bouts": bouts}
+    return found.to_json()
 
 
 def _fighter(folder: Path, details: dict[str, Any], which: str, seed: int) -> Side:

@@ -60,7 +60,7 @@ def introduce(session: Session) -> None:
     with more.expander("Practise otherwise", icon=":material/tune:"):
         practice_form(session)
     with file.expander("Open a trace file", icon=":material/upload_file:"):
-        _upload(session)
+        upload(session)
 
 
 def _begin() -> str:
@@ -177,10 +177,10 @@ def files(session: Session, thought: Thought) -> None:
         key="save_trace",
         width="stretch",
     )
-    _upload(session)
+    upload(session)
 
 
-def _upload(session: Session) -> None:
+def upload(session: Session) -> None:
     found = st.file_uploader(
         "A trace of this program", type="npz", key="trace_file",
         help="As saved here, or by `python -m engine solve … --solver muzero --trace FILE`",

@@ -45,6 +45,7 @@ def render() -> None:
         move = {"move": st.query_params["move"]} if "move" in st.query_params else {}
         st.query_params.from_dict({"program": session.program_name, **move})
         return
+    session.open.searches.rows = None
     _header(session, thought)
     jobs_view.failures(session)
     _choose_first_move(session, thought)

@@ -58,8 +58,8 @@ function scaleHtml(paint, palette) {
     ? [mix(palette.violet, 0.06), mix(palette.violet, 0.76)]
     : [-1, -0.5, 0, 0.5, 1].map((share) => diverging(palette, share));
   const [low, middle, high] = paint.ends;
-  const illegal = '<i class="key illegal"></i>✗ illegal in the real game';
-  const unknown = paint.hasUnknown ? '<i class="key unknown"></i>not played out' : "";
+  const illegal = '<span class="pair"><i class="key illegal"></i> ✗ illegal in the real game</span>';
+  const unknown = paint.hasUnknown ? '<span class="pair"><i class="key unknown"></i> not played out</span>' : "";
   return `<span>${low}</span><i class="ramp" style="background:linear-gradient(90deg,${stops.join(",")})" title="${middle} in the middle"></i>
     <span>${high}</span><small>${middle} in the middle · width: visits · pale: one visit</small>${illegal}${unknown}`;
 }
