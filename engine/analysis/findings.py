@@ -22,6 +22,8 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.reference import ReferenceGame
 from engine.program.model import Group
 
+VERSION = 1
+"""Of what a finding holds: kept ones of another version are measured again."""
 CONFIDENT = 0.5
 """Of the prior: so much more on its first choice than on the best action is confidently wrong."""
 LOUD_POINTS = 2.0

@@ -10,7 +10,14 @@ from playwright.sync_api import Browser, Page
 
 from engine.agent.trace_io import save_trace
 from engine.program import library
-from tests.browser.pages import PATIENCE_MS, assert_no_error, brightness, colours, eventually
+from tests.browser.pages import (
+    PATIENCE_MS,
+    assert_no_error,
+    brightness,
+    colours,
+    eventually,
+    stop_jobs,
+)
 from tests.ui.search_traces import made_up_trace
 from ui.screenshots import Theme, settle
 
@@ -29,6 +36,7 @@ def open_debug(
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{server}/debug?program={PROGRAM}")
+    stop_jobs(page)
     page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
     page.set_input_files("input[type=file]", folder / "a.npz")
     page.locator(".st-key-open_trace button:enabled").click(timeout=PATIENCE_MS)
@@ -80,7 +88,7 @@ def test_j_and_k_go_through_the_findings(opened: tuple[Page, list[str]]) -> None
 def test_the_keys_work_wherever_the_focus_is(opened: tuple[Page, list[str]]) -> None:
     page, _ = opened
     before = move_of(page)
-    page.locator("h1, h2, .stMain").first.click(position={"x": 5, "y": 5})
+    page.get_by_test_id("stMain").focus()
     page.keyboard.press("j")
     assert eventually(lambda: move_of(page) not in ("", before))
 
@@ -90,7 +98,7 @@ def test_a_forced_action_is_answered_beside_the_original(opened: tuple[Page, lis
     button = page.locator('[class*="st-key-force_"] button:enabled').first
     button.scroll_into_view_if_needed(timeout=PATIENCE_MS)
     button.click(timeout=PATIENCE_MS)
-    page.wait_for_selector(".st-key-forced_rows", timeout=PATIENCE_MS)
+    page.wait_for_selector(".st-key-forced_play", timeout=PATIENCE_MS)
     assert_no_error(page)
     assert errors == []
 

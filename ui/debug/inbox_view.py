@@ -14,6 +14,7 @@ from ui.components.glossary import about
 from ui.debug import studies
 from ui.debug.filter import SORTS, UNCLASSED, Filter
 from ui.debug.table import COLUMNS, table
+from ui.search import jobs_view
 from ui.session.state import Session
 
 _KINDS = ("input", "temporary", "output")
@@ -162,7 +163,7 @@ def _measure(session: Session, place: DeltaGenerator) -> None:
         disabled=state.is_busy,
         help="Plays the other actions of more moves to the end of the game, for five minutes",
     ):
-        studies.order_study(session, thought, _MEASURE_SECONDS)
+        jobs_view.order_findings(session, thought, _MEASURE_SECONDS)
         st.rerun()
 
 

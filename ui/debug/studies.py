@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from engine.analysis.findings import Finding
 from engine.analysis.move_notes import game_key
-from ui.jobs.protocol import FINDINGS, RETRACE, TRACE, Order
+from ui.jobs.protocol import RETRACE, Order
 from ui.jobs.weights import FRESH, PRACTISED, shipped
+from ui.search import jobs_view
 from ui.search.state import Study, Thought
 from ui.session import caching
 from ui.session.state import Session
@@ -25,16 +26,10 @@ def begin(session: Session, thought: Thought) -> None:
         return
     begun.add(thought.identity)
     if thought.identity not in state.studies:
-        order_study(session, thought, STUDY_SECONDS)
+        jobs_view.order_findings(session, thought, STUDY_SECONDS)
     if not any(second.thought == thought.identity for second in state.seconds):
         model = _OTHER_MODEL.get(thought.trace.model, "simulator")
         order_second(session, thought, weights_of(thought), model, _simulations(thought))
-
-
-def order_study(session: Session, thought: Thought, seconds: float) -> None:
-    """Look for what can be said against the moves of a game."""
-    order = Order(FINDINGS, "Findings", seconds, basis=thought.identity)
-    _start(session, thought, order, {TRACE: thought.data})
 
 
 def order_second(
@@ -44,7 +39,7 @@ def order_second(
     details = (("weights", weights), ("model", model), ("simulations", simulations))
     name = "The same game searched otherwise"
     order = Order(RETRACE, name, _TRACE_SECONDS, basis=thought.identity, details=details)
-    _start(session, thought, order, given_for(session, thought, weights))
+    jobs_view.start(session, thought, order, given_for(session, thought, weights))
 
 
 def given_for(session: Session, thought: Thought, *names: str) -> dict[str, bytes]:
@@ -74,13 +69,6 @@ def weights_of(thought: Thought) -> str:
 
 def _simulations(thought: Thought) -> int:
     return thought.trace.tree_parent.shape[1] - 1
-
-
-def _start(session: Session, thought: Thought, order: Order, given: dict[str, bytes]) -> None:
-    opened = session.open
-    job = caching.workshop().order(opened.program, order, session.identity, thought.plan, given)
-    if all(job.run is not other.run for other in opened.searches.jobs):
-        opened.searches.jobs.append(job)
 
 
 def study_of(session: Session, thought: Thought) -> Study:

@@ -6,8 +6,18 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from engine.analysis.findings import VERSION
 from engine.errors import EngineError
-from ui.jobs.protocol import FAILED, FINDINGS, MUZERO, RESEARCH, SOLVE, TRACE, Order
+from ui.jobs.protocol import (
+    FAILED,
+    FINDINGS,
+    MUZERO,
+    RESEARCH,
+    SOLVE,
+    STOPPED,
+    TRACE,
+    Order,
+)
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped, words
 from ui.search.state import Thought, brought
@@ -153,15 +163,17 @@ def again_form(session: Session, thought: Thought) -> None:
 
 def order_findings(session: Session, thought: Thought, seconds: float) -> None:
     """Look for what can be said against the moves of the game."""
-    order = Order(FINDINGS, "Findings", seconds, basis=thought.identity)
+    details = (("version", VERSION),)
+    order = Order(FINDINGS, "Findings", seconds, basis=thought.identity, details=details)
     start(session, thought, order, {TRACE: thought.data})
 
 
 def start(session: Session, thought: Thought, order: Order, given: Mapping[str, bytes]) -> None:
-    """Order work that starts from a game; what is under way of this kind stays in the list."""
+    """Order work that starts from a game; what has failed leaves the list."""
     opened = session.open
     job = caching.workshop().order(opened.program, order, session.identity, thought.plan, given)
-    kept = [j for j in opened.searches.jobs if not j.is_over and j.run is not job.run]
+    gone = (FAILED, STOPPED)
+    kept = [j for j in opened.searches.jobs if j.state not in gone and j.run is not job.run]
     opened.searches.jobs = [*kept, job]
 
 

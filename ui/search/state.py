@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from engine.agent.trace_io import SearchTrace, trace_from_bytes
-from engine.analysis.findings import Finding
+from engine.analysis.findings import VERSION, Finding
 from engine.analysis.traced_game import traced_game
 from engine.errors import CheckpointError
 from engine.game.notes import notes_of
@@ -173,6 +173,8 @@ class Searches:
             self.jump(self.move, len(self.of_game()))
 
     def _take_study(self, job: Job) -> None:
+        if dict(job.order.details).get("version") != VERSION:
+            return
         known = self.studies.get(job.order.basis)
         found = tuple(
             Finding(**{**row, "signs": tuple(row["signs"])}) for row in job.result["findings"]

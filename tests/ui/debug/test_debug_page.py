@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.agent.trace_io import save_trace
-from engine.analysis.findings import findings
+from engine.analysis.findings import VERSION, findings
 from engine.analysis.move_notes import MoveNotes, Note
 from engine.analysis.regret import study_of
 from engine.game.moves import ACTION_NAMES, Rules
@@ -36,6 +36,7 @@ from ui.session import caching
 from ui.session.state import Session
 
 PROGRAM = "alexnet-v4-b24"
+VERSIONED = (("version", VERSION),)
 
 
 def _debug() -> None:
@@ -74,7 +75,11 @@ def shown(thought: Thought) -> AppTest:
     session.open.searches.add(thought)
     study = study_of(thought.trace, session.open.program, Rules())
     list(study.run())
-    run = Run(Order(FINDINGS, "Findings", 1.0, basis=thought.identity), "", state="done")
+    run = Run(
+        Order(FINDINGS, "Findings", 1.0, basis=thought.identity, details=VERSIONED),
+        "",
+        state="done",
+    )
     found = findings("", thought.trace, study)
     run.result = {"findings": [asdict(f) for f in found], "completeness": 1.0}
     session.open.searches.jobs.append(Job(run))

@@ -11,7 +11,7 @@ import pytest
 
 from engine.agent.trace_io import load_trace
 from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH
-from engine.analysis.findings import findings
+from engine.analysis.findings import VERSION, findings
 from engine.analysis.regret import study_of
 from engine.game.moves import Rules
 from engine.game.reference import ReferenceGame
@@ -126,7 +126,8 @@ def test_what_can_be_said_against_the_game_is_found(
     practised: OpenProgram, workshop: Workshop
 ) -> None:
     thought = thought_of(practised)
-    order = Order(FINDINGS, "Findings", 30.0, basis=thought.identity)
+    versioned = (("version", VERSION),)
+    order = Order(FINDINGS, "Findings", 30.0, basis=thought.identity, details=versioned)
     job = workshop.order(PROGRAM, order, "", thought.plan, {TRACE: thought.data})
     assert are_over([job])
     assert job.state == DONE, job.error

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.agent.trace_io import SearchTrace, save_trace
-from engine.analysis.findings import findings
+from engine.analysis.findings import VERSION, findings
 from engine.analysis.regret import study_of
 from engine.game.moves import Rules
 from engine.program import library
@@ -29,6 +29,7 @@ from ui.session import caching
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = "teach-fragmentation"
+VERSIONED = (("version", VERSION),)
 
 
 def _search() -> None:
@@ -182,7 +183,11 @@ def test_every_panel_opens(shown: AppTest, panel: str, sign: str) -> None:
 def test_a_finished_study_adds_regrets_to_the_inbox(shown: AppTest, thought: Thought) -> None:
     state = shown.session_state["explorer"].open.searches
     before = len(shown.dataframe[0].value)
-    run = Run(Order(FINDINGS, "Findings", 1.0, basis=thought.identity), "me", state="done")
+    run = Run(
+        Order(FINDINGS, "Findings", 1.0, basis=thought.identity, details=VERSIONED),
+        "me",
+        state="done",
+    )
     program = shown.session_state["explorer"].open.program
     study = study_of(thought.trace, program, Rules(place=str(thought.plan.notes["place"])))
     list(study.run())
