@@ -184,7 +184,13 @@ class Icicle {
     const text = [full, node ? `${name} ${grown.visits[node]}×` : "", name].find(
       (t) => t && pen.measureText(t).width < room - 8,
     );
-    if (text) pen.fillText(text, x + 4, y);
+    if (!text) return;
+    if (tree.state[node] === ILLEGAL) {
+      pen.fillStyle = mix(palette.background, 0.8);
+      pen.fillRect(x + 2, y - 7, pen.measureText(text).width + 4, 14);
+      pen.fillStyle = palette.text;
+    }
+    pen.fillText(text, x + 4, y);
   }
 
   // The action; crossed out where the rules forbid it, with its class where the game played it.
