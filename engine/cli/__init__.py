@@ -19,6 +19,7 @@ from engine.cli import (
     capture,
     compare,
     import_dumps,
+    learn,
     observe,
     plans,
     solve,
@@ -40,6 +41,7 @@ FAMILIES = (
     analyse,
     compare,
     train,
+    learn,
     app,
 )
 """In the order in which `--help` lists them."""
