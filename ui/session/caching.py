@@ -16,6 +16,9 @@ from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.analysis.surprise import Surprises, surprises
 from engine.errors import EngineError
 from engine.game.moves import Move, moves
+from engine.lessons.judge import Judge
+from engine.lessons.lesson import Lesson
+from engine.lessons.shelf import Shelf, shelf
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -194,3 +197,15 @@ def last_views() -> LastViews:
 def toy() -> Toy:
     """The game of eight moves on the start page."""
     return make_toy()
+
+
+@st.cache_resource(show_spinner=False)
+def lesson_shelf() -> Shelf:
+    """The lessons."""
+    return shelf()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def judge_of(name: str, _lesson: Lesson) -> Judge:
+    """A lesson's judge, which knows the optimum of its board."""
+    return Judge(_lesson)

@@ -33,7 +33,7 @@ def test_the_app_opens_on_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("door", "sign"),
-    [("learn", "What would you do?"), ("explore", "card_play_"), ("debug", "practise_first")],
+    [("learn", "next_lesson"), ("explore", "card_play_"), ("debug", "practise_first")],
 )
 def test_every_door_leads_somewhere(door: str, sign: str) -> None:
     at = start()
