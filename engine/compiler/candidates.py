@@ -15,7 +15,6 @@ from engine.compiler.export import (
     matchers,
     rules,
 )
-from engine.compiler.raw import sort_override
 from engine.plan.model import Plan
 from engine.program.model import Program
 
@@ -72,3 +71,14 @@ def random_rules(seed: int, number: int) -> Candidate:
     rule = sort_override(chance.randrange(1, 10_000), begin / 20, end / 20, option)
     title = f"random rule {number}{in_words(knob)}"
     return Candidate(Steering(title, {SORT_ORDER: rule, **knob}), RANDOM)
+
+
+def sort_override(seed: int, begin: float, end: float, option: str = "assign_first") -> str:
+    """The text proto that handles a random part of the buffers first (or last)."""
+    chosen = (
+        f"hlo_random_filter {{ seed: {seed} selection_range_begin: {begin}"
+        f" selection_range_end: {end} }}"
+    )
+    return (
+        f"overrides {{ hlo_position_matcher {{ {chosen} }} override_options {{ {option}: true }} }}"
+    )
