@@ -20,6 +20,7 @@ from engine.cli import (
     compare,
     import_dumps,
     learn,
+    mine,
     observe,
     plans,
     solve,
@@ -42,6 +43,7 @@ FAMILIES = (
     compare,
     train,
     learn,
+    mine,
     app,
 )
 """In the order in which `--help` lists them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,18 +20,26 @@ class Point:
 
 @dataclass
 class Attempt:
-    """The points of the game so far, the first one first; never empty. `undone`: for redo."""
+    """The points of the game so far, the first one first; never empty. `undone`: for redo.
+
+    `onward`: plays, after a decision, what is not the visitor's to decide.
+    """
 
     points: list[Point]
+    onward: Callable[[ReferenceGame], object] = ReferenceGame.play_forced
     undone: list[Point] = field(default_factory=list)
     draft: Draft | None = None
     """What the browser holds of the game; None until it is first shown."""
     _drawn: tuple[ReferenceGame, Picture] | None = field(default=None, repr=False)
 
     @classmethod
-    def from_start(cls, game: ReferenceGame) -> Attempt:
+    def from_start(
+        cls,
+        game: ReferenceGame,
+        onward: Callable[[ReferenceGame], object] = ReferenceGame.play_forced,
+    ) -> Attempt:
         """A new game from that position, which is left as it is."""
-        return cls([Point(game)])
+        return cls([Point(game)], onward)
 
     @property
     def tip(self) -> Point:
@@ -63,7 +72,7 @@ class Attempt:
     def play(self, move: int, action: int) -> int:
         """Decide at a move; what was decided after it is gone. Returns the next move to decide.
 
-        Moves without a choice are played, dead ends undone by Drop-backup. Raises ValueError if the
+        Then `onward` plays; dead ends are undone by Drop-backup. Raises ValueError if the
         action is illegal.
         """
         number = self.at(move)
@@ -71,14 +80,19 @@ class Attempt:
             point = self.points[number]
             game, dead_ends = point.game.clone(), point.dead_ends
             game.step(action)
-            game.play_forced()
+            self.onward(game)
             while game.is_dead_end:
                 game.drop_backup()
-                game.play_forced()
+                self.onward(game)
                 dead_ends += 1
             self.points = [*self.points[: number + 1], Point(game, dead_ends)]
             self.undone = []
         return self.points[number + 1].game.move_index
+
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """The moves that the visitor has decided."""
+        return tuple(point.game.move_index for point in self.points[:-1])
 
     def undo(self) -> int:
         """Take back the last decision; returns the move to decide."""

@@ -30,6 +30,8 @@ class Scene(Protocol):
     company: Company
     is_hidden: bool
     """Whether the map must not show what the actions would do."""
+    look: Mapping[str, str]
+    """What the map looks like at first, as in links."""
 
     def panel(self, seat: Seat) -> str:
         """HTML beside the map."""
@@ -81,7 +83,7 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
             "tree": {"name": scene.title, "current": -1, "rows": []},
             "players": [],
             "link": {},
-            "look": {},
+            "look": dict(scene.look),
             "is_lesson": True,
         },
         key=scene.key,

@@ -21,6 +21,7 @@ class LessonScene:
     has_next: bool
     key: str = "lesson"
     is_hidden: bool = False
+    look: Mapping[str, str] = field(default_factory=dict)
     company: Company = field(init=False)
     title: str = field(init=False)
 

@@ -14,10 +14,11 @@ from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
 from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.analysis.surprise import Surprises, surprises
-from engine.errors import EngineError
+from engine.errors import EngineError, LessonError
 from engine.game.moves import Move, moves
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Lesson
+from engine.lessons.positions import Mined, read_positions
 from engine.lessons.shelf import Shelf, shelf
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json
@@ -26,6 +27,8 @@ from engine.plan.simulate import Simulation, simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from ui.challenges.match import Match, match_of
+from ui.challenges.question import Question, question_of
 from ui.compare.ranking import Row, row
 from ui.compare.sheet import Panel, sheet
 from ui.components.map_svg import thumbnail
@@ -209,3 +212,27 @@ def lesson_shelf() -> Shelf:
 def judge_of(name: str, _lesson: Lesson) -> Judge:
     """A lesson's judge, which knows the optimum of its board."""
     return Judge(_lesson)
+
+
+@st.cache_resource(show_spinner=False)
+def mined_positions() -> tuple[Mined, ...]:
+    """The positions that were mined. Raises LessonError if they are of other rules."""
+    return read_positions()
+
+
+@st.cache_resource(max_entries=16, show_spinner="Asking the opponents …")
+def match_on(name: str) -> Match:
+    """The challenge on a sample. Raises EngineError if there is no such sample."""
+    entry = library.find_sample(name)
+    try:
+        mined = next((m for m in mined_positions() if m.program == name), None)
+        return match_of(sample(name), entry, mined)
+    except LessonError:
+        # Without a strong game that is still valid, greedy is all there is to judge by.
+        return match_of(sample(name), entry, None)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Setting up the position …")
+def question_at(key: str, _mined: Mined, move: int) -> Question:
+    """A mined position. Raises EngineError if program or rules are others by now."""
+    return question_of(sample(_mined.program), _mined, move)
