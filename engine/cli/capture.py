@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVER, capturing
+from engine.analysis.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, capturing
 from engine.cli.arguments import add_command, refuse_missing_folder
 from engine.cli.output import note, show, show_program
 from engine.errors import UsageError
@@ -38,7 +38,9 @@ def add_parser(commands: Any) -> None:
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Options of commands that compile until a program's costs are known."""
     parser.add_argument("--compiles", type=int, default=COMPILES, help="whole compiles at most")
-    parser.add_argument("--solver", default=SOLVER, help="whose plans are compiled")
+    parser.add_argument(
+        "--solvers", default=SOLVERS, metavar="A,B", help="whose plans are compiled, in turn"
+    )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each plan")
     parser.add_argument("--raw", type=Path, default=RAW_FOLDER, help="where answers are kept")
 
@@ -46,17 +48,20 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all samples."""
     from engine.analysis.catalogue import write_catalogue
-    from engine.compiler.capture import capture_all, capture_held_out
+    from engine.compiler.capture import capture_all
+    from engine.compiler.samples import HELD_OUT, SAMPLES
 
     how = capturing(
-        options.solver, options.seconds, options.raw, options.compiles, options.offline, note
+        options.solvers, options.seconds, options.raw, options.compiles, options.offline, note
     )
     if options.all or options.held_out:
         folder = library.SAMPLES_FOLDER
         if options.held_out:
             folder /= library.HELD_OUT
-        names = capture_held_out(how) if options.held_out else capture_all(how)
-        write_catalogue(folder, names, note)
+        samples = HELD_OUT if options.held_out else SAMPLES
+        names = capture_all(how, samples, folder)
+        kept = [s.name for s in samples if (folder / f"{s.name}.json.gz").exists()]
+        write_catalogue(folder, kept, note)
         show(options, {"programs": names}, names)
         return 0
     if (options.model is None) == (options.stablehlo is None) or options.output is None:

@@ -127,7 +127,7 @@ def _observe(program: Program, options: argparse.Namespace) -> int:
         imported,
         answers,
         found,
-        planner(options.solver, options.seconds),
+        planner(options.solvers, options.seconds),
         note,
         lambda now: save_observations(now, path),
     )

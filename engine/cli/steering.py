@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.capturing import SOLVER
-from engine.analysis.tuning import ANSWERS_FOLDER, tune_program
+from engine.analysis.tuning import ANSWERS_FOLDER, SOLVER, tune_program
 from engine.cli.arguments import add_command, add_program, refuse_missing_folder
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError

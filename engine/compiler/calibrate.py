@@ -38,6 +38,12 @@ NEAR = 0.03
 LEAST_WEIGHT = 0.05
 """How much the slowest compiles count."""
 
+CAUTION = 4.0
+"""How much more an error counts that credits a placement with more than it saves."""
+
+MAX_ROUNDS = 20
+"""Until it is settled which placements are credited with too much."""
+
 LIMIT_WEIGHT = 100.0
 """Weight of the limit to all savings of an instruction against one observation."""
 
@@ -264,14 +270,36 @@ def least_squares(
 ) -> NDArray[np.float64]:
     """Savings `[J]`, none negative, at most `limit` in all, that sum to what was `saved` `[R]`.
 
-    `matrix` `[R, J]`: who was fast; `weights` `[R]`. What the rows leave open is drawn weakly to
+    `matrix` `[R, J]`: who was fast; `weights` `[R]`. Where sums cannot say all rows (two savings of
+    which an instruction that is bound by compute takes only one), to credit a row with too much
+    counts `CAUTION` times as much as too little. What the rows leave open is drawn weakly to
     `near` `[J]`. `scale` is any size of the same kind; it makes the weights free of units.
     """
+    over = np.ones(len(saved))
+    for _ in range(MAX_ROUNDS):
+        found = _nearest(matrix, saved, weights * over, near, limit=limit, scale=scale)
+        now = np.where(matrix @ found > saved * (1 + 1e-9), CAUTION, 1.0)
+        if (now == over).all():
+            break
+        over = now
+    return found
+
+
+def _nearest(
+    matrix: NDArray[np.float64],
+    saved: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    near: NDArray[np.float64],
+    *,
+    limit: float,
+    scale: float,
+) -> NDArray[np.float64]:
+    """`least_squares` with weights as they are."""
     count = matrix.shape[1]
     pull = PRIOR_WEIGHT * weights.min()
-    slack = np.ones((1, count + 1))
     stacked = np.vstack([weights[:, None] * matrix, pull * np.eye(count)])
-    stacked = np.vstack([np.hstack([stacked, np.zeros((len(stacked), 1))]), LIMIT_WEIGHT * slack])
+    slack = np.zeros((len(stacked), 1))
+    stacked = np.vstack([np.hstack([stacked, slack]), np.full((1, count + 1), LIMIT_WEIGHT)])
     goal = np.concatenate([weights * saved, pull * near, [LIMIT_WEIGHT * limit]])
     found: NDArray[np.float64] = nnls(stacked, goal / scale, maxiter=200 + 60 * count)[0]
     return found[:count] * scale

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.compiler.export import (
     KNOBS,
     SORT_ORDER,
     Steering,
+    both_rules,
     exports,
     in_words,
     matchers,
-    rules,
+    own_steering,
 )
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -39,23 +40,29 @@ def knobs() -> tuple[Candidate, ...]:
 
 
 def planned(program: Program, plan: Plan, settings: Sequence[int]) -> tuple[Candidate, ...]:
-    """The exports of a plan in every order, with the given settings of the knobs."""
+    """The exports of a plan: its own, if it has one, and all orders with some settings of knobs."""
     wanted = [KNOBS[setting] for setting in settings]
+    own = own_steering(plan)
     return tuple(
         Candidate(steering, EXPORT)
         for steering in exports(program, plan)
-        if {k: v for k, v in steering.options.items() if k != SORT_ORDER} in wanted
+        if steering == own or knobs_of(steering.options) in wanted
     )
+
+
+def knobs_of(options: Mapping[str, str]) -> Mapping[str, str]:
+    """The knobs among options."""
+    return {key: value for key, value in options.items() if key != SORT_ORDER}
 
 
 def varied(candidate: Candidate, seed: int, number: int) -> Candidate:
     """An export with some rules moved to the front and some left out, by chance."""
     chance = random.Random(f"{seed}/varied/{number}")
-    order = matchers(candidate.steering.options[SORT_ORDER])
-    for _ in range(chance.randint(0, 2)):
+    order, last = matchers(candidate.steering.options.get(SORT_ORDER, ""))
+    for _ in range(chance.randint(0, 2) if order else 0):
         order.insert(0, order.pop(chance.randrange(len(order))))
     kept = [m for m in order if chance.random() > 1 / len(order)] or order
-    options = {**candidate.steering.options, SORT_ORDER: rules(kept)}
+    options = {**candidate.steering.options, SORT_ORDER: both_rules(kept, last)}
     return Candidate(Steering(f"varied {number}: {candidate.steering.title}", options), EXPORT)
 
 

@@ -31,7 +31,7 @@ from engine.compiler.observe import observe
 from engine.compiler.own_compile import stored_stablehlo
 from engine.compiler.refit import refitted
 from engine.compiler.repair import repaired
-from engine.compiler.samples import HELD_OUT, SAMPLES, Sample
+from engine.compiler.samples import Sample
 from engine.compiler.source import exported, sample_source
 from engine.compiler.study import Solver, Study, first_observation
 from engine.compiler.toolchain import require_compiler, versions
@@ -40,7 +40,6 @@ from engine.compiler.xla_plan import read_plan
 from engine.errors import CompilerError, ProgramFormatError
 from engine.hardware.presets import find_device
 from engine.plan.io import plan_to_json
-from engine.program import library
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
@@ -51,7 +50,7 @@ MORE_COMPILES = 2
 """So many times as many are made at most where the fit is not good enough."""
 
 MAX_ERROR = 0.03
-"""No placement kept out of the fit may take longer than foretold by more, relatively."""
+"""No good placement kept out of the fit may take longer than foretold by more, relatively."""
 
 MAX_LEFT_OUT = 0.01
 """Largest share of the saving of XLA's plan that may be lost when it is read."""
@@ -151,11 +150,7 @@ def capture(
     return capture_stablehlo(Source(title, hardware, exported(jitted, *args, **kwargs)), how)
 
 
-def capture_all(
-    how: Capturing,
-    samples: Sequence[Sample] = SAMPLES,
-    folder: Path = library.SAMPLES_FOLDER,
-) -> list[str]:
+def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list[str]:
     """Every program of `samples`, written to `folder` with its observations.
 
     Programs whose costs no kept-out placement confirms, whose plan by XLA is read in part, or that
@@ -181,19 +176,13 @@ def capture_all(
     return names
 
 
-def capture_held_out(how: Capturing) -> list[str]:
-    """Every held-out program, written to its folder of the library, as `capture_all` does."""
-    return capture_all(how, HELD_OUT, library.SAMPLES_FOLDER / library.HELD_OUT)
-
-
 def is_trusted(program: Program) -> bool:
     """Whether placements kept out of the fit confirm the program's costs.
 
-    One that takes longer than foretold contradicts them; one that is faster only shows something
-    that nobody had seen, and that is uncertain in the program.
+    One that takes longer than foretold contradicts them (`engine.compiler.refit.fit_record`).
     """
-    errors = program.provenance["fit"]["held_out_errors"]
-    return len(errors) > 0 and min(errors) >= -MAX_ERROR
+    worst = program.provenance["fit"]["worst_held_out_error"]
+    return worst is not None and worst <= MAX_ERROR
 
 
 def _source_in(folder: Path, sample: Sample) -> Source:

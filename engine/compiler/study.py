@@ -122,8 +122,9 @@ class Study:
             steerings = exports(with_costs(self.program, fit), plan)
         except PlanError:
             return None
-        begin = turn // 2 * NUM_PROPOSALS
-        chosen = [steerings[(begin + n) % len(steerings)] for n in range(NUM_PROPOSALS)]
+        # The first is the plan's own way, where it has one; the others take turns.
+        others = range(turn, turn + NUM_PROPOSALS - 1)
+        chosen = [steerings[0], *(steerings[n % len(steerings)] for n in others)]
         totals = {}
         for index, steering in enumerate(chosen):
             seen = self._placement(steering.options)
