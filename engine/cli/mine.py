@@ -17,7 +17,7 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 
-_TRIES = 600
+_TRIES = 300
 _MOST_TOUCHES = 700
 """A game of more moves is too long for a visitor, and for this."""
 
@@ -27,7 +27,10 @@ def add_parser(commands: Any) -> None:
     about = "positions in which the tempting move is wrong, from strong games on the samples"
     parser = add_command(commands, "mine", run, about)
     parser.add_argument("-o", "--output", type=Path, default=FILE, metavar="FILE.json")
-    parser.add_argument("--programs", help="comma-separated; default: all samples of fitting size")
+    parser.add_argument(
+        "--programs",
+        help="comma-separated; default: those of fitting size on which greedy is not the best",
+    )
     parser.add_argument("--tries", type=int, default=_TRIES, help="for each program")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="also programs that are there already")
@@ -78,6 +81,7 @@ def _names(options: argparse.Namespace) -> Sequence[str]:
         names: list[str] = options.programs.split(",")
         return names
     entries = [e for e in library.index() if e.xla_latency_s is not None]
+    entries = [e for e in entries if e.best_solver != "greedy"]
     return [entry.name for entry in entries if entry.touches <= _MOST_TOUCHES]
 
 

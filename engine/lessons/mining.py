@@ -30,7 +30,7 @@ _PER_RIVAL = 25
 _MOST_ROUNDS = 6
 _APART = 3
 """Moves between two positions of one program."""
-_NUM_CARELESS, _CARELESS = 3, 0.1
+_NUM_CARELESS, _CARELESS = 8, 0.1
 
 _HAIR = 1e-9
 Progress = Callable[[str], None]
@@ -75,6 +75,7 @@ def mine(
     known = recorded(program, rules, strong.actions)
     for actions in [*(game.actions for game in games), *_careless(start, dice)]:
         finds += _on_others(start, actions, known, games, dice, tries, finds)
+        finds = _sure(start, [known, *games], finds)
     num_traps = sum(f.is_trap for f in finds)
     progress(
         f"{program.name}: the strong game saves {strong.total_reward:.2%} of all slow;"
@@ -158,6 +159,20 @@ def _on_others(
                     found.append(Find(move, (*game.actions, *line), True))
         game.step(actions[move])
     return found[len(before) :]
+
+
+def _sure(start: ReferenceGame, games: Sequence[Recorded], finds: Sequence[Find]) -> list[Find]:
+    """The positions that still lead when the games of all the others are known, too."""
+    program, rules = start.program, start.rules
+    found = [recorded(program, rules, actions) for actions in {f.actions for f in finds}]
+    ways = [*games, *sorted(found, key=lambda game: game.actions)]
+    kept = []
+    for find in finds:
+        values = judged(_at(start, find.actions, find.move), ways, find.actions[find.move :])
+        best = values.pop(find.actions[find.move]).saved_s
+        if best - max(v.saved_s for v in values.values()) >= MARGIN * program.all_slow_s:
+            kept.append(find)
+    return kept
 
 
 def _is_weighty(game: ReferenceGame) -> bool:

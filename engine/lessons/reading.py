@@ -8,11 +8,10 @@ from pathlib import Path
 from engine.game.moves import ACTION_NAMES, PLACE_RULES, Rules
 from engine.game.reference import ReferenceGame
 from engine.lessons.board import program_of
-from engine.lessons.lesson import AIDS, MODEL, SEARCH, Aid, Goal, Lesson, Reading
+from engine.lessons.lesson import AIDS, MODEL, SEARCH, Aid, Goal, Lesson, Reading, pass_sinks
 from engine.lessons.toml_table import TomlFile, TomlTable
 from engine.program.model import Program
 from engine.program.teaching import KIB, MICROSECOND
-from engine.solvers import SOLVERS
 
 OPTIMUM = "optimum"
 RIVALS = ("greedy", "xla_like", "random")
@@ -81,7 +80,7 @@ def _goal(table: TomlTable, rules: Rules) -> Goal:
     if ends is not None and not rules.strict:
         raise table.error("there are no dead ends without strict = true in [rules]", "dead_ends")
     beat = table.take("beat", str, "")
-    if beat and (beat not in RIVALS or beat not in SOLVERS):
+    if beat and beat not in RIVALS:
         raise table.error(f"{beat!r} is none of {', '.join(RIVALS)}", "beat")
     table.end()
     goal = Goal(bool(reach), within, save, stall, ends, beat)
@@ -123,7 +122,7 @@ def _start(root: TomlTable, program: Program, rules: Rules) -> tuple[int, ...]:
             raise root.error(f"move {number + 1}, {name}, is not allowed there", "start")
         game.step(action)
         actions.append(action)
-    game.play_forced()
+    pass_sinks(game)
     if game.is_over:
         raise root.error("no move is left to the learner", "start")
     return tuple(actions)

@@ -20,6 +20,8 @@ from ui.screenshots import SIZE, Theme
 pytestmark = pytest.mark.browser
 
 FIRST = "what-fast-memory-is-worth"
+LAST = 4
+"""Its last move."""
 
 
 @pytest.fixture
@@ -28,6 +30,10 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport=SIZE)
     yield context
     context.close()
+
+
+def reached(page: Page) -> int:
+    return int(page.locator(".map").get_attribute("data-move") or -1)
 
 
 def open_learn(context: BrowserContext, server: str, query: str = "") -> Page:
@@ -58,7 +64,9 @@ def test_the_first_lesson_by_keyboard_and_over_a_reload(
     page.wait_for_selector(".turn.lesson >> text=Undo", state="detached", timeout=PATIENCE_MS)
     page.keyboard.press("3")
     assert eventually(lambda: page.locator(".map").get_attribute("data-move") == "1")
-    page.keyboard.press("2")
+    for move, key in enumerate("2223", 2):
+        page.keyboard.press(key)
+        assert eventually(lambda at=move: reached(page) >= min(at, LAST))
     page.wait_for_selector(".turn.lesson .reached", timeout=PATIENCE_MS)
     assert_no_error(page)
     kept = "localStorage.getItem('mallocmuzero-progress') ?? ''"

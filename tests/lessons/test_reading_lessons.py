@@ -8,8 +8,9 @@ import pytest
 
 from engine.errors import LessonError
 from engine.game.moves import ACTION_NAMES
-from engine.lessons.reading import action_named, read_lesson
+from engine.lessons.reading import RIVALS, action_named, read_lesson
 from engine.lessons.shelf import FOLDER, shelf
+from engine.solvers import SOLVERS
 
 GOOD = '''title = "A title"
 order = 1
@@ -124,3 +125,7 @@ def test_actions_go_by_their_names() -> None:
         assert action_named(name.lower()) == action
     assert action_named("Drop") == action_named("dr")
     assert action_named("jump") is None
+
+
+def test_every_rival_is_a_solver() -> None:
+    assert set(RIVALS) <= set(SOLVERS)

@@ -21,6 +21,8 @@ EVERY = 10**6
 CHOICES = (10, 15, 30, 60, EVERY)
 _LEAST_COST = 2e-3
 """Of all slow: what a move must cost to be taken back."""
+_GREEDY = "greedy"
+"""Where it is the best known solver, nobody is to be beaten."""
 _CONTESTED = 3
 """Positions that were found on a program which is worth a challenge."""
 
@@ -82,5 +84,5 @@ def inviting(
     asked = Counter[str]()
     for game in mined:
         asked[game.program] += len(game.moves)
-    found = [e for e in entries if asked[e.name] >= _CONTESTED and e.xla_latency_s is not None]
+    found = [e for e in entries if asked[e.name] >= _CONTESTED and e.best_solver != _GREEDY]
     return sorted(found, key=lambda e: e.touches)[:most]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.lessons.lesson import Lesson
+from engine.lessons.lesson import Lesson, pass_sinks
 from engine.lessons.shelf import Shelf
 from ui.components.glossary import term_html
 from ui.learn import board_view
@@ -18,7 +18,7 @@ from ui.session import caching
 def show_lesson(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
     """The lesson with the visitor's game on its board."""
     judge = caching.judge_of(lesson.name, lesson)
-    seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin()))
+    seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin(), pass_sinks))
     done = learning.progress.done | {lesson.name}
     scene = LessonScene(judge, learning, has_next=lessons.next_after(done) is not None)
     left, right = st.columns([2.6, 1], gap="medium")

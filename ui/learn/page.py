@@ -82,6 +82,12 @@ def _overview(learning: Learning, lessons: Shelf) -> None:
     chosen = lesson_map(lessons, learning.progress, found, "lesson_map")
     if chosen is not None:
         _open(chosen)
+    with st.container(horizontal=True, vertical_alignment="center", key="onward"):
+        if st.button("Challenges", key="challenges", icon=":material/trophy:"):
+            st.switch_page(current_session().pages["challenges"])
+        st.caption(
+            "Real programs against opponents, and positions in which the tempting move is wrong."
+        )
 
 
 def _continue(learning: Learning, lessons: Shelf) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from engine.game.moves import DROP, NO_COPY
+from engine.game.moves import NO_COPY
+from engine.lessons.judge import Judge
+from engine.lessons.proof import nothing
 from engine.lessons.shelf import shelf
 from tests.ui.apps import open_view
 from ui.components.units import time_text
@@ -50,9 +52,9 @@ def test_the_map_offers_the_first_lesson() -> None:
 
 def test_the_goal_is_reached_and_kept() -> None:
     at = open_view(_learn, lesson=FIRST.name)
-    assert "Finish in 880" in html(at)
-    command(at, "play", action=DROP)
-    command(at, "play", action=NO_COPY)
+    assert f"Finish in {1e6 * Judge(FIRST).optimum_s:,.0f}" in html(at)
+    for action in Judge(FIRST).best.actions:
+        command(at, "play", action=action)
     assert "The best there is!" in html(at) and "Next lesson" in html(at)
     learning = at.session_state["explorer"].learning
     assert learning.progress.stars == {FIRST.name: 3} and learning.token
@@ -63,8 +65,9 @@ def test_the_goal_is_reached_and_kept() -> None:
 def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:
     at = open_view(_learn, lesson=FIRST.name)
     command(at, "play", action=NO_COPY)
-    while not at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"].attempt.is_over:
-        command(at, "play", action=DROP)
+    seat = at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
+    while not seat.attempt.is_over:
+        command(at, "play", action=nothing(seat.attempt.tip.game))
     assert "Not yet" in html(at) and "too slow" in html(at)
     assert at.session_state["explorer"].learning.progress.is_empty
     command(at, "undo")
