@@ -14,6 +14,7 @@ if _ROOT not in sys.path:
 
 from ui.challenges import page as challenges  # noqa: E402
 from ui.compare import page as compare  # noqa: E402
+from ui.debug import page as debug  # noqa: E402
 from ui.learn import page as learn  # noqa: E402
 from ui.play import page as play  # noqa: E402
 from ui.programs import page as programs  # noqa: E402
@@ -41,6 +42,7 @@ pages = {
     "search": st.Page(
         search.render, title="Search", icon=":material/account_tree:", url_path="search"
     ),
+    "debug": st.Page(debug.render, title="Debug", icon=":material/troubleshoot:", url_path="debug"),
     "compare": st.Page(
         compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
     ),

@@ -26,7 +26,19 @@ def test_some_samples_were_observed() -> None:
     assert NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+IN_USE = [
+    name
+    for name in NAMES
+    if {"default", "knobs"} <= set(library.load_sample(name).provenance["placements"])
+]
+"""Samples whose costs are those that the study's compiles gave."""
+
+
+def test_most_that_was_observed_is_in_use() -> None:
+    assert len(IN_USE) > len(NAMES) / 2
+
+
+@pytest.mark.parametrize("name", IN_USE)
 def test_no_good_placement_is_slower_than_the_others_foretell(name: str) -> None:
     program = library.load_sample(name)
     found = load_observations(OBSERVATIONS_FOLDER / f"{name}.json.gz", program)
