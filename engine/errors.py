@@ -47,5 +47,9 @@ class CheckpointError(EngineError):
     """A checkpoint of the agent cannot be read, or is of another version or shape."""
 
 
+class LessonError(EngineError):
+    """A lesson, a file of positions or of progress is malformed, or says what cannot be."""
+
+
 class SolverError(EngineError):
     """A solver cannot run on this program, or found nothing within its limits."""

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("errors", "program", "hardware", "plan", "game", "agent", "solvers", "analysis", "cli")
+ROOMS = (
+    "errors",
+    "program",
+    "hardware",
+    "plan",
+    "game",
+    "agent",
+    "solvers",
+    "analysis",
+    "lessons",
+    "cli",
+)
 RANK = {room: rank for rank, room in enumerate(ROOMS)} | {"compiler": ROOMS.index("solvers")}
 COMPILER_MAY = {"errors", "program", "hardware", "plan", "compiler"}
 FENCES = {

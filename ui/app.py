@@ -12,8 +12,10 @@ _ROOT = str(Path(__file__).resolve().parent.parent)
 if _ROOT not in sys.path:
     sys.path.insert(0, _ROOT)
 
+from ui.challenges import page as challenges  # noqa: E402
 from ui.compare import page as compare  # noqa: E402
 from ui.debug import page as debug  # noqa: E402
+from ui.learn import page as learn  # noqa: E402
 from ui.play import page as play  # noqa: E402
 from ui.programs import page as programs  # noqa: E402
 from ui.search import page as search  # noqa: E402
@@ -26,6 +28,13 @@ st.logo(Path(__file__).with_name("logo.svg"))
 st.html(Path(__file__).with_name("style.css"))
 pages = {
     "start": st.Page(start.render, title="Start", icon=":material/home:", default=True),
+    "learn": st.Page(learn.render, title="Learn", icon=":material/school:", url_path="learn"),
+    "challenges": st.Page(
+        challenges.render,
+        title="Challenges",
+        icon=":material/trophy:",
+        url_path="challenges",
+    ),
     "programs": st.Page(
         programs.render, title="Programs", icon=":material/apps:", url_path="programs"
     ),

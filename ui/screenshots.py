@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     with serve() as address, chromium() as browser:
         for name in options.only:
             picture = PICTURES[name]
-            query = "" if picture.view == "start" else QUERY + picture.query
+            query = picture.query if picture.view in OWN_QUERY else QUERY + picture.query
             page = open_page(browser, address, picture.view, options.theme, query)
             page.set_viewport_size({"width": SIZE["width"], "height": picture.height})
             picture.prepare(page)
@@ -187,6 +187,23 @@ def _in_the_middle(page: Page) -> None:
     page.wait_for_selector('.map.tour[data-move="4"]', timeout=600_000)
 
 
+def _with_a_lesson_won(page: Page) -> None:
+    """The first lesson, played well."""
+    page.locator(".lessons button").first.click()
+    page.wait_for_selector(".turn.lesson .goal", timeout=600_000)
+    settle(page)
+    for key in "32223":
+        page.keyboard.press(key)
+        settle(page)
+
+
+def _with_a_move_taken_back(page: Page) -> None:
+    """A move that costs much, as teaching answers it."""
+    page.keyboard.press("3")
+    page.wait_for_selector(".turn .taken-back", timeout=600_000)
+    settle(page)
+
+
 @dataclass(frozen=True)
 class Picture:
     """A view with more of a link than the program, and what is done before the picture is taken."""
@@ -197,10 +214,14 @@ class Picture:
     height: int = SIZE["height"]
 
 
+OWN_QUERY = ("start", "learn", "challenges")
+"""Views that show something else than that program."""
 PATHS = {"start": ""}
 """Streamlit serves the default view at the root only."""
 READY = {
     "start": ".map.tour canvas",
+    "learn": ".lessons button",
+    "challenges": ".turn.lesson .goal",
     "programs": ".card img",
     "play": ".map canvas",
     "compare": '[data-testid="stMetric"]',
@@ -210,6 +231,8 @@ READY = {
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
     "start": Picture("start", prepare=_in_the_middle, height=1000),
+    "learn": Picture("learn", prepare=_with_a_lesson_won, height=900),
+    "challenge": Picture("challenges", "program=lstm-v5e-b128", _with_a_move_taken_back, 900),
     "programs": Picture("programs"),
     "play": Picture("play"),
     "why": Picture("play", "&plan=greedy&move=100", _with_obstacles, 900),

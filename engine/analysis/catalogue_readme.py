@@ -15,7 +15,8 @@ Real programs, compiled by the real XLA TPU compiler on a CPU machine: schedule,
 the plan that XLA's own solver chose. Each file also holds the options of every compile, the
 versions of the packages, and the serialised StableHLO, from which the program can be compiled again
 without the model's Python code. `teaching/` holds five hand-made programs whose optimum is known by
-brute force.
+brute force, `lessons/` the lessons of the explorer (`docs/lessons.md`), `positions.json` positions
+from real games (`python -m engine mine`).
 
 How one is made: the model is compiled with everything in slow memory (schedule and all-slow
 costs), with the compiler's defaults (its own plan), and at other placements, among them what our

@@ -19,6 +19,8 @@ from engine.cli import (
     capture,
     compare,
     import_dumps,
+    learn,
+    mine,
     observe,
     plans,
     solve,
@@ -40,6 +42,8 @@ FAMILIES = (
     analyse,
     compare,
     train,
+    learn,
+    mine,
     app,
 )
 """In the order in which `--help` lists them."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,13 @@ def test_workers_reach_no_streamlit() -> None:
             waiting += graph[name]
     assert "ui.jobs.agent" in reached
     assert not reached & DRAWING
+
+
+def test_the_pages_start_without_what_only_work_needs() -> None:
+    code = "import sys, ui.session.caching; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=UI.parent, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "engine.lessons.shelf" in loaded
+    assert not loaded & {"jax", "mctx", "numba", "highspy", "engine.solvers"}

@@ -16,9 +16,13 @@ from engine.analysis.findings import findings
 from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.analysis.regret import study_of
 from engine.analysis.surprise import Surprises, surprises
-from engine.errors import EngineError
+from engine.errors import EngineError, LessonError
 from engine.game.moves import Move, moves
 from engine.game.notes import noted_rules
+from engine.lessons.judge import Judge
+from engine.lessons.lesson import Lesson
+from engine.lessons.positions import Mined, read_positions
+from engine.lessons.shelf import Shelf, shelf
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -26,6 +30,8 @@ from engine.plan.simulate import Simulation, simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from ui.challenges.match import Match, match_of
+from ui.challenges.question import Question, question_of
 from ui.compare.ranking import Row, row
 from ui.compare.sheet import Panel, sheet
 from ui.components.map_svg import thumbnail
@@ -211,3 +217,39 @@ def last_views() -> LastViews:
 def toy() -> Toy:
     """The game of eight moves on the start page."""
     return make_toy()
+
+
+@st.cache_resource(show_spinner=False)
+def lesson_shelf() -> Shelf:
+    """The lessons."""
+    return shelf()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def judge_of(name: str, _lesson: Lesson) -> Judge:
+    """A lesson's judge, which knows the optimum of its board."""
+    return Judge(_lesson)
+
+
+@st.cache_resource(show_spinner=False)
+def mined_positions() -> tuple[Mined, ...]:
+    """The positions that were mined. Raises LessonError if they are of other rules."""
+    return read_positions()
+
+
+@st.cache_resource(max_entries=16, show_spinner="Asking the opponents …")
+def match_on(name: str) -> Match:
+    """The challenge on a sample. Raises EngineError if there is no such sample."""
+    entry = library.find_sample(name)
+    try:
+        mined = next((m for m in mined_positions() if m.program == name), None)
+        return match_of(sample(name), entry, mined)
+    except LessonError:
+        # Without a strong game that is still valid, greedy is all there is to judge by.
+        return match_of(sample(name), entry, None)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Setting up the position …")
+def question_at(key: str, _mined: Mined, move: int) -> Question:
+    """A mined position. Raises EngineError if program or rules are others by now."""
+    return question_of(sample(_mined.program), _mined, move)

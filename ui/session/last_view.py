@@ -19,8 +19,8 @@ class View:
 
     @property
     def words(self) -> str:
-        """Program, plan and move, as far as the link has them."""
-        parts = [self.query.get("program", "")]
+        """Program or lesson, plan and move, as far as the link has them."""
+        parts = [self.query.get("program", ""), self.query.get("lesson", "").replace("-", " ")]
         if self.page == "play" and "plan" in self.query:
             parts.append(f"plan {self.query['plan']}")
         if "move" in self.query:

@@ -12,10 +12,12 @@ from streamlit.navigation.page import StreamlitPage
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
+from ui.challenges.state import ChallengeState
 from ui.compare.comparison import Comparison
 from ui.debug.state import Debugging
 from ui.jobs.protocol import SOLVE, TRACE
 from ui.jobs.run import Job
+from ui.learn.learning import Learning
 from ui.play.eviction import Eviction
 from ui.play.line import Line
 from ui.play.quiz import Quiz
@@ -137,6 +139,9 @@ class Session:
     """Window, axis and colours that a link asked for."""
     notices: list[str] = field(default_factory=list)
     """What of the visitor's link could not be shown; until another program is opened."""
+    learning: Learning = field(default_factory=Learning)
+    """Lessons and challenges: what was done, and the boards that are open."""
+    challenges: ChallengeState = field(default_factory=ChallengeState)
     is_restored: bool = False
     """Whether the link with which the visitor came has been followed."""
 

@@ -17,7 +17,6 @@ from ui.start.samples import telling
 from ui.start.toy import SECONDS
 
 _PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
-_LESSON = "teach-prefetch"
 _HEADLINE = "Which tensors live in fast memory, when, and where?"
 _SENTENCE = (
     "A compiler decides this for every ML program on an accelerator, and DeepMind made a game of"
@@ -97,11 +96,10 @@ def _doors(session: Session) -> None:
         "learn",
         "Learn",
         ":material/school:",
-        "Four decisions on a program of three instructions: guess what a good plan does, and see at"
-        " once what each answer costs.",
-    ) and opening.try_open(session, _LESSON):
-        session.is_quiz_wanted = True
-        st.switch_page(session.pages["play"])
+        "Short lessons on a live board, from the first tensor to what MuZero imagines. No knowledge"
+        " needed; each takes a few minutes.",
+    ):
+        st.switch_page(session.pages["learn"])
     if _door(
         "explore",
         "Explore",

@@ -17,3 +17,4 @@ def test_a_view_in_words() -> None:
     assert view.words == "resnet50, plan greedy, move 7"
     assert View("compare", {"program": "bert", "plans": "a,b"}).words == "bert"
     assert View("programs", {}).words == ""
+    assert View("learn", {"lesson": "one-road"}).words == "one road"

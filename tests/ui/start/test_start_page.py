@@ -34,7 +34,7 @@ def test_the_app_opens_on_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("door", "sign"),
-    [("learn", "What would you do?"), ("explore", "card_play_"), ("debug", "open_trace")],
+    [("learn", "next_lesson"), ("explore", "card_play_"), ("debug", "open_trace")],
 )
 def test_every_door_leads_somewhere(door: str, sign: str, monkeypatch: pytest.MonkeyPatch) -> None:
     idle = Workshop(at_once=0)

@@ -35,6 +35,7 @@ class MapView extends View {
     const plan = stored.withDraft(data.draft);
     const isOther = !this.plan || this.plan.program !== plan.program;
     this.plan = plan;
+    this.root.classList.toggle("lesson", Boolean(data.is_lesson));
     this.link = data.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;
@@ -322,7 +323,7 @@ class MapView extends View {
       play: () => this.play(),
       png: () => this.savePng(),
       svg: () => this.saveSvg(),
-      link: () => this.copyLink(),
+      link: () => this.link.program && this.copyLink(),
       help: () => this.help(),
       slower: () => this.changeSpeed(-1),
       faster: () => this.changeSpeed(1),

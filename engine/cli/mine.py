@@ -1,0 +1,89 @@
+"""`mine`: positions for the page Challenges, from strong games on the samples; resumable."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.cli.arguments import add_command, refuse_missing_folder
+from engine.cli.output import note, show
+from engine.errors import LessonError
+from engine.lessons.positions import FILE, Mined, read_positions, write_positions
+from engine.plan.io import load_plan, plan_from_json
+from engine.plan.model import Plan
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.program.model import Program
+
+_TRIES = 300
+_MOST_TOUCHES = 700
+"""A game of more moves is too long for a visitor, and for this."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    about = "positions in which the tempting move is wrong, from strong games on the samples"
+    parser = add_command(commands, "mine", run, about)
+    parser.add_argument("-o", "--output", type=Path, default=FILE, metavar="FILE.json")
+    parser.add_argument(
+        "--programs",
+        help="comma-separated; default: those of fitting size on which greedy is not the best",
+    )
+    parser.add_argument("--tries", type=int, default=_TRIES, help="for each program")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="also programs that are there already")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Mine one program after another; the file is written after each."""
+    from engine.lessons.mining import mine
+
+    refuse_missing_folder(options.output)
+    found = {} if options.again else _known(options.output)
+    for name in _names(options):
+        program = library.load_sample(name)
+        entry = library.find_sample(name)
+        if name in found and found[name][0].content_hash == entry.content_hash:
+            note(f"{name}: is there already")
+            continue
+        plans = plans_of(entry, program)
+        found[name] = mine(program, plans, options.tries, options.seed, note)
+        write_positions(_in_order(found), options.output)
+    count = sum(len(mined.moves) for mined in _in_order(found))
+    body = {"file": str(options.output), "programs": len(found), "positions": count}
+    show(options, body, [f"{count} positions of {len(found)} programs in {options.output}"])
+    return 0
+
+
+def plans_of(entry: SampleEntry, program: Program) -> list[Plan]:
+    """The best plan known of a sample and XLA's own, as far as there are files of them."""
+    plans = [load_plan(entry.best_plan_path)] if entry.best_plan_path else []
+    compiled = program.provenance.get("xla_plan")
+    if compiled is not None:
+        plans.append(plan_from_json(compiled, f"{entry.name}: provenance.xla_plan"))
+    return plans
+
+
+def _known(path: Path) -> dict[str, tuple[Mined, ...]]:
+    try:
+        known = read_positions(path)
+    except LessonError as error:
+        note(f"begun anew: {error}")
+        return {}
+    names = dict.fromkeys(mined.program for mined in known)
+    return {name: tuple(m for m in known if m.program == name) for name in names}
+
+
+def _names(options: argparse.Namespace) -> Sequence[str]:
+    if options.programs:
+        names: list[str] = options.programs.split(",")
+        return names
+    entries = [e for e in library.index() if e.xla_latency_s is not None]
+    entries = [e for e in entries if e.best_solver != "greedy"]
+    return [entry.name for entry in entries if entry.touches <= _MOST_TOUCHES]
+
+
+def _in_order(found: dict[str, tuple[Mined, ...]]) -> list[Mined]:
+    return [mined for name in sorted(found) for mined in found[name]]

@@ -1,0 +1,146 @@
+"""Whether a lesson's goal is reached: by the checker, the simulator and every continuation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from engine.errors import LessonError
+from engine.game.reference import ReferenceGame
+from engine.lessons.lesson import Lesson
+from engine.lessons.optimum import Best, best_from
+from engine.plan.check import check
+from engine.plan.simulate import Simulation, simulate
+
+MOST_STARS = 3
+_HAIR_S = 1e-10
+"""Seconds that are the rounding of the game's ticks: a tenth of a nanosecond."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a goal: in words, and whether it holds."""
+
+    text: str
+    is_met: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a finished game is worth. `stars`: 0 … 3, three for the optimum."""
+
+    conditions: tuple[Condition, ...]
+    latency_s: float
+    stall_s: float
+    stars: int
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether every condition of the goal holds."""
+        return all(condition.is_met for condition in self.conditions)
+
+
+class Judge:
+    """Knows what a lesson's board allows; nothing of it is stored in the lesson."""
+
+    def __init__(self, lesson: Lesson) -> None:
+        """The optimum is looked for when it is first asked for."""
+        self.lesson = lesson
+
+    @cached_property
+    def best(self) -> Best:
+        """The best game from the start position. Raises LessonError if there is none."""
+        found = best_from(self.lesson.begin())
+        if found is None:
+            raise LessonError(f"{self.lesson.name}: every continuation is a dead end")
+        return found
+
+    @cached_property
+    def optimum_s(self) -> float:
+        """Its simulated latency."""
+        game = self.lesson.begin()
+        for action in self.best.actions:
+            game.step(action)
+        return _simulated(game).latency_s
+
+    @cached_property
+    def rival_s(self) -> float:
+        """Simulated latency of the solver to beat; infinite without one."""
+        if not self.lesson.goal.beat:
+            return float("inf")
+        # Who only reads lessons need not wait for all solvers to be imported.
+        from engine.solvers import Budget, solve
+
+        program = self.lesson.program
+        return simulate(program, solve(self.lesson.goal.beat, program, Budget(1.0))).latency_s
+
+    @property
+    def limit_s(self) -> float:
+        """The latency at which the goal's conditions on the latency are just met."""
+        goal, limits = self.lesson.goal, [self.lesson.program.all_slow_s]
+        if goal.is_optimum:
+            limits.append(self.optimum_s)
+        if goal.within is not None:
+            limits.append(self.optimum_s * (1 + goal.within))
+        if goal.save_s is not None:
+            limits.append(self.lesson.program.all_slow_s - goal.save_s)
+        return min(*limits, self.rival_s)
+
+    def verdict(self, game: ReferenceGame, dead_ends: int = 0) -> Verdict:
+        """Judge a finished game in which `dead_ends` were undone.
+
+        Raises ValueError unless it is over, LessonError if the checker rejects its plan.
+        """
+        result = _simulated(game)
+        latency_s, stall_s = result.latency_s, result.stall_s
+        conditions = self.conditions(latency_s, stall_s, dead_ends)
+        stars = self._stars(latency_s) if all(c.is_met for c in conditions) else 0
+        return Verdict(conditions, latency_s, stall_s, stars)
+
+    def conditions(
+        self, latency_s: float, stall_s: float, dead_ends: int = 0
+    ) -> tuple[Condition, ...]:
+        """The goal's conditions, and whether a game with these figures meets them."""
+        goal = self.lesson.goal
+        found = self._on_latency(latency_s)
+        if goal.stall_s is not None:
+            text = f"Wait at most {_us(goal.stall_s)}" if goal.stall_s else "Never wait for a copy"
+            found.append(Condition(text, stall_s <= goal.stall_s + _HAIR_S))
+        if goal.dead_ends is not None:
+            text = f"At most {goal.dead_ends} dead ends" if goal.dead_ends else "No dead end"
+            found.append(Condition(text, dead_ends <= goal.dead_ends))
+        return tuple(found)
+
+    def _on_latency(self, latency_s: float) -> list[Condition]:
+        goal, limits = self.lesson.goal, []
+        if goal.is_optimum:
+            limits.append((f"Finish in {_us(self.optimum_s)}: no plan is faster", self.optimum_s))
+        if goal.within is not None:
+            limit_s = self.optimum_s * (1 + goal.within)
+            share = f"{100 * goal.within:.3g} %"
+            limits.append((f"Finish in {_us(limit_s)}: {share} above the best plan", limit_s))
+        if goal.save_s is not None:
+            limit_s = self.lesson.program.all_slow_s - goal.save_s
+            limits.append((f"Save at least {_us(goal.save_s)}", limit_s))
+        if goal.beat:
+            text = f"Be faster than {goal.beat}, which takes {_us(self.rival_s)}"
+            limits.append((text, self.rival_s - 2 * _HAIR_S))
+        return [Condition(text, latency_s <= limit_s + _HAIR_S) for text, limit_s in limits]
+
+    def _stars(self, latency_s: float) -> int:
+        if latency_s <= self.optimum_s + _HAIR_S:
+            return MOST_STARS
+        middle = (self.limit_s + self.optimum_s) / 2
+        return 2 if latency_s <= middle else 1
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f} µs"
+
+
+def _simulated(game: ReferenceGame) -> Simulation:
+    plan = game.plan("lesson")
+    violation = check(game.program, plan)
+    if violation is not None:
+        raise LessonError(f"{game.program.name}: the plan breaks {violation.rule}")
+    return simulate(game.program, plan)

@@ -1,0 +1,243 @@
+"""Looks for positions in which a strong continuation is sure and the tempting move is wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.game.reference import ReferenceGame
+from engine.game.replay import best_action
+from engine.lessons.positions import Mined
+from engine.lessons.strong import (
+    Polish,
+    Recorded,
+    judged,
+    known_games,
+    legal_actions,
+    recorded,
+)
+from engine.plan.model import Plan
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+MARGIN = 5e-4
+"""Of all slow: by so much the strong continuation has to lead, after all efforts of the others."""
+TRAPS, OTHERS = 7, 2
+"""Positions per program at which greedy is wrong, and such at which it is right."""
+_PER_RIVAL = 25
+"""One try of so many goes to each rival of each position."""
+_MOST_ROUNDS = 6
+_APART = 3
+"""Moves between two positions of one program."""
+_NUM_CARELESS, _CARELESS = 8, 0.1
+
+_HAIR = 1e-9
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Find:
+    """A position of a game (its actions to the end) that leads by a margin, whatever rivals try."""
+
+    move: int
+    actions: tuple[int, ...]
+    is_trap: bool
+
+
+class _Refuted(Exception):
+    """A rival has found a better game than the strong one."""
+
+    def __init__(self, game: ReferenceGame) -> None:
+        super().__init__()
+        self.game = game
+
+
+def mine(
+    program: Program, plans: Sequence[Plan], tries: int, seed: int, progress: Progress
+) -> tuple[Mined, ...]:
+    """Positions of one program: on a strong game, the first, and on the games of weaker players.
+
+    `tries` changes are tried to better the strong game. Where a rival refutes it, that is the
+    strong one from then on. The result depends on program, plans, `tries` and `seed` only.
+    """
+    dice = random.Random(f"{seed} {program.name}")
+    rules, games = known_games(program, plans)
+    start = ReferenceGame(program, rules)
+    strong = Polish(start, games[0].actions, dice).run(tries)
+    finds: list[Find] = []
+    for left in reversed(range(_MOST_ROUNDS)):
+        try:
+            finds = _on_strong(start, strong, games, dice, tries, is_last=not left)
+            break
+        except _Refuted as refuted:
+            strong = Polish(start, refuted.game.actions, dice).run(tries // _MOST_ROUNDS)
+    known = recorded(program, rules, strong.actions)
+    for actions in [*(game.actions for game in games), *_careless(start, dice)]:
+        finds += _on_others(start, actions, known, games, dice, tries, finds)
+        finds = _sure(start, [known, *games], finds)
+    num_traps = sum(f.is_trap for f in finds)
+    progress(
+        f"{program.name}: the strong game saves {strong.total_reward:.2%} of all slow;"
+        f" {len(finds)} positions, {num_traps} of them traps"
+    )
+    moves: dict[tuple[int, ...], list[int]] = {known.actions: []}
+    for find in finds:
+        moves.setdefault(find.actions, []).append(find.move)
+    return tuple(
+        Mined(
+            program=program.name,
+            content_hash=content_hash(program),
+            place=rules.place,
+            seed=seed,
+            tries=tries,
+            game="".join(map(str, actions)),
+            moves=tuple(sorted(chosen)),
+        )
+        for actions, chosen in moves.items()
+    )
+
+
+def _on_strong(
+    start: ReferenceGame,
+    strong: ReferenceGame,
+    games: Sequence[Recorded],
+    dice: random.Random,
+    tries: int,
+    is_last: bool,
+) -> list[Find]:
+    """Positions of the strong game that hold, far enough from one another.
+
+    Raises _Refuted with a better game, unless this `is_last`; then the position is left out.
+    """
+    found: list[Find] = []
+    for move, is_trap in _candidates(start, strong, dice):
+        if not _is_wanted(found, move, is_trap):
+            continue
+        game = _at(start, strong.actions, move)
+        line = strong.actions[move:]
+        margin, rival = _margin(game, line, strong.total_reward, games, dice, tries // _PER_RIVAL)
+        if rival is not None and margin < -_HAIR and not is_last:
+            raise _Refuted(rival)
+        if margin >= MARGIN:
+            found.append(Find(move, tuple(strong.actions), is_trap))
+    return found
+
+
+def _careless(start: ReferenceGame, dice: random.Random) -> Iterator[Sequence[int]]:
+    """Games of players who are greedy, but for a move at random now and then."""
+    for _ in range(_NUM_CARELESS):
+        game = start.clone()
+        while not game.is_over:
+            is_lost = dice.random() < _CARELESS
+            action = dice.choice(legal_actions(game)) if is_lost else best_action(game)
+            game.step(action)
+        yield game.actions
+
+
+def _on_others(
+    start: ReferenceGame,
+    actions: Sequence[int],
+    strong: Recorded,
+    games: Sequence[Recorded],
+    dice: random.Random,
+    tries: int,
+    before: Sequence[Find],
+) -> list[Find]:
+    """Positions of a weaker game in which greed is wrong, until there are enough traps."""
+    game, found = start.clone(), list(before)
+    while not game.is_over:
+        move = game.move_index
+        if _is_weighty(game) and _is_wanted(found, move, True):
+            values = judged(game, (strong,))
+            best = max(values, key=lambda a: values[a].saved_s)
+            line = values[best].actions
+            if best != best_action(game):
+                total = values[best].saved_s / game.program.all_slow_s
+                margin, _ = _margin(game, line, total, (strong, *games), dice, tries // _PER_RIVAL)
+                if margin >= MARGIN:
+                    found.append(Find(move, (*game.actions, *line), True))
+        game.step(actions[move])
+    return found[len(before) :]
+
+
+def _sure(start: ReferenceGame, games: Sequence[Recorded], finds: Sequence[Find]) -> list[Find]:
+    """The positions that still lead when the games of all the others are known, too."""
+    program, rules = start.program, start.rules
+    found = [recorded(program, rules, actions) for actions in {f.actions for f in finds}]
+    ways = [*games, *sorted(found, key=lambda game: game.actions)]
+    kept = []
+    for find in finds:
+        values = judged(_at(start, find.actions, find.move), ways, find.actions[find.move :])
+        best = values.pop(find.actions[find.move]).saved_s
+        if best - max(v.saved_s for v in values.values()) >= MARGIN * program.all_slow_s:
+            kept.append(find)
+    return kept
+
+
+def _is_weighty(game: ReferenceGame) -> bool:
+    """Whether there is a choice, and at least the margin at stake."""
+    has_stake = game.move.saving_s >= MARGIN * game.program.all_slow_s
+    return has_stake and len(legal_actions(game)) > 1
+
+
+def _is_wanted(found: Sequence[Find], move: int, is_trap: bool) -> bool:
+    """Whether a position of this kind is still needed, and none is near."""
+    num_alike = sum(find.is_trap == is_trap for find in found)
+    is_far = all(abs(find.move - move) >= _APART for find in found)
+    return is_far and num_alike < (TRAPS if is_trap else OTHERS)
+
+
+def _candidates(
+    start: ReferenceGame, strong: ReferenceGame, dice: random.Random
+) -> list[tuple[int, bool]]:
+    """Moves of the strong game with a choice, and whether greed goes wrong there; traps first.
+
+    Among traps those with more at stake come first, with some chance.
+    """
+    game, found = start.clone(), []
+    while not game.is_over:
+        action = strong.actions[game.move_index]
+        if len(legal_actions(game)) > 1 and not game.move.is_sink:
+            is_trap = best_action(game) != action
+            weight = dice.random() * game.move.saving_s
+            found.append((is_trap, weight, game.move_index))
+        game.step(action)
+    found.sort(reverse=True)
+    return [(move, is_trap) for is_trap, _, move in found]
+
+
+def _at(start: ReferenceGame, actions: Sequence[int], move: int) -> ReferenceGame:
+    game = start.clone()
+    for action in actions[:move]:
+        game.step(action)
+    return game
+
+
+def _margin(
+    game: ReferenceGame,
+    line: Sequence[int],
+    total: float,
+    games: Sequence[Recorded],
+    dice: random.Random,
+    tries: int,
+) -> tuple[float, ReferenceGame | None]:
+    """By how much `line`, which ends at `total`, leads whatever rivals find with another action.
+
+    And the best rival's game. Rivals search only while known games do not refute the line already.
+    """
+    values = judged(game, games, line)
+    rivals = {action: found for action, found in values.items() if action != line[0]}
+    known = max(found.saved_s for found in rivals.values()) / game.program.all_slow_s
+    tries = tries if total - known >= MARGIN else 0
+    least, best = 1.0, None
+    for action, found in rivals.items():
+        rival = game.clone()
+        rival.step(action)
+        if not rival.is_over:
+            rival = Polish(rival, found.actions[1:], dice).run(tries)
+        if total - rival.total_reward < least:
+            least, best = total - rival.total_reward, rival
+        if least < MARGIN:
+            break
+    return least, best

@@ -1,0 +1,149 @@
+"""Positions from strong games on real programs, as a file: program and moves, no verdicts.
+
+A position is a strong game's moves up to a decision. The game itself is played anew and judged like
+any other way to go on; no answer and no value is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import LessonError
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
+from engine.game.reference import ReferenceGame
+from engine.lessons.strong import Recorded, recorded
+from engine.program.io import content_hash, write_bytes
+from engine.program.library import SAMPLES_FOLDER
+from engine.program.model import Program
+
+FORMAT = "mallocmuzero-positions"
+VERSION = 1
+FILE = SAMPLES_FOLDER / "positions.json"
+_DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
+_MOST_BYTES = 2**24
+
+
+@dataclass(frozen=True)
+class Mined:
+    """A game on a program, and the moves of it that are worth asking.
+
+    The first game of a program in a file is a strong one.
+    `place`: the place rule of the game; `game`: its actions, a digit each. `seed`, `tries`: with
+    which it was looked for.
+    """
+
+    program: str
+    content_hash: str
+    place: str
+    seed: int
+    tries: int
+    game: str
+    moves: tuple[int, ...]
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of its game."""
+        return Rules(place=self.place)
+
+    def key(self, move: int) -> str:
+        """A name of a position that stays the same as long as its moves do."""
+        mark = hashlib.sha256(self.game[:move].encode()).hexdigest()[:6]
+        return f"{self.program}/{move}-{mark}"
+
+    def strong(self, program: Program) -> Recorded:
+        """The strong game, played anew. Raises LessonError if the rules or the program changed."""
+        if content_hash(program) != self.content_hash:
+            raise LessonError(f"{self.program}: {_STALE}")
+        try:
+            return recorded(program, self.rules, tuple(map(int, self.game)))
+        except ValueError as error:
+            raise LessonError(f"{self.program}: {_STALE}") from error
+
+    def at(self, program: Program, move: int) -> ReferenceGame:
+        """The position before a move, played anew; `strong` has said that the game is valid."""
+        game = ReferenceGame(program, self.rules)
+        for action in self.game[:move]:
+            game.step(int(action))
+        return game
+
+
+_STALE = (
+    "its positions are of another version of the program or of the rules; mine them anew:"
+    " python -m engine mine --again"
+)
+
+
+def write_positions(found: Sequence[Mined], path: Path) -> None:
+    """Write a file of positions, whole or not at all."""
+    programs = [
+        {
+            "program": mined.program,
+            "content_hash": mined.content_hash,
+            "place": mined.place,
+            "seed": mined.seed,
+            "tries": mined.tries,
+            "game": mined.game,
+            "moves": list(mined.moves),
+        }
+        for mined in found
+    ]
+    body = {
+        "format": FORMAT,
+        "version": VERSION,
+        "rules_version": RULES_VERSION,
+        "programs": programs,
+    }
+    write_bytes(path, (json.dumps(body, indent=1) + "\n").encode())
+
+
+def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
+    """The positions in a file; none if there is no such file. Raises LessonError."""
+    if not path.exists():
+        return ()
+    if path.stat().st_size > _MOST_BYTES:
+        raise LessonError(f"{path.name}: larger than {_MOST_BYTES // 2**20} MiB")
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise LessonError(f"{path.name}: not JSON ({type(error).__name__})") from error
+    if not isinstance(body, dict) or (body.get("format"), body.get("version")) != (FORMAT, VERSION):
+        raise LessonError(f"{path.name}: not a file of positions, version {VERSION}")
+    if body.get("rules_version") != RULES_VERSION:
+        raise LessonError(
+            f"{path.name}: of version {body.get('rules_version')!r:.20} of the rules, which are at"
+            f" {RULES_VERSION}; mine them anew: python -m engine mine --again"
+        )
+    try:
+        return tuple(_mined(row) for row in body["programs"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise LessonError(f"{path.name}: malformed ({error!r:.100})") from error
+
+
+def _mined(row: Any) -> Mined:
+    place, game, moves = _text(row["place"]), _text(row["game"]), tuple(map(int, row["moves"]))
+    if place not in PLACE_RULES:
+        raise ValueError(f"place rule {place:.20}")
+    if not _DIGITS.issuperset(game):
+        raise ValueError("a game with another action")
+    if any(not 0 <= move < len(game) for move in moves):
+        raise ValueError("a move that the game does not have")
+    return Mined(
+        program=_text(row["program"]),
+        content_hash=_text(row["content_hash"]),
+        place=place,
+        seed=int(row["seed"]),
+        tries=int(row["tries"]),
+        game=game,
+        moves=moves,
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value

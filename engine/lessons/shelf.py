@@ -1,0 +1,91 @@
+"""All lessons of a folder: in their order, what each needs and opens, and a search."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from engine.errors import LessonError, UnknownNameError
+from engine.lessons.lesson import Lesson
+from engine.lessons.reading import read_lesson
+from engine.program.library import SAMPLES_FOLDER
+
+FOLDER = SAMPLES_FOLDER / "lessons"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Lessons in order. `broken`: what is wrong with files that hold none, one line each."""
+
+    lessons: tuple[Lesson, ...]
+    broken: tuple[str, ...] = ()
+
+    def find(self, name: str) -> Lesson:
+        """The lesson of that name. Raises UnknownNameError with the nearest names."""
+        names = {lesson.name: lesson for lesson in self.lessons}
+        if name not in names:
+            near = get_close_matches(name, names, n=3) or list(names)
+            raise UnknownNameError(f"no lesson is called {name[:80]!r}; try {', '.join(near)}")
+        return names[name]
+
+    def opens(self, name: str) -> tuple[Lesson, ...]:
+        """The lessons that need this one."""
+        return tuple(lesson for lesson in self.lessons if name in lesson.needs)
+
+    def is_open(self, lesson: Lesson, done: Collection[str]) -> bool:
+        """Whether all that a lesson needs is done."""
+        return all(need in done for need in lesson.needs)
+
+    def next_after(self, done: Collection[str]) -> Lesson | None:
+        """The first lesson that is open and not done; None if all are done."""
+        waiting = [lesson for lesson in self.lessons if lesson.name not in done]
+        opened = (lesson for lesson in waiting if self.is_open(lesson, done))
+        return next(opened, None)
+
+    def depth(self, lesson: Lesson) -> int:
+        """How many lessons stand before this one on the longest way to it."""
+        return 1 + max((self.depth(self.find(n)) for n in lesson.needs), default=-1)
+
+    def search(self, text: str) -> tuple[Lesson, ...]:
+        """The lessons in which every word of `text` occurs; titles and concepts come first."""
+        wanted = text.lower().split()
+        found = [x for x in self.lessons if all(word in x.words for word in wanted)]
+        return tuple(sorted(found, key=lambda x: -sum(word in _head(x) for word in wanted)))
+
+
+def _head(lesson: Lesson) -> str:
+    return " ".join((lesson.title, *lesson.concepts)).lower()
+
+
+def shelf(folder: Path = FOLDER) -> Shelf:
+    """The lessons of a folder; a broken file does not keep the others from being read."""
+    lessons, broken = [], []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            lessons.append(read_lesson(path))
+        except LessonError as error:
+            broken.append(str(error))
+        except OSError as error:
+            broken.append(f"{path.name}: {error.strerror or error}")
+    lessons.sort(key=lambda lesson: (lesson.order, lesson.name))
+    kept, lost = _with_known_needs(lessons)
+    return Shelf(tuple(kept), (*broken, *lost))
+
+
+def _with_known_needs(lessons: Sequence[Lesson]) -> tuple[list[Lesson], list[str]]:
+    """Lessons whose needs are there and come before them, and complaints about the others."""
+    kept: list[Lesson] = []
+    lost = []
+    for lesson in lessons:
+        before = {other.name for other in kept}
+        missing = [need for need in lesson.needs if need not in before]
+        if missing:
+            lost.append(
+                f"{lesson.name}.toml, needs: no lesson before this one (by order) is called"
+                f" {', '.join(missing)}"
+            )
+        else:
+            kept.append(lesson)
+    return kept, lost

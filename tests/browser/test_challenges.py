@@ -1,0 +1,73 @@
+"""Challenges in a real browser: a decision by key, an answer by key, both kept over a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_until_idle
+from ui.screenshots import SIZE, Theme
+
+pytestmark = pytest.mark.browser
+
+PROGRAM = "lstm-v5e-b128"
+KEPT = "localStorage.getItem('mallocmuzero-progress') ?? ''"
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that keeps what the pages store in it until the test ends."""
+    context = browser.new_context(viewport=SIZE)
+    yield context
+    context.close()
+
+
+def wait_for_board(page: Page) -> None:
+    page.wait_for_selector(".map.lesson[data-move]", timeout=PATIENCE_MS)
+    page.wait_for_selector(".turn.lesson .goal", timeout=PATIENCE_MS)
+    wait_until_idle(page)
+
+
+def test_a_match_is_played_by_keys_to_the_score_sheet(visitor: BrowserContext, server: str) -> None:
+    page = visitor.new_page()
+    page.goto(f"{server}/challenges?program={PROGRAM}")
+    wait_for_board(page)
+    first = page.locator(".map").get_attribute("data-move")
+    page.keyboard.press("1")
+    assert eventually(lambda: page.locator(".map").get_attribute("data-move") != first)
+    page.get_by_role("button", name="Let greedy finish").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".turn.lesson .verdict", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Score sheet").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".sheet >> text=opening", timeout=PATIENCE_MS)
+    assert_no_error(page)
+    assert eventually(lambda: f"{PROGRAM}/chance" in page.evaluate(KEPT))
+    page.goto(f"{server}/challenges")
+    page.wait_for_selector("text=beaten", timeout=PATIENCE_MS)
+    assert eventually(lambda: page.locator("button", has_text="1 beaten").count() == 1)
+    page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_position_is_answered_by_key_and_kept(
+    browser: Browser, server: str, theme: Theme
+) -> None:
+    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{server}/challenges?tab=find")
+    wait_for_board(page)
+    assert page.locator(".turn .thought").count() == 0, "no value before the answer"
+    page.keyboard.press("3")
+    page.wait_for_selector(".turn.lesson .verdict", timeout=PATIENCE_MS)
+    assert page.locator(".turn .thought").count() >= 2
+    assert eventually(lambda: '"cards":{"' in page.evaluate(KEPT))
+    page.get_by_role("button", name="Next position").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".turn.lesson >> text=What would you play?", timeout=PATIENCE_MS)
+    assert_no_error(page)
+    assert not errors
+    page.close()

@@ -1,0 +1,98 @@
+"""Learn in a real browser: by keyboard alone, in both themes, and over a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser.pages import (
+    PATIENCE_MS,
+    assert_no_error,
+    brightness,
+    colours,
+    eventually,
+    wait_until_idle,
+)
+from ui.screenshots import SIZE, Theme
+
+pytestmark = pytest.mark.browser
+
+FIRST = "what-fast-memory-is-worth"
+LAST = 4
+"""Its last move."""
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that keeps what the pages store in it until the test ends."""
+    context = browser.new_context(viewport=SIZE)
+    yield context
+    context.close()
+
+
+def reached(page: Page) -> int:
+    return int(page.locator(".map").get_attribute("data-move") or -1)
+
+
+def open_learn(context: BrowserContext, server: str, query: str = "") -> Page:
+    page = context.new_page()
+    page.goto(f"{server}/learn{query}")
+    return page
+
+
+def wait_for_board(page: Page) -> None:
+    page.wait_for_selector(".map.lesson[data-move]", timeout=PATIENCE_MS)
+    page.wait_for_selector(".turn.lesson .goal", timeout=PATIENCE_MS)
+    wait_until_idle(page)
+
+
+def test_the_first_lesson_by_keyboard_and_over_a_reload(
+    visitor: BrowserContext, server: str
+) -> None:
+    page = open_learn(visitor, server)
+    first = page.locator(f'.lessons [data-lesson="{FIRST}"]')
+    first.wait_for(timeout=PATIENCE_MS)
+    first.focus()
+    page.keyboard.press("Enter")
+    wait_for_board(page)
+    assert colours(page.locator(".map.lesson canvas.base")) > 4
+    page.keyboard.press("2")
+    page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
+    page.keyboard.press("z")
+    page.wait_for_selector(".turn.lesson >> text=Undo", state="detached", timeout=PATIENCE_MS)
+    page.keyboard.press("3")
+    assert eventually(lambda: page.locator(".map").get_attribute("data-move") == "1")
+    for move, key in enumerate("2223", 2):
+        page.keyboard.press(key)
+        assert eventually(lambda at=move: reached(page) >= min(at, LAST))
+    page.wait_for_selector(".turn.lesson .reached", timeout=PATIENCE_MS)
+    assert_no_error(page)
+    kept = "localStorage.getItem('mallocmuzero-progress') ?? ''"
+    assert eventually(lambda: FIRST in page.evaluate(kept))
+    page.goto(f"{server}/learn")
+    done = page.locator(f'.lessons .done[data-lesson="{FIRST}"]')
+    done.wait_for(timeout=PATIENCE_MS)
+    assert "★★★" in done.inner_text(), "a new session, as after a restart of the server"
+    page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_themes_without_errors(browser: Browser, server: str, theme: Theme) -> None:
+    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{server}/learn")
+    card = page.locator(".lessons button").first
+    card.wait_for(timeout=PATIENCE_MS)
+    is_dark = brightness(card, "backgroundColor") < 380
+    assert is_dark == (theme == "dark")
+    page.goto(f"{server}/learn?lesson=dead-ends")
+    wait_for_board(page)
+    hint = page.locator(".turn.lesson .hints button")
+    hint.click()
+    page.wait_for_selector(".turn.lesson .hints li", timeout=PATIENCE_MS)
+    assert_no_error(page)
+    assert not errors
+    page.close()

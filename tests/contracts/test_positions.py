@@ -1,0 +1,41 @@
+"""The shipped positions: enough of them, of many programs, strong and with greed wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.game.replay import best_action
+from engine.lessons.mining import MARGIN
+from engine.lessons.positions import FILE, Mined, read_positions
+from engine.lessons.strong import judged
+from engine.program import library
+
+FOUND = read_positions(FILE)
+NAMES = sorted({mined.program for mined in FOUND})
+
+
+def test_there_are_enough_of_many_programs() -> None:
+    traps = [(mined, move) for mined in FOUND for move in mined.moves if is_trap(mined, move)]
+    assert len(traps) >= 60
+    assert len({mined.program for mined, _ in traps}) >= 12
+
+
+def is_trap(mined: Mined, move: int) -> bool:
+    program = library.load_sample(mined.program)
+    return best_action(mined.at(program, move)) != int(mined.game[move])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_strong_continuation_leads_all_known_ways(name: str) -> None:
+    program = library.load_sample(name)
+    games = [mined.strong(program) for mined in FOUND if mined.program == name]
+    for mined in FOUND:
+        if mined.program != name:
+            continue
+        for move in mined.moves:
+            own = tuple(map(int, mined.game))[move:]
+            values = judged(mined.at(program, move), games, own)
+            best = values.pop(own[0]).saved_s
+            assert values, "there is a choice"
+            lead = best - max(found.saved_s for found in values.values())
+            assert lead >= MARGIN * program.all_slow_s

@@ -1,0 +1,198 @@
+"""Mining on a small program: strong games, margins that hold, files that are read again."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.errors import LessonError
+from engine.game.moves import RULES_VERSION
+from engine.game.reference import ReferenceGame
+from engine.game.replay import best_action
+from engine.lessons import mining
+from engine.lessons.mining import MARGIN, mine
+from engine.lessons.optimum import best_from
+from engine.lessons.positions import Mined, read_positions, write_positions
+from engine.lessons.score import PHASES, score
+from engine.lessons.shelf import shelf
+from engine.lessons.strong import Polish, judged, known_games, legal_actions, recorded
+from engine.program import library
+from engine.program.model import Program
+
+SHELF = shelf()
+NAMES = ["out-and-back", "what-a-search-sees", "what-fast-memory-is-worth"]
+
+
+def board(name: str) -> Program:
+    return SHELF.find(name).program
+
+
+def mined(name: str, tries: int = 300) -> tuple[Mined, ...]:
+    return mine(board(name), [], tries, 0, lambda text: None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_strong_game_is_the_best_one_on_a_small_board(name: str) -> None:
+    program = board(name)
+    best = best_from(ReferenceGame(program))
+    assert best is not None
+    strong = mined(name)[0].strong(program)
+    assert strong.total == pytest.approx(best.total_reward, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_position_leads_by_the_margin_whatever_follows(name: str) -> None:
+    program, num_traps = board(name), 0
+    for found in mined(name):
+        whole = tuple(map(int, found.game))
+        total = recorded(program, found.rules, whole).total
+        for move in found.moves:
+            game = found.at(program, move)
+            for action in legal_actions(game):
+                if action != whole[move]:
+                    after = game.clone()
+                    after.step(action)
+                    rival = best_from(after)
+                    assert rival is not None and total - rival.total_reward >= MARGIN
+            num_traps += best_action(game) != whole[move]
+    assert num_traps > 0
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    assert mined(NAMES[0], 60) == mined(NAMES[0], 60)
+
+
+def test_polishing_never_makes_worse_and_leaves_the_beginning_alone() -> None:
+    program = board(NAMES[0])
+    start = ReferenceGame(program)
+    start.step(legal_actions(start)[0])
+    begun = list(start.actions)
+    end = start.clone()
+    while not end.is_over:
+        end.step(best_action(end))
+    found = Polish(start, end.actions[1:], random.Random(1)).run(200)
+    assert found.total_reward >= end.total_reward
+    assert found.actions[:1] == begun and start.actions == begun
+    assert recorded(program, start.rules, found.actions).total == pytest.approx(found.total_reward)
+
+
+def test_a_rival_that_is_better_becomes_the_strong_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Polish, "run", lambda polish, tries: polish.game)
+    names = [lesson.name for lesson in SHELF.lessons if not lesson.rules.strict]
+    first = {name: known_games(board(name), [])[1][0].total for name in names}
+    betters = [n for n in names if mined(n)[0].strong(board(n)).total > first[n] + 1e-9]
+    assert betters, "without any search of its own"
+    monkeypatch.setattr(mining, "_MOST_ROUNDS", 1)
+    for name in betters:
+        assert mined(name)[0].strong(board(name)).total == first[name]
+
+
+def test_judging_never_values_an_action_above_the_best_that_can_follow() -> None:
+    program = board(NAMES[1])
+    game = ReferenceGame(program)
+    _, games = known_games(program, [])
+    for action, found in judged(game, games).items():
+        after = game.clone()
+        after.step(action)
+        best = best_from(after)
+        assert best is not None
+        assert found.saved_s <= best.total_reward * program.all_slow_s + 1e-12
+        assert found.actions[0] == action
+        total = recorded(program, game.rules, found.actions).total
+        assert total * program.all_slow_s == pytest.approx(found.saved_s)
+
+
+def test_the_score_sheet_of_greed_and_of_the_optimum() -> None:
+    program = board(NAMES[0])
+    start = ReferenceGame(program)
+    best = best_from(start)
+    assert best is not None
+    strong = recorded(program, start.rules, best.actions)
+    decided = list(range(start.num_moves))
+    perfect = score(start, best.actions, decided, [strong])
+    assert perfect.worst is None and perfect.best is not None
+    assert all(row.lost_s <= 1e-12 for row in perfect.rows)
+    greedy = start.clone()
+    while not greedy.is_over:
+        greedy.step(best_action(greedy))
+    sheet = score(start, greedy.actions, decided, [strong])
+    assert sheet.worst is not None and sheet.best is None
+    lost = sum(sheet.lost_in(phase) for phase in range(len(PHASES)))
+    assert lost == pytest.approx(sum(row.lost_s for row in sheet.rows))
+    gap_s = (best.total_reward - greedy.total_reward) * program.all_slow_s
+    assert sheet.worst.lost_s <= gap_s + 1e-12
+    few = score(start, greedy.actions, decided, [strong], most=3)
+    assert len(few.rows) == 3 and few.num_decisions == len(decided)
+
+
+def test_a_file_read_again_is_the_same(tmp_path: Path) -> None:
+    found = mined(NAMES[0], 60)
+    write_positions(found, tmp_path / "p.json")
+    assert read_positions(tmp_path / "p.json") == found
+    assert read_positions(tmp_path / "none.json") == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"rules_version": RULES_VERSION + 1}, "mine them anew"),
+        ({"version": 99}, "not a file of positions"),
+        ({"format": "else"}, "not a file of positions"),
+        ({"programs": 3}, "malformed"),
+        ({"programs": [{"program": "x"}]}, "malformed"),
+    ],
+)
+def test_another_file_is_one_line(
+    tmp_path: Path, changes: dict[str, object], complaint: str
+) -> None:
+    path = tmp_path / "p.json"
+    write_positions(mined(NAMES[0], 20), path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    with pytest.raises(LessonError, match=complaint) as caught:
+        read_positions(path)
+    assert str(caught.value).startswith("p.json") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes"),
+    [{"moves": [10**6]}, {"game": "9"}, {"place": "nowhere"}, {"seed": None}, {"program": 3}],
+)
+def test_a_row_that_is_broken_is_one_line(tmp_path: Path, changes: dict[str, object]) -> None:
+    path = tmp_path / "p.json"
+    write_positions(mined(NAMES[0], 20), path)
+    body = json.loads(path.read_text())
+    body["programs"][0].update(changes)
+    path.write_text(json.dumps(body))
+    with pytest.raises(LessonError, match="malformed"):
+        read_positions(path)
+
+
+def test_a_game_of_another_program_is_refused() -> None:
+    found = mined(NAMES[0], 20)[0]
+    with pytest.raises(LessonError, match="mine them anew"):
+        found.strong(board(NAMES[1]))
+    stale = replace(found, game="0" * len(found.game))
+    with pytest.raises(LessonError, match="mine them anew"):
+        stale.strong(board(NAMES[0]))
+
+
+def test_the_command_goes_on_where_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.json"
+    arguments = ["mine", "-o", str(path), "--tries", "20", "--programs"]
+    assert main([*arguments, "lstm-v5e-b128"]) == 0
+    first = read_positions(path)
+    assert {m.program for m in first} == {"lstm-v5e-b128"}
+    assert main([*arguments, "lstm-v5e-b128,teach-keep-or-drop"]) == 0
+    assert "lstm-v5e-b128: is there already" in capsys.readouterr().err
+    again = read_positions(path)
+    assert {m.program for m in again} == {"lstm-v5e-b128", "teach-keep-or-drop"}
+    assert [m for m in again if m.program == "lstm-v5e-b128"] == list(first)
+    entry = library.find_sample("lstm-v5e-b128")
+    assert first[0].content_hash == entry.content_hash

@@ -1,0 +1,103 @@
+"""The search for the optimum against plain enumeration, and the judge's stars and conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.errors import LessonError
+from engine.game.reference import ReferenceGame
+from engine.lessons import optimum
+from engine.lessons.judge import Judge
+from engine.lessons.lesson import Goal
+from engine.lessons.optimum import best_from, look_ahead
+from engine.lessons.shelf import shelf
+from engine.program import library
+
+STRICT = "dead-ends"
+
+
+def every_end(game: ReferenceGame) -> list[float]:
+    if game.is_over:
+        return [game.total_reward]
+    found = []
+    for action, is_legal in enumerate(game.legal()):
+        if is_legal:
+            following = game.clone()
+            following.step(action)
+            found += every_end(following)
+    return found
+
+
+@pytest.mark.parametrize("name", ["teach-keep-or-drop", "teach-fragmentation", "teach-loop-carry"])
+def test_it_finds_what_enumeration_finds(name: str) -> None:
+    game = ReferenceGame(library.load_sample(name))
+    found = best_from(game)
+    assert found is not None and not game.actions
+    assert found.total_reward == pytest.approx(max(every_end(game)), abs=1e-9)
+
+
+def test_dead_ends_are_no_ends() -> None:
+    game = shelf().find(STRICT).begin()
+    found = best_from(game)
+    assert found is not None and found.total_reward == pytest.approx(max(every_end(game)))
+
+
+def test_a_board_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimum, "MOST_POSITIONS", 3)
+    with pytest.raises(LessonError, match="more than 3 positions; take fewer steps"):
+        best_from(ReferenceGame(library.load_sample("teach-loop-carry")))
+
+
+def test_looking_ahead_sees_as_far_as_it_looks() -> None:
+    game = ReferenceGame(library.load_sample("teach-fragmentation"))
+    legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
+    whole = {a: look_ahead(game, a, game.num_moves) for a in legal}
+    assert max(v for v in whole.values() if v is not None) == pytest.approx(max(every_end(game)))
+    for action in legal:
+        after = game.clone()
+        assert look_ahead(game, action, 1) == after.step(action)
+
+
+def test_stars_fall_with_the_distance_from_the_optimum() -> None:
+    lesson = shelf().find("out-and-back")
+    judge = Judge(replace(lesson, goal=Goal(within=1.5)))
+    game = lesson.begin()
+    best = judge.optimum_s
+    assert judge.limit_s == pytest.approx(2.5 * best)
+    stars = set()
+
+    def visit(game: ReferenceGame) -> None:
+        if game.is_over:
+            found = judge.verdict(game)
+            assert found.is_reached == (found.latency_s <= judge.limit_s + 1e-9)
+            assert (found.stars == 3) == (found.latency_s <= best + 1e-9)
+            assert (found.stars == 2) == (best + 1e-9 < found.latency_s <= 1.75 * best + 1e-9)
+            stars.add(found.stars)
+            return
+        for action, is_legal in enumerate(game.legal()):
+            if is_legal:
+                following = game.clone()
+                following.step(action)
+                visit(following)
+
+    visit(game)
+    assert stars == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("goal", "text"),
+    [
+        (Goal(save_s=1e-3), "Save at least 1,000 µs"),
+        (Goal(save_s=1e-3, stall_s=0.0), "Never wait for a copy"),
+        (Goal(beat="greedy"), "Be faster than greedy"),
+        (Goal(within=0.1), "10 % above the best plan"),
+    ],
+)
+def test_every_condition_has_words_and_can_fail(goal: Goal, text: str) -> None:
+    judge = Judge(replace(shelf().find("one-road"), goal=goal))
+    fine = judge.conditions(judge.optimum_s, 0.0)
+    assert any(text in c.text for c in fine) and all(c.is_met for c in fine)
+    bad = judge.conditions(1.0, 1.0)
+    assert not any(c.is_met for c in bad)

@@ -1,0 +1,131 @@
+"""A lesson file that is wrong gets one clear line with file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import LessonError
+from engine.game.moves import ACTION_NAMES
+from engine.lessons.reading import RIVALS, action_named, read_lesson
+from engine.lessons.shelf import FOLDER, shelf
+from engine.solvers import SOLVERS
+
+GOOD = '''title = "A title"
+order = 1
+concepts = ["slot"]
+text = """
+Text with a line that looks like a key:
+hints = 3
+"""
+hints = ["one", "two"]
+
+[goal]
+reach = "optimum"
+
+[program]
+inputs = {w = 64}
+steps = [
+  {name = "first", us = 10, reads = ["w"], makes = {x = 32}},
+  {name = "second", us = 10, reads = ["x"]},
+]
+'''
+
+
+def read(folder: Path, text: str, name: str = "some-lesson.toml") -> None:
+    path = folder / name
+    path.write_text(text)
+    read_lesson(path)
+
+
+def test_the_good_one_is_good(tmp_path: Path) -> None:
+    read(tmp_path, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('title = "A title"', "", r"line 1, title: 'title' is missing; give it a text in quotes"),
+        ("order = 1", 'order = "1"', r"line 2, order: must be a whole number, not '1'"),
+        ("order = 1", "order = 1\nlevel = 3", r"line 3, level: 'level' is no key that is known"),
+        ("order = 1", "order = [", r"not TOML: .*\(at line 3"),
+        ('hints = ["one", "two"]', "hints = [1]", r"line 8, hints: must be a list of texts"),
+        ('hints = ["one", "two"]', "hints = []", r"line 8, hints: needs at least one entry"),
+        ('concepts = ["slot"]', "", r"concepts: 'concepts' is missing"),
+        ('reach = "optimum"', 'reach = "top"', r"line 11, goal.reach: 'top' is not 'optimum'"),
+        ('reach = "optimum"', "", r"line 10, goal: needs reach, within_percent, save_us or beat"),
+        ('reach = "optimum"', "within_percent = -1", r"line 11, .*: must be a finite number"),
+        ('reach = "optimum"', "within_percent = nan", r"line 11, .*: must be a finite number"),
+        ('reach = "optimum"', 'beat = "magic"', r"line 11, goal.beat: 'magic' is none of greedy"),
+        ('reach = "optimum"', 'reach = "optimum"\ndead_ends = 0', r"line 12, .*without strict"),
+        ("us = 10, reads", "reads", r"line 16, program.steps.1.us: 'us' is missing"),
+        ('reads = ["x"]', 'reads = ["y"]', r"line 17, .*: there is no tensor 'y' before this"),
+        ("{x = 32}", "{x = 0}", r"line 16, .*makes: x must be a number above 0"),
+        ("{x = 32}", "{x = 0.5}", r"line 16, .*: sizes are whole KiB"),
+        ("{x = 32}", "{w = 32}", r"line 16, .*makes: the tensor 'w' is there already"),
+        ('name = "second"', 'name = "first"', r"line 17, .*'first' is there twice"),
+        ("inputs =", 'sample = "nobody"\ninputs =', r"line 14, program.sample: no sample program"),
+        ("inputs =", "fast_kib = 0\ninputs =", r"line 14, program.fast_kib: must be 1 to"),
+        ("order = 1", 'order = 1\nstart = ["Jump"]', r"line 3, start: 'Jump' is none of Copy"),
+        ("order = 1", 'order = 1\nstart = ["NoCopy"]', r"line 3, start: move 1, NoCopy, is not"),
+        ("order = 1", "order = true", r"line 2, order: must be a whole number, not True"),
+    ],
+)
+def test_a_broken_file_names_file_line_and_key(
+    tmp_path: Path, old: str, new: str, complaint: str
+) -> None:
+    assert old in GOOD
+    with pytest.raises(LessonError, match=complaint) as caught:
+        read(tmp_path, GOOD.replace(old, new, 1))
+    text = str(caught.value)
+    assert text.startswith("some-lesson.toml") and "\n" not in text
+
+
+def test_what_is_no_text_or_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(LessonError, match=r"binary.toml: not a UTF-8 text"):
+        read_lesson(path)
+    path.write_text("# " + "x" * 300_000)
+    with pytest.raises(LessonError, match="larger than"):
+        read_lesson(path)
+    with pytest.raises(LessonError, match="other characters"):
+        read(tmp_path, GOOD, "Bad Name.toml")
+
+
+def test_a_loop_that_is_wrong_has_the_line_of_its_table(tmp_path: Path) -> None:
+    text = f'{GOOD}\n[[program.loops]]\nfirst = "first"\nlast = "third"\ntimes = 8\n'
+    with pytest.raises(LessonError, match=r"line 22, program.loops.1.last: no step is called"):
+        read(tmp_path, text)
+    text = text.replace("third", "second").replace("times = 8", "times = 1")
+    with pytest.raises(LessonError, match=r"line 20, program.loops.1: .*at least twice"):
+        read(tmp_path, text)
+
+
+def test_a_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
+    read(tmp_path, GOOD, "good.toml")
+    (tmp_path / "bad.toml").write_text("title = 3")
+    (tmp_path / "lost.toml").write_text(GOOD.replace("order = 1", 'order = 2\nneeds = ["gone"]'))
+    found = shelf(tmp_path)
+    assert [lesson.name for lesson in found.lessons] == ["good"]
+    assert len(found.broken) == 2
+    assert any("bad.toml" in b for b in found.broken) and any("gone" in b for b in found.broken)
+
+
+def test_searching_finds_titles_first() -> None:
+    found = shelf().search("stall")
+    assert found and "stall" in f"{found[0].title} {found[0].concepts}".lower()
+    assert not shelf().search("no-such-word")
+    assert len(shelf().search("")) == len(list(FOLDER.glob("*.toml")))
+
+
+def test_actions_go_by_their_names() -> None:
+    for action, name in enumerate(ACTION_NAMES):
+        assert action_named(name.lower()) == action
+    assert action_named("Drop") == action_named("dr")
+    assert action_named("jump") is None
+
+
+def test_every_rival_is_a_solver() -> None:
+    assert set(RIVALS) <= set(SOLVERS)

@@ -1,0 +1,68 @@
+"""Opponents on real programs: from weak to strong, and to be beaten by a few good decisions."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.game.moves import Rules
+from engine.game.reference import ReferenceGame
+from engine.lessons.rungs import (
+    CHANCE,
+    COMPILER,
+    GREEDY,
+    RECORD,
+    greedy_end_s,
+    greedy_game,
+    play_on,
+    rungs,
+    saved_before,
+    weighty_moves,
+)
+from engine.plan.io import plan_from_json
+from engine.program import library
+from engine.solvers import solve
+
+NAME = "lstm-v5e-b128"
+PROGRAM = library.load_sample(NAME)
+ENTRY = library.find_sample(NAME)
+
+
+def test_the_ladder_goes_from_weak_to_strong() -> None:
+    compiled = plan_from_json(PROGRAM.provenance["xla_plan"], "xla")
+    found = rungs(PROGRAM, compiled, ENTRY.bound_s, ENTRY.best_s)
+    limits = [rung.limit_s for rung in found]
+    assert limits == sorted(limits, reverse=True)
+    names = [rung.name for rung in found]
+    assert names[0] == CHANCE and names[-1] == RECORD and {GREEDY, COMPILER} <= set(names)
+    assert any(name.startswith("within") for name in names)
+    assert ENTRY.best_s is not None and all(rung.is_won(ENTRY.best_s) for rung in found)
+    assert not any(rung.is_won(limits[0]) for rung in found)
+
+
+def test_without_a_bound_or_the_compilers_plan_the_rest_is_there() -> None:
+    assert {rung.name for rung in rungs(PROGRAM, None, None, None)} == {CHANCE, GREEDY}
+
+
+def test_greedy_plays_what_is_not_the_players() -> None:
+    own = weighty_moves(PROGRAM, Rules(), 10)
+    assert len(own) == 10
+    game = ReferenceGame(PROGRAM)
+    least = min(game.moves[m].saving_s for m in own)
+    others = [m.saving_s for n, m in enumerate(game.moves) if n not in own]
+    assert least >= max(others)
+    play_on(game, own)
+    assert game.move_index in own and sum(game.legal()) > 1
+    play_on(game, frozenset())
+    assert game.is_over
+
+
+def test_the_clock_at_the_start_is_greedys_time() -> None:
+    clock = greedy_end_s(ReferenceGame(PROGRAM))
+    known = greedy_game(PROGRAM, Rules())
+    saved = saved_before(PROGRAM, known)
+    assert len(saved) == len(known.actions) + 1
+    assert PROGRAM.all_slow_s - saved[-1] == pytest.approx(clock)
+    plan = solve("greedy", PROGRAM)
+    assert sum(plan.is_fast) > 0
+    greedy = next(r for r in rungs(PROGRAM, None, None, None) if r.name == GREEDY)
+    assert greedy.limit_s == pytest.approx(clock, rel=1e-6)

@@ -1,0 +1,197 @@
+"""The page Challenges without a browser: opponents, take-backs, score sheet, positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.game.moves import ACTION_NAMES
+from engine.lessons import positions
+from engine.lessons.positions import read_positions
+from engine.program import library
+from tests.ui.apps import open_view
+from ui.challenges.match import EVERY, match_of
+from ui.challenges.question import keys_of, question_of
+from ui.learn.learning import Seat
+from ui.session import caching
+
+NAME = "lstm-v5e-b128"
+
+
+def _challenges() -> None:
+    from ui.challenges import page
+
+    page.render()
+
+
+def html(at: AppTest) -> str:
+    return " ".join(element.proto.body for element in at.get("html"))
+
+
+def seat_of(at: AppTest, begin: str) -> Seat:
+    seats = at.session_state["explorer"].learning.seats
+    found: Seat = next(seats[name] for name in seats if name.startswith(begin))
+    return found
+
+
+def command(at: AppTest, key: str, seat: Seat, do: str, **given: Any) -> None:
+    """What the map would send for a button or a key."""
+    order = {"do": do, "serial": seat.handled + 1, "move": seat.move, **given}
+    told = {"plan": seat.stored, "held": 0, "move": seat.move, "selected": -1}
+    at.session_state[key] = {"cursor": {**told, "nonce": seat.nonce, "command": order}}
+    at.run()
+    assert not at.exception
+
+
+def play_match(at: AppTest, action: int) -> None:
+    command(at, "match", seat_of(at, "match"), "play", action=action)
+
+
+def match_page() -> AppTest:
+    return open_view(_challenges, program=NAME)
+
+
+def test_the_cards_lead_to_a_board() -> None:
+    at = open_view(_challenges)
+    buttons = [b for b in at.button if (b.key or "").startswith("match_")]
+    assert len(buttons) >= 6 and "start here" in buttons[0].label
+    buttons[0].click().run()
+    assert not at.exception and "The clock" in html(at)
+    for name in ("chance", "greedy", "the compiler", "the best known"):
+        assert name in html(at)
+
+
+def strong_action(seat: Seat) -> int:
+    """What the mined game plays; without teaching the rest of the test does not hang on it."""
+    match = caching.match_on(NAME)
+    game = seat.attempt.tip.game
+    values = match.judged(game)
+    return max(values, key=lambda a: values[a].saved_s)
+
+
+def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
+    at = match_page()
+    seat = seat_of(at, "match")
+    for _ in range(20):
+        if seat.attempt.is_over:
+            break
+        play_match(at, strong_action(seat))
+    assert seat.attempt.is_over
+    assert "You beat" in html(at)
+    won = at.session_state["explorer"].learning.progress.won
+    assert {f"{NAME}/greedy", f"{NAME}/the compiler"} <= set(won)
+    command(at, "match", seat, "score")
+    text = html(at)
+    assert "Score sheet" in text and "Best move" in text
+    assert all(phase in text for phase in ("opening", "middle", "ending"))
+
+
+def test_teaching_takes_back_a_bad_move_and_says_what_it_costs() -> None:
+    at = match_page()
+    seat = seat_of(at, "match")
+    match = caching.match_on(NAME)
+    bad = None
+    for _ in range(20):
+        game = seat.attempt.tip.game
+        assert not game.is_over, "there is a move that costs something"
+        values = match.judged(game)
+        bad = next((a for a in values if match.cost_s(values, a) > 0), None)
+        if bad is not None:
+            break
+        play_match(at, strong_action(seat))
+    assert bad is not None
+    before = len(seat.attempt.points)
+    play_match(at, bad)
+    assert len(seat.attempt.points) == before
+    assert f"{ACTION_NAMES[bad]} was taken back" in html(at) and "It costs" in html(at)
+    command(at, "match", seat, "anyway")
+    assert len(seat.attempt.points) == before + 1 and "taken back" not in html(at)
+    command(at, "match", seat, "undo")
+    at.toggle(key="teaching").set_value(False).run()
+    play_match(at, bad)
+    assert len(seat.attempt.points) == before + 1, "without teaching it stands"
+
+
+def test_greedy_can_finish_and_beats_nobody_but_chance() -> None:
+    at = match_page()
+    seat = seat_of(at, "match")
+    command(at, "match", seat, "finish")
+    assert seat.attempt.is_over and "You beat chance" in html(at)
+    command(at, "match", seat, "retry")
+    assert not seat.attempt.is_begun
+
+
+def test_who_wants_to_decides_every_move() -> None:
+    at = match_page()
+    at.selectbox(key="decisions").set_value(EVERY).run()
+    assert not at.exception
+    every = caching.match_on(NAME).attempt(EVERY)
+    few = caching.match_on(NAME).attempt(10)
+    assert every.points[0].game.move_index <= few.points[0].game.move_index
+
+
+def test_an_unknown_program_is_said_so() -> None:
+    at = open_view(_challenges, program="no<such>program")
+    assert "no sample program" in at.warning[0].value
+    assert any((b.key or "").startswith("match_") for b in at.button)
+
+
+def test_without_positions_greedy_judges() -> None:
+    entry = library.find_sample(NAME)
+    match = match_of(library.load_sample(NAME), entry, None)
+    game = match.attempt(EVERY).points[0].game
+    assert len(match.judged(game)) > 1
+
+
+def ask(at: AppTest, action: int) -> None:
+    command(at, "question", seat_of(at, "position"), "play", action=action)
+
+
+@pytest.fixture
+def questions() -> AppTest:
+    return open_view(_challenges, tab="find")
+
+
+def test_no_value_is_shown_before_the_answer(questions: AppTest) -> None:
+    at = questions
+    assert "What would you play?" in html(at)
+    assert "in the end" not in html(at) and "the best known" not in html(at)
+    seat = seat_of(at, "position")
+    legal = [a for a, is_legal in enumerate(seat.attempt.tip.game.legal()) if is_legal]
+    ask(at, legal[0])
+    text = html(at)
+    assert "the best known" in text and "in the end" in text and "Next position" in text
+    state = at.session_state["explorer"].challenges
+    learning = at.session_state["explorer"].learning
+    key = state.question
+    assert learning.progress.cards[key].right + learning.progress.cards[key].wrong == 1
+    ask(at, legal[-1])
+    assert state.num_asked == 1, "one answer counts"
+    command(at, "question", seat_of(at, "position"), "next")
+    assert state.question != key and "What would you play?" in html(at)
+
+
+def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
+    at = questions
+    mined, move = keys_of(read_positions())[at.session_state["explorer"].challenges.question]
+    question = question_of(library.load_sample(mined.program), mined, move)
+    values = question.answer(question.strong.actions[move]).values
+    worst = min(values, key=lambda a: values[a].saved_s)
+    assert question.answer(question.strong.actions[move]).is_right
+    assert not question.answer(worst).is_right
+    ask(at, worst)
+    card = at.session_state["explorer"].learning.progress.cards[question.key]
+    assert (card.box, card.wrong) == (0, 1)
+    assert f"{ACTION_NAMES[worst]} costs" in html(at)
+
+
+def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions, "RULES_VERSION", 10**6)
+    caching.mined_positions.clear()
+    try:
+        at = open_view(_challenges, tab="find")
+        assert "mine them anew" in at.warning[0].value
+    finally:
+        caching.mined_positions.clear()

@@ -1,0 +1,133 @@
+"""The page Learn without a browser: the map, a lesson, hints, verdicts, progress."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from engine.game.moves import NO_COPY
+from engine.lessons.judge import Judge
+from engine.lessons.proof import nothing
+from engine.lessons.shelf import shelf
+from tests.ui.apps import open_view
+from ui.components.units import time_text
+from ui.learn.lesson_map_view import places_of, rows_of
+from ui.learn.panel_html import mark_up
+from ui.learn.progress import Progress
+
+SHELF = shelf()
+FIRST = SHELF.lessons[0]
+
+
+def _learn() -> None:
+    from ui.learn import page
+
+    page.render()
+
+
+def html(at: AppTest) -> str:
+    return " ".join(element.proto.body for element in at.get("html"))
+
+
+def command(at: AppTest, do: str, **given: Any) -> None:
+    """What the map would send for a button or a key."""
+    seat = at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
+    order = {"do": do, "serial": seat.handled + 1, "move": seat.move, **given}
+    told = {"plan": seat.stored, "held": 0, "move": seat.move, "selected": -1}
+    at.session_state["lesson"] = {"cursor": {**told, "nonce": seat.nonce, "command": order}}
+    at.run()
+    assert not at.exception
+
+
+def test_the_map_offers_the_first_lesson() -> None:
+    at = open_view(_learn)
+    button = at.button(key="next_lesson")
+    assert FIRST.title in button.label
+    button.click().run()
+    assert not at.exception
+    assert FIRST.title in at.subheader[0].value and "Show a hint" in html(at)
+
+
+def test_the_goal_is_reached_and_kept() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    assert f"Finish in {1e6 * Judge(FIRST).optimum_s:,.0f}" in html(at)
+    for action in Judge(FIRST).best.actions:
+        command(at, "play", action=action)
+    assert "The best there is!" in html(at) and "Next lesson" in html(at)
+    learning = at.session_state["explorer"].learning
+    assert learning.progress.stars == {FIRST.name: 3} and learning.token
+    command(at, "next")
+    assert at.query_params["lesson"] in (["three-answers"], "three-answers")
+
+
+def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    command(at, "play", action=NO_COPY)
+    seat = at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
+    while not seat.attempt.is_over:
+        command(at, "play", action=nothing(seat.attempt.tip.game))
+    assert "Not yet" in html(at) and "too slow" in html(at)
+    assert at.session_state["explorer"].learning.progress.is_empty
+    command(at, "undo")
+    assert "Not yet" not in html(at)
+    command(at, "retry")
+    assert f"Saved {time_text(0)}" in html(at)
+
+
+def test_hints_come_one_by_one() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    for number, hint in enumerate(FIRST.hints):
+        assert mark_up(hint) not in html(at)
+        command(at, "hint")
+        assert mark_up(hint) in html(at), number
+    assert "One more hint" not in html(at)
+
+
+def test_a_refused_action_says_why() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    game = FIRST.begin()
+    command(at, "play", action=game.legal().index(False))
+    assert at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"].refusal
+
+
+def test_an_unknown_lesson_shows_the_map_and_says_so() -> None:
+    at = open_view(_learn, lesson="no<such>lesson")
+    assert "no lesson is called" in at.warning[0].value
+    assert at.button(key="next_lesson")
+
+
+def test_searching_says_when_nothing_is_found() -> None:
+    at = open_view(_learn)
+    at.text_input(key="lesson_search").set_value("xyzzy").run()
+    assert "No lesson has these words" in at.info[0].value
+
+
+def test_progress_can_be_loaded_and_forgotten() -> None:
+    at = open_view(_learn)
+    done = Progress({FIRST.name: 2})
+    at.session_state["progress"] = {"found": {"text": done.text(), "kept": True}}
+    at.run()
+    assert at.session_state["explorer"].learning.progress == done
+    assert "1 of 15 lessons done" in " ".join(c.value for c in at.caption) or re.search(
+        r"1 of \d+ lessons done, 2 of", " ".join(c.value for c in at.caption)
+    )
+    at.button(key="progress_forget").click().run()
+    assert at.session_state["explorer"].learning.progress.is_empty
+
+
+def test_the_map_shows_what_is_done_and_what_that_opens() -> None:
+    fresh = {row["name"]: row for row in rows_of(SHELF, Progress())}
+    assert [n for n, row in fresh.items() if row["state"] == "open"] == [FIRST.name]
+    (opened,) = SHELF.opens(FIRST.name)
+    after = {row["name"]: row for row in rows_of(SHELF, Progress({FIRST.name: 1}))}
+    assert after[FIRST.name]["state"] == "done" and after[opened.name]["state"] == "open"
+    places = places_of(SHELF)
+    assert len(set(places.values())) == len(SHELF.lessons)
+    for lesson in SHELF.lessons:
+        assert all(places[need][0] < places[lesson.name][0] for need in lesson.needs)
+
+
+def test_marks_in_hints_are_marks_and_nothing_else_is() -> None:
+    assert mark_up("a **b** `c` <d>") == "a <b>b</b> <code>c</code> &lt;d&gt;"

@@ -1,0 +1,94 @@
+"""What was done: merged, kept by the browser, exported and imported; hostile files are refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.errors import LessonError
+from ui.learn.learning import Learning, with_merged
+from ui.learn.progress import Card, Progress, progress_of
+
+DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 3, 1)})
+
+
+def test_a_file_read_again_is_the_same() -> None:
+    assert progress_of(DONE.text(), "x") == DONE
+    assert DONE.done == {"a", "b"} and not DONE.is_empty and Progress().is_empty
+
+
+def test_merging_loses_nothing() -> None:
+    other = Progress({"b": 2, "c": 1}, {"p/greedy": 11_000}, {"p/7": Card(0, 1, 0, 1)})
+    for merged in (DONE.merged(other), other.merged(DONE)):
+        assert merged.stars == {"a": 3, "b": 2, "c": 1}
+        assert merged.won == {"p/greedy": 11_000}
+        assert merged.cards == {"p/7": Card(2, 20_000, 3, 1)}
+
+
+def test_stars_and_times_only_get_better() -> None:
+    assert DONE.with_stars("a", 1).stars["a"] == 3
+    assert DONE.with_stars("z", 0) == DONE, "a lesson that was not finished is not done"
+    assert DONE.with_win("p/greedy", 13_000).won["p/greedy"] == 12_000
+
+
+def broken(**changes: object) -> str:
+    return json.dumps({**json.loads(DONE.text()), **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a progress file"),
+        (broken(version=9), "version 9, but 1 is read"),
+        (broken(stars={"a": 4}), "stars, a: 4 is not 0 to 3"),
+        (broken(stars={"a": True}), "stars, a: True is not"),
+        (broken(stars=[1]), "stars is not a table"),
+        (broken(stars={"a" * 300: 1}), "longer than 200"),
+        (broken(cards={"a": [1, 2]}), "not four whole numbers"),
+        (broken(cards={"a": [1, 2, 3, -4]}), "not four whole numbers"),
+        ("x" * 2_000_000, "larger than"),
+    ],
+)
+def test_what_is_no_progress_is_one_line(text: str, complaint: str) -> None:
+    with pytest.raises(LessonError, match=complaint) as caught:
+        progress_of(text, "mine.json")
+    assert str(caught.value).startswith("mine.json: ") and "\n" not in str(caught.value)
+
+
+def test_what_the_browser_kept_is_taken_up_once() -> None:
+    learning = Learning()
+    assert learning.take(DONE.text()) and learning.progress == DONE
+    assert not learning.take(DONE.text())
+    assert learning.token == "", "the browser has it already"
+    learning.keep(learning.progress.with_stars("c", 2))
+    assert learning.token
+
+
+def test_what_was_done_before_the_browser_spoke_is_kept_too() -> None:
+    learning = Learning()
+    learning.keep(Progress({"new": 1}))
+    token = learning.token
+    assert learning.take(DONE.text())
+    assert learning.progress.stars == {"new": 1, **DONE.stars}
+    assert learning.token != token, "the browser has to keep both"
+
+
+def test_forgetting_is_not_undone_by_the_browsers_old_text() -> None:
+    learning = Learning()
+    learning.take(DONE.text())
+    learning.forget()
+    assert not learning.take(DONE.text()) and learning.progress.is_empty
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "{}"])
+def test_a_browser_with_nothing_of_use_changes_nothing(text: str) -> None:
+    learning = Learning()
+    assert not learning.take(text) and learning.progress.is_empty
+
+
+def test_an_import_adds() -> None:
+    learning = Learning(progress=Progress({"z": 1}))
+    assert with_merged(learning, DONE.text(), "f").stars == {"z": 1, **DONE.stars}

@@ -1,0 +1,1 @@
+"""Challenges: real programs played against opponents, and positions to find the move in."""

@@ -1,0 +1,175 @@
+"""Challenges, beat an opponent: the programs as cards, one on its board, the score sheet."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from engine.errors import EngineError
+from engine.game.explain import group_name
+from engine.game.moves import ACTION_NAMES
+from engine.lessons.score import PHASES, Row, Sheet, score
+from engine.program.library import SampleEntry
+from ui.challenges.match import CHOICES, EVERY, Match, inviting
+from ui.challenges.match_scene import MatchScene
+from ui.challenges.state import ChallengeState
+from ui.components.units import share_text, time_text
+from ui.learn import board_view
+from ui.learn.learning import Learning, Seat
+from ui.programs.catalogue import above_bound
+from ui.session import caching
+
+_MOST = 12
+_COLUMNS = 4
+
+
+def show_programs(learning: Learning) -> str | None:
+    """The cards; the program that was chosen, if any."""
+    try:
+        mined = caching.mined_positions()
+    except EngineError as error:
+        st.warning(str(error), icon=":material/error:")
+        mined = ()
+    entries = inviting(caching.sample_index(), mined, _MOST)
+    if not entries:
+        entries = [e for e in caching.sample_index() if e.xla_latency_s is not None]
+        entries = sorted(entries, key=lambda e: e.touches)[:_MOST]
+    if not entries:
+        st.info("There are no real programs here: `sample_programs/` is empty.")
+        return None
+    st.markdown(
+        "You decide the moves with the most at stake; greedy plays the rest. Beat chance, greedy,"
+        " the compiler, and come ever nearer to the bound."
+    )
+    chosen = None
+    for first in range(0, len(entries), _COLUMNS):
+        for place, entry in zip(
+            st.columns(_COLUMNS, gap="small"), entries[first : first + _COLUMNS], strict=False
+        ):
+            with place.container(border=True, height="stretch", gap="small"):
+                if _card(entry, learning, is_first=entry is entries[0]):
+                    chosen = entry.name
+    return chosen
+
+
+def _card(entry: SampleEntry, learning: Learning, is_first: bool) -> bool:
+    over = above_bound(entry.xla_latency_s, entry.bound_s)
+    far = f"the compiler is {share_text(over)} above the bound" if over is not None else ""
+    won = sum(name.startswith(f"{entry.name}/") for name in learning.progress.won)
+    beaten = f"{won} beaten" if won else ("start here" if is_first else "nobody beaten yet")
+    st.markdown(f"**{entry.title}**")
+    st.caption(f"{entry.touches:,} uses of tensors; {far}")
+    return st.button(
+        f"Play · {beaten}",
+        key=f"match_{entry.name}",
+        type="primary" if is_first and not won else "secondary",
+        width="stretch",
+    )
+
+
+def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
+    """The board of a program, and the score sheet once it is asked for. Raises EngineError."""
+    match = caching.match_on(name)
+    left, right = st.columns([2.6, 1], gap="medium")
+    with left:
+        _head(name, learning, state)
+    key = f"match {name} {state.decisions}"
+    seat = learning.seat(key, match.attempt(state.decisions))
+    scene = MatchScene(match, learning, state)
+    board_view.show(scene, seat, left, right)
+    with left:
+        _sheet(match, seat, learning, state)
+
+
+def _head(name: str, learning: Learning, state: ChallengeState) -> None:
+    back, title, moves, teach = st.columns([1.1, 2.2, 1.6, 1.3], vertical_alignment="center")
+    if back.button("All challenges", key="all_challenges", icon=":material/arrow_back:"):
+        learning.wanted = "all"
+        st.rerun()
+    title.subheader(name, anchor=False)
+    chosen = moves.selectbox(
+        "You decide",
+        CHOICES,
+        index=CHOICES.index(state.decisions),
+        format_func=lambda n: "every move" if n == EVERY else f"the {n} weightiest moves",
+        key="decisions",
+        label_visibility="collapsed",
+    )
+    if chosen != state.decisions:
+        state.decisions = chosen
+        st.rerun()
+    state.is_teaching = teach.toggle(
+        "Teach me",
+        value=state.is_teaching,
+        key="teaching",
+        help="A move that costs much is taken back, and you are told what it costs",
+    )
+
+
+def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) -> None:
+    attempt = seat.attempt
+    if not attempt.is_over:
+        return
+    key = (match.program.name, tuple(attempt.tip.game.actions))
+    if key not in state.sheets:
+        if learning.wanted != "score":
+            return
+        bar = st.progress(0.0, text="Judging your decisions …")
+        first = attempt.points[0].game
+        rest = attempt.tip.game.actions[first.move_index :]
+        state.sheets[key] = score(first, rest, attempt.decided, match.games, progress=bar.progress)
+        bar.empty()
+    learning.wanted = ""
+    st.html(sheet_html(match, seat, state.sheets[key]))
+
+
+def sheet_html(match: Match, seat: Seat, found: Sheet) -> str:
+    """The score sheet: lost by phase, the best and the worst decision."""
+    total = sum(row.lost_s for row in found.rows)
+    rows = []
+    for number, phase in enumerate(PHASES):
+        decided = [row for row in found.rows if found.phase_of(row.move) == number]
+        lost_s = found.lost_in(number)
+        share = 100 * lost_s / total if total else 0.0
+        rows.append(
+            f"<tr><td>{phase}</td><td>{len(decided)}</td><td>{time_text(lost_s)}</td>"
+            f'<td><i style="width:{share:.0f}%"></i></td></tr>'
+        )
+    looked = ""
+    if len(found.rows) < found.num_decisions:
+        looked = f" of the {len(found.rows)} weightiest of {found.num_decisions}"
+    best, worst = found.best, found.worst
+    parts = [
+        '<div class="sheet"><h4>Score sheet</h4>',
+        f"<p>Lost by your decisions{looked}, against the best continuation known:</p>",
+        "<table><tr><th>phase</th><th>decisions</th><th>lost</th><th></th></tr>",
+        *rows,
+        "</table>",
+        f"<p><b>Best move:</b> {_best_words(match, seat, best)}</p>" if best else "",
+        f"<p><b>Worst move:</b> {_worst_words(match, seat, worst)}</p>"
+        if worst
+        else "<p><b>No decision lost anything</b> that is known.</p>",
+        "</div>",
+    ]
+    return "".join(parts)
+
+
+def _best_words(match: Match, seat: Seat, row: Row) -> str:
+    return (
+        f"{_where(match, seat, row)} {ACTION_NAMES[row.action]} won {time_text(row.won_s)} over"
+        " what earns most at once."
+    )
+
+
+def _worst_words(match: Match, seat: Seat, row: Row) -> str:
+    return (
+        f"{_where(match, seat, row)} {ACTION_NAMES[row.action]} lost {time_text(row.lost_s)};"
+        f" {ACTION_NAMES[row.better]} was better."
+    )
+
+
+def _where(match: Match, seat: Seat, row: Row) -> str:
+    game = seat.attempt.points[0].game
+    name = group_name(game, game.moves[row.move].group)
+    return f"move {row.move + 1:,}, <code>{escape(name)}</code>:"

@@ -1,0 +1,72 @@
+"""Challenges: beat an opponent on a real program, or find the move in a mined position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import EngineError
+from ui.challenges.match_view import show_match, show_programs
+from ui.challenges.question_view import show_questions
+from ui.learn.progress_view import keep_progress, progress_files
+from ui.session import caching
+from ui.session.jobs_view import with_jobs
+from ui.session.last_view import View
+from ui.session.state import Session, current_session
+
+_PROGRAM, _TAB = "program", "tab"
+_BEAT, _FIND = "Beat an opponent", "Find the move"
+_LEARN = Path(__file__).resolve().parent.parent / "learn"
+
+
+@with_jobs
+def render() -> None:
+    """The page; `?program=NAME` opens a board, `?tab=find` the positions."""
+    session = current_session()
+    learning = session.learning
+    st.html(_LEARN / "learn.css")
+    st.html(Path(__file__).with_name("challenges.css"))
+    keep_progress(learning)
+    if learning.wanted == "all":
+        learning.wanted = ""
+        st.query_params.clear()
+    name = st.query_params.get(_PROGRAM, "")
+    if name and _match(session, name):
+        return
+    _overview(session)
+
+
+def _match(session: Session, name: str) -> bool:
+    """Show the board; False, with a word why, where there is none."""
+    try:
+        show_match(name, session.learning, session.challenges)
+    except EngineError as error:
+        st.warning(str(error), icon=":material/link_off:")
+        return False
+    caching.last_views().put(session.identity, View("challenges", {_PROGRAM: name}))
+    return True
+
+
+def _overview(session: Session) -> None:
+    head, tabs, own = st.columns([1.2, 2.2, 1.1], vertical_alignment="bottom")
+    head.header("Challenges", anchor=False)
+    is_find = st.query_params.get(_TAB, "") == "find"
+    chosen = tabs.segmented_control(
+        "Kind",
+        [_BEAT, _FIND],
+        default=_FIND if is_find else _BEAT,
+        key="challenge_tab",
+        label_visibility="collapsed",
+    )
+    with own:
+        progress_files(session.learning)
+    if chosen == _FIND:
+        st.query_params.from_dict({_TAB: "find"})
+        show_questions(session.learning, session.challenges)
+        return
+    st.query_params.clear()
+    name = show_programs(session.learning)
+    if name is not None:
+        st.query_params.from_dict({_PROGRAM: name})
+        st.rerun()

@@ -1,0 +1,75 @@
+"""The panel of a position: the question, or what each action is worth; as HTML."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.game.moves import ACTION_NAMES
+from ui.challenges.question import Question, best_value
+from ui.challenges.state import Answer, ChallengeState
+from ui.components.html import command_html
+from ui.components.units import count_text, time_text
+from ui.learn.learning import Seat
+from ui.play.cards_html import choice_html, story_html
+from ui.play.choices import choices
+from ui.play.story import story
+
+
+def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
+    """The whole panel; no value of a search is in it before the answer."""
+    answer = state.answers.get(question.key)
+    game = question.game
+    head = _ask_html(state) if answer is None else _verdict_html(question, answer, state)
+    cards = []
+    for choice in choices(game):
+        if answer is not None and choice.action in answer.values:
+            lost_s = best_value(answer.values) - answer.values[choice.action].saved_s
+            worth = "the best known" if lost_s <= 0 else f"costs {time_text(lost_s)} in the end"
+            choice = replace(choice, thought=f"{worth}{_who(choice.action, answer)}")
+        is_chosen = answer is not None and answer.action == choice.action
+        cards.append(choice_html(choice, is_chosen, seat.question == choice.action, False))
+    told = story_html(story(game.program, game.move))
+    return f'<div class="turn lesson">{head}{told}{"".join(cards)}</div>'
+
+
+def _who(action: int, answer: Answer) -> str:
+    return " · greedy plays this" if action == answer.greedy else ""
+
+
+def _ask_html(state: ChallengeState) -> str:
+    score = ""
+    if state.num_asked:
+        asked = count_text(state.num_asked, "answer")
+        score = f"<span>{state.num_right} of {asked} right in this visit</span>"
+    return (
+        '<div class="goal"><b>What would you play?</b><span>Think of the whole program: what earns'
+        f" most at once is often wrong here, but not always.</span>{score}</div>"
+    )
+
+
+def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> str:
+    best = max(answer.values, key=lambda a: answer.values[a].saved_s)
+    name = ACTION_NAMES[answer.action]
+    if answer.is_right:
+        text = f"<b>{name} is right.</b>{_against(question, answer, best)}"
+    else:
+        lost_s = best_value(answer.values) - answer.values[answer.action].saved_s
+        text = (
+            f"<b>{name} costs {time_text(lost_s)}.</b> <span>{ACTION_NAMES[best]} is right.</span>"
+        )
+    onward = command_html("next", "Next position")
+    score = f"<span>{state.num_right} of {count_text(state.num_asked, 'answer')} right</span>"
+    kind = "verdict reached" if answer.is_right else "verdict"
+    return f'<div class="goal {kind}" role="status">{text}{score}<span>{onward}</span></div>'
+
+
+def _against(question: Question, answer: Answer, best: int) -> str:
+    """What the right action is worth more than greedy's, or that greedy is right for once."""
+    if answer.values[answer.greedy].saved_s >= answer.values[best].saved_s - 1e-12:
+        return " <span>What earns most at once is right here.</span>"
+    more = answer.values[best].saved_s - answer.values[answer.greedy].saved_s
+    share = more / question.program.all_slow_s
+    return (
+        f" <span>It saves {time_text(more)} more than {ACTION_NAMES[answer.greedy]}, which earns"
+        f" most at once: {100 * share:.2g} % of the program.</span>"
+    )

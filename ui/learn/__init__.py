@@ -1,0 +1,1 @@
+"""Learn: lessons on a live board, a map of them, and a visitor's progress."""

@@ -1,0 +1,152 @@
+"""A board that is played on: the memory map of the Play page, and a panel of a page's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine.game.explain import explain
+from engine.game.moves import NUM_ACTIONS
+from engine.game.reference import ReferenceGame
+from ui.components.memory_map.board import Company
+from ui.components.memory_map.component import MEMORY_MAP
+from ui.learn.learning import Seat
+from ui.play.ghosts import blockers, ghosts
+from ui.session import caching
+
+_LONGEST_REASON = 280
+"""Characters of a reason on the map, as on the Play page."""
+
+
+class Scene(Protocol):
+    """What a page makes of a board."""
+
+    key: str
+    """Of the map on the page."""
+    title: str
+    company: Company
+    is_hidden: bool
+    """Whether the map must not show what the actions would do."""
+    look: Mapping[str, str]
+    """What the map looks like at first, as in links."""
+
+    def panel(self, seat: Seat) -> str:
+        """HTML beside the map."""
+
+    def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
+        """Carry out a command that is the page's own; whether the whole page must run again."""
+
+    def decide(self, seat: Seat, action: int) -> bool:
+        """Play a legal action at the cursor; whether the whole page must run again."""
+
+
+def show(scene: Scene, seat: Seat, place: DeltaGenerator, side: DeltaGenerator) -> None:
+    """The board in `place`, its panel in `side`."""
+    panel = side.empty()
+    with place:
+        draft, _ = seat.attempt.draw(_held(scene, seat))
+        plan = draft.whole.plan
+        seat.stored = _identity(scene, draft.identity)
+        program = seat.attempt.tip.game.program
+        packed = caching.packed_board(seat.stored, program, plan, plan.program_hash, scene.company)
+        with st.container(key=f"{scene.key}_hidden_store"):
+            MEMORY_MAP.store(packed, key=f"{scene.key}_store")
+        _board(scene, seat, panel)
+
+
+def current_game(seat: Seat) -> ReferenceGame:
+    """The position of the last decision at or before the cursor; the end if none is left."""
+    return seat.attempt.points[seat.attempt.at(seat.move)].game
+
+
+@st.fragment
+def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
+    if _take(scene, seat):
+        st.rerun()
+    draft, message = seat.attempt.draw(_held(scene, seat))
+    if _identity(scene, draft.identity) != seat.stored:
+        st.rerun()
+    panel.html(scene.panel(seat))
+    MEMORY_MAP.show(
+        {
+            "plan": seat.stored,
+            "move": seat.move,
+            "selected": seat.selected,
+            "nonce": seat.nonce,
+            "handled": seat.handled,
+            **({"refusal": seat.refusal[:_LONGEST_REASON]} if seat.refusal else {}),
+            "overlay": _overlay(scene, seat),
+            "draft": message,
+            "tree": {"name": scene.title, "current": -1, "rows": []},
+            "players": [],
+            "link": {},
+            "look": dict(scene.look),
+            "is_lesson": True,
+        },
+        key=scene.key,
+    )
+
+
+def _overlay(scene: Scene, seat: Seat) -> dict[str, Any] | None:
+    game = current_game(seat)
+    if game.is_over or scene.is_hidden:
+        return None
+    return ghosts(game) if seat.question is None else blockers(game, seat.question)
+
+
+def _identity(scene: Scene, draft: str) -> str:
+    return f"{draft}~{scene.company.rival_name}{len(scene.company.marks)}"
+
+
+def _told(scene: Scene) -> dict[str, Any]:
+    """What the map has told last; empty before its first word."""
+    return dict(st.session_state.get(scene.key, {}).get("cursor") or {})
+
+
+def _held(scene: Scene, seat: Seat) -> int:
+    """The version of the draft that the browser has said to hold."""
+    told, draft = _told(scene), seat.attempt.draft
+    is_same = draft is not None and told.get("plan", "").startswith(draft.identity)
+    return int(told.get("held", 0)) if is_same else 0
+
+
+def _take(scene: Scene, seat: Seat) -> bool:
+    """Take over what the visitor did on the map; whether the whole page must run again."""
+    told = _told(scene)
+    if not told or told["nonce"] != seat.nonce or told["plan"] != seat.stored:
+        return False
+    if told["move"] != seat.move:
+        seat.question = None
+    seat.move, seat.selected = int(told["move"]), int(told["selected"])
+    command = told.get("command")
+    if not command or command["serial"] == seat.handled:
+        return False
+    seat.handled, seat.move, seat.refusal = command["serial"], int(command["move"]), ""
+    return _dispatch(scene, seat, command)
+
+
+def _dispatch(scene: Scene, seat: Seat, command: Mapping[str, Any]) -> bool:
+    name = str(command.get("do"))
+    if name == "play":
+        return _play(scene, seat, int(command["action"]))
+    if name in ("undo", "redo"):
+        seat.jump(seat.attempt.undo() if name == "undo" else seat.attempt.redo())
+        return False
+    if name == "ask":
+        action = int(command["action"])
+        seat.question = None if seat.question == action else action
+        return False
+    return scene.carry_out(seat, command)
+
+
+def _play(scene: Scene, seat: Seat, action: int) -> bool:
+    game = current_game(seat)
+    if game.is_over or not 0 <= action < NUM_ACTIONS:
+        return False
+    if not game.legal()[action]:
+        seat.refusal = explain(game, action).reason
+        return False
+    return scene.decide(seat, action)

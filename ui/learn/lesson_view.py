@@ -1,0 +1,63 @@
+"""One lesson: its story, the board, the panel, and where more is said."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.lessons.lesson import Lesson, pass_sinks
+from engine.lessons.shelf import Shelf
+from ui.components.glossary import term_html
+from ui.learn import board_view
+from ui.learn.attempt import Attempt
+from ui.learn.learning import Learning
+from ui.learn.lesson_scene import LessonScene
+from ui.learn.panel_html import stars_html
+from ui.session import caching
+
+
+def show_lesson(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
+    """The lesson with the visitor's game on its board."""
+    judge = caching.judge_of(lesson.name, lesson)
+    seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin(), pass_sinks))
+    done = learning.progress.done | {lesson.name}
+    scene = LessonScene(judge, learning, has_next=lessons.next_after(done) is not None)
+    left, right = st.columns([2.6, 1], gap="medium")
+    with left:
+        _head(lesson, lessons, learning)
+        with st.container(key="lesson_text"):
+            st.markdown(lesson.text)
+    board_view.show(scene, seat, left, right)
+    with left:
+        _more(lesson, lessons)
+
+
+def _head(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
+    back, title = st.columns([1, 5.4], vertical_alignment="center")
+    if back.button("All lessons", key="all_lessons", icon=":material/arrow_back:"):
+        learning.wanted = "map"
+        st.rerun()
+    number = lessons.lessons.index(lesson) + 1
+    stars = learning.progress.stars.get(lesson.name, 0)
+    with title:
+        st.subheader(lesson.title, anchor=False)
+    words = ", ".join(term_html(concept) for concept in lesson.concepts)
+    st.html(
+        f'<div class="note">Lesson {number} of {len(lessons.lessons)} · {lesson.minutes} minutes ·'
+        f" {words} · {stars_html(stars)}</div>"
+    )
+
+
+def _more(lesson: Lesson, lessons: Shelf) -> None:
+    """What comes before and after, our own pages, and reading."""
+    with st.expander("More on this", icon=":material/menu_book:"):
+        opened = lessons.opens(lesson.name)
+        if lesson.needs:
+            titles = ", ".join(f"*{lessons.find(need).title}*" for need in lesson.needs)
+            st.markdown(f"**Comes after** {titles}")
+        if opened:
+            st.markdown(f"**Opens** {', '.join(f'*{other.title}*' for other in opened)}")
+        if lesson.docs:
+            st.markdown("**In our documentation:** " + ", ".join(f"`{d}`" for d in lesson.docs))
+        for reading in lesson.reading:
+            title = f"[{reading.title}]({reading.url})" if reading.url else reading.title
+            st.markdown(f"- {title}: {reading.source}")

@@ -1,0 +1,122 @@
+"""Learn: the map of the lessons, or one lesson on its board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import EngineError, UnknownNameError
+from engine.lessons.shelf import Shelf
+from ui.learn.learning import Learning
+from ui.learn.lesson_map_view import lesson_map
+from ui.learn.lesson_view import show_lesson
+from ui.learn.progress_view import keep_progress, progress_files
+from ui.session import caching
+from ui.session.jobs_view import with_jobs
+from ui.session.last_view import View
+from ui.session.state import current_session
+
+_QUERY = "lesson"
+
+
+@with_jobs
+def render() -> None:
+    """The page; `?lesson=NAME` opens one."""
+    session = current_session()
+    learning, lessons = session.learning, caching.lesson_shelf()
+    st.html(Path(__file__).with_name("learn.css"))
+    keep_progress(learning)
+    _follow(learning, lessons)
+    name = st.query_params.get(_QUERY, "")
+    if name:
+        try:
+            show_lesson(lessons.find(name), lessons, learning)
+        except UnknownNameError as error:
+            st.warning(str(error), icon=":material/link_off:")
+            _overview(learning, lessons)
+        except EngineError as error:
+            st.error(str(error), icon=":material/error:")
+        else:
+            caching.last_views().put(session.identity, View("learn", {_QUERY: name}))
+        return
+    _overview(learning, lessons)
+
+
+def _follow(learning: Learning, lessons: Shelf) -> None:
+    """Go where a command on the board led."""
+    wanted, learning.wanted = learning.wanted, ""
+    if wanted == "next":
+        done = learning.progress.done | {st.query_params.get(_QUERY, "")}
+        following = lessons.next_after(done)
+        wanted = "" if following else "map"
+        if following:
+            st.query_params.from_dict({_QUERY: following.name})
+    if wanted == "map":
+        st.query_params.clear()
+
+
+def _overview(learning: Learning, lessons: Shelf) -> None:
+    for complaint in lessons.broken:
+        st.warning(f"A lesson cannot be read. {complaint}", icon=":material/error:")
+    if not lessons.lessons:
+        st.info("There are no lessons here: `sample_programs/lessons/` is empty.")
+        return
+    st.header("Learn", anchor=False)
+    first, search, own = st.columns([2.2, 2, 1.1], vertical_alignment="bottom")
+    with first:
+        _continue(learning, lessons)
+    text = search.text_input(
+        "Search the lessons",
+        key="lesson_search",
+        placeholder="stall, loop, MuZero …",
+        icon=":material/search:",
+        label_visibility="collapsed",
+    )
+    with own:
+        progress_files(learning)
+    found = lessons.search(text) if text.strip() else None
+    if found is not None and not found:
+        st.info("No lesson has these words. Try fewer.", icon=":material/search_off:")
+    _count(learning, lessons)
+    chosen = lesson_map(lessons, learning.progress, found, "lesson_map")
+    if chosen is not None:
+        _open(chosen)
+    with st.container(horizontal=True, vertical_alignment="center", key="onward"):
+        if st.button("Challenges", key="challenges", icon=":material/trophy:"):
+            st.switch_page(current_session().pages["challenges"])
+        st.caption(
+            "Real programs against opponents, and positions in which the tempting move is wrong."
+        )
+
+
+def _continue(learning: Learning, lessons: Shelf) -> None:
+    following = lessons.next_after(learning.progress.done)
+    if following is None:
+        if st.button("To the challenges", key="to_challenges", type="primary", width="stretch"):
+            st.switch_page(current_session().pages["challenges"])
+        return
+    verb = "Begin" if learning.progress.is_empty else "Go on"
+    if st.button(
+        f"{verb}: {following.title}",
+        key="next_lesson",
+        type="primary",
+        icon=":material/play_arrow:",
+        width="stretch",
+    ):
+        _open(following.name)
+
+
+def _count(learning: Learning, lessons: Shelf) -> None:
+    names = {lesson.name for lesson in lessons.lessons}
+    done = len(names & learning.progress.done)
+    stars = sum(n for name, n in learning.progress.stars.items() if name in names)
+    st.caption(
+        f"{done} of {len(names)} lessons done, {stars} of {3 * len(names)} stars. Lines lead from a"
+        " lesson to those that it opens; you may open any, but dashed ones build on others."
+    )
+
+
+def _open(name: str) -> None:
+    st.query_params.from_dict({_QUERY: name})
+    st.rerun()

@@ -1,0 +1,65 @@
+"""The visitor's progress: kept by the browser, saved to a file and read from one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.errors import LessonError
+from ui.components.browser_store_view import browser_store
+from ui.learn.learning import Learning, with_merged
+from ui.learn.progress import MOST_BYTES
+
+STORE = "mallocmuzero-progress"
+"""The name under which the browser keeps it."""
+KEY = "progress"
+
+
+def keep_progress(learning: Learning) -> None:
+    """Let the browser keep the progress, and take up what it has; every page of it calls this."""
+    with st.container(key="progress_store"):
+        text = "" if learning.progress.is_empty else learning.progress.text()
+        found = browser_store(STORE, text, learning.token, KEY)
+    if found is not None:
+        learning.is_kept = found.is_kept
+        if learning.take(found.text):
+            st.rerun()
+
+
+def progress_files(learning: Learning) -> None:
+    """Save, load, begin anew."""
+    with st.popover("Your progress", icon=":material/save:", width="stretch"):
+        if not learning.is_kept:
+            st.warning("This browser keeps nothing. Save your progress as a file.")
+        else:
+            st.caption("Your browser keeps it. A file takes it to another one.")
+        st.download_button(
+            "Save to a file",
+            data=learning.progress.text,
+            file_name="mallocmuzero-progress.json",
+            mime="application/json",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=learning.progress.is_empty,
+            key="progress_file",
+            width="stretch",
+        )
+        given = st.file_uploader(
+            "Load from a file", type="json", key="progress_upload", max_upload_size=1
+        )
+        if given is not None and st.button("Add it to mine", key="progress_add", width="stretch"):
+            _add(learning, given.getvalue(), given.name)
+        if st.button("Forget everything", key="progress_forget", width="stretch"):
+            learning.forget()
+            st.rerun()
+
+
+def _add(learning: Learning, data: bytes, name: str) -> None:
+    if len(data) > MOST_BYTES:
+        st.error(f"{name}: larger than {MOST_BYTES // 1024} KiB")
+        return
+    try:
+        learning.keep(with_merged(learning, data.decode("utf-8", errors="replace"), name))
+    except LessonError as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    st.rerun()
