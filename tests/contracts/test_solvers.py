@@ -18,6 +18,7 @@ from tests.strategies import random_program
 SEEDS = (1, 2, 3)
 STEPS = 12
 MOVES = 300
+ORDERS = 60
 SAMPLES = [e.name for e in library.index() if e.instructions <= 40]
 
 
@@ -63,6 +64,8 @@ def limited(name: str, seed: int) -> Budget:
     """
     if name == "local":
         return Budget(1000.0, seed, options={"moves": MOVES})
+    if name == "steered":
+        return Budget(1000.0, seed, options={"orders": ORDERS})
     left = iter(range(STEPS))
     seconds = {"muzero": 0.0, "evolution": 0.99 * COMPILE_S}.get(name, 1000.0)
     return Budget(seconds, seed, progress=lambda share, word: next(left, None) is not None)

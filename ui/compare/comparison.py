@@ -45,9 +45,11 @@ class Comparison:
 
     def settle(self, ranked_names: list[str]) -> None:
         """Make `plans` two to four existing ones, as far as there are two; best plans first."""
-        wished = [*self.expected, *self.plans]
+        # What fills the place of an expected plan until it is made goes when it comes.
+        wished = self.expected or self.plans
         kept = [name for name in dict.fromkeys(wished) if name in ranked_names]
-        if all(name in ranked_names for name in self.expected):
+        if self.expected and all(name in ranked_names for name in self.expected):
+            self.edition += self.plans != kept
             self.expected = []
         others = [name for name in ranked_names if name not in kept]
         while len(kept) < 2 and others:

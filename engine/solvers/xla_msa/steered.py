@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
+from engine.errors import ConfigError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -57,11 +58,22 @@ class Steering:
 
 @register("steered", "XLA's heuristic with the best priorities found for it", uses_time=True)
 def steered(program: Program, budget: Budget) -> Plan:
-    """Search until the seconds are over; `notes` say how the compiler is steered to the plan."""
+    """Search until the seconds are over; `notes` say how the compiler is steered to the plan.
+
+    Option `orders`: how many orders to try at most, whatever the clock says until then. Raises
+    ConfigError for other options.
+    """
+    for name in budget.options:
+        if name != "orders":
+            raise ConfigError(f"steered has no option {name!r}; it knows orders")
+    orders = budget.options.get("orders")
+    most = None if orders is None else int(orders)
     search = _Search(program, random.Random(budget.seed))
     begun = time.perf_counter()
 
     def share() -> float:
+        if most is not None:
+            return min(1.0, search.tried / most)
         spent = time.perf_counter() - begun
         return min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
 
