@@ -34,6 +34,7 @@ SECTIONS = {
     "weights": "agent_weights",
     "best-plans": "best_plans",
     "bounds": "bounds",
+    "steering": "steering",
     "report": "report",
     "mutants": "mutants",
 }

@@ -10,7 +10,7 @@ import pytest
 from engine.analysis import catalogue
 from engine.cli import main, observe
 from engine.compiler.observations import OBSERVATIONS_FOLDER, load_observations
-from engine.compiler.refit import fit_record, left_out, refitted
+from engine.compiler.refit import left_out, refitted
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
@@ -18,33 +18,33 @@ from engine.program import library
 from engine.program.io import load
 
 NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
-MAX_PAID_FOR_NOTHING = 0.03
-"""No good placement may take this much longer, relatively, than the others foretell."""
+MAX_PAID_FOR_NOTHING = 0.01
+"""No placement may take this much longer, relatively, than the others foretell."""
+
+NOT_ADDITIVE = {
+    "alexnet-v4-b24": 0.047,
+    "alphatensor-v5e-b16": 0.035,
+    "bert-v5e-b32": 0.023,
+    "llamadecode-v6e-b8": 0.016,
+    "mixer-v6e-b96": 0.023,
+    "vit-v6e-b48": 0.033,
+}
+"""Programs with instructions whose savings do not add up, which the format cannot say yet
+(`docs/costs.md`, *Joint effects*): how much longer a placement takes at most."""
 
 
 def test_some_samples_were_observed() -> None:
     assert NAMES
 
 
-IN_USE = [
-    name
-    for name in NAMES
-    if {"default", "knobs"} <= set(library.load_sample(name).provenance["placements"])
-]
-"""Samples whose costs are those that the study's compiles gave."""
-
-
-def test_much_that_was_observed_is_in_use() -> None:
-    assert len(IN_USE) >= 9
-
-
-@pytest.mark.parametrize("name", IN_USE)
-def test_no_good_placement_is_slower_than_the_others_foretell(name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_no_placement_is_slower_than_the_others_foretell(name: str) -> None:
     program = library.load_sample(name)
     found = load_observations(OBSERVATIONS_FOLDER / f"{name}.json.gz", program)
     assert len(found.compiles) >= 2
-    record = fit_record(program, list(left_out(program, found)))
-    assert record["worst_held_out_error"] <= MAX_PAID_FOR_NOTHING
+    for one in left_out(program, found):
+        limit = NOT_ADDITIVE.get(name, MAX_PAID_FOR_NOTHING)
+        assert one.error > -limit, one.compile.name
 
 
 @pytest.mark.parametrize("name", NAMES)
