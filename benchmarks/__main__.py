@@ -34,6 +34,7 @@ SECTIONS = {
     "weights": "agent_weights",
     "best-plans": "best_plans",
     "bounds": "bounds",
+    "replays": "replays",
     "report": "report",
     "mutants": "mutants",
 }
