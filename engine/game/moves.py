@@ -80,7 +80,8 @@ class Hoist:
     """Where a Copy may be taken out of a loop: in front of region `[start, end)`, at `level`.
 
     `work_ticks`: of one copy of the group at that level. `reserved_ahead`: most granules of scratch
-    in the slots which a block beginning at that level may have to hold from `start` on.
+    in the slots which a block beginning at that level may have to hold from `start` on;
+    `is_lasting` as in `Move`.
     """
 
     start: int
@@ -88,6 +89,7 @@ class Hoist:
     level: int
     work_ticks: int
     reserved_ahead: int
+    is_lasting: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,8 @@ class Move:
     most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
     prefetch (a first touch of an input that is never written). `needed_until`: the group's last
     touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
-    `must_be_slow`: a first touch that can only be dropped.
+    `must_be_slow`: a first touch that can only be dropped. `is_lasting`: `life_end` is past the slot
+    in which a kept input comes back (`Quantised.return_slot`).
     """
 
     time: int
@@ -126,6 +129,7 @@ class Move:
     may_stay_before: bool
     hoist: Hoist | None
     must_be_slow: bool
+    is_lasting: bool = False
     touch: int = -1
     saving_s: float = 0.0
     saving_ticks: int = 0
@@ -220,6 +224,7 @@ class _Builder:
             is_last=is_last,
             life_end=life_end,
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
+            is_lasting=life_end > self.numbers.return_slot,
             may_stay_before=is_first
             and group.is_input
             and not (group.is_written or touch.must_be_slow),
@@ -255,6 +260,7 @@ class _Builder:
             level=region.parent,
             work_ticks=min(TICKS, work),
             reserved_ahead=max(self.numbers.reserved[region.start : life_end]),
+            is_lasting=life_end > self.numbers.return_slot,
         )
 
     def sink(self, index: int, is_last: bool) -> Move:

@@ -42,7 +42,7 @@ def _play(program: Program, plan: Plan, rules: Rules) -> ReferenceGame:
     game = ReferenceGame(program, rules)
     wanted = _Wishes(program, plan)
     while not game.is_over:
-        game.step(_choose(game, wanted.action(game.move)))
+        game.step(_choose(game, wanted.action(game.move, game.live.get(game.move.group))))
     return game
 
 
@@ -82,10 +82,13 @@ class _Wishes:
         self._program = program
         self._is_fast = plan.is_fast
         self._stays: dict[int, list[Stay]] = defaultdict(list)
+        self._copies = defaultdict(list)
+        for copy in plan.copies:
+            self._copies[copy.group].append(copy)
         for stay in sorted(plan.stays, key=lambda s: s.start):
             self._stays[stay.group].append(stay)
 
-    def action(self, move: Move) -> int:
+    def action(self, move: Move, live=None) -> int:
         """Drop, NoCopy, or Copy where the plan's stay serves its first touch by a prefetch."""
         if move.is_sink:
             return DROP
@@ -94,6 +97,17 @@ class _Wishes:
             return DROP
         stays = self._stays[move.group]
         number = bisect_right(stays, move.time, key=lambda s: s.start) - 1
-        if number < 0 or stays[number].start in (BEFORE_START, move.time) or not move.reads:
+        if number < 0 or not move.reads:
             return NO_COPY
-        return COPY
+        return COPY if self._is_copied(stays[number], move, live) else NO_COPY
+
+    def _is_copied(self, stay, move, live):
+        if live is not None and live.busy >= stay.start:
+            return False
+        return any(
+            c.is_prefetch
+            and stay.start <= c.start
+            and c.deadline <= move.time
+            and not (move.hoist and c.deadline <= move.hoist.start)
+            for c in self._copies[stay.group]
+        )
