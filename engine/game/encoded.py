@@ -37,9 +37,8 @@ class MoveRow:
     idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
     negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
-    which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one copy
-    outside of all loops. `is_lasting`, `hoist_is_lasting`: whether a block that begins at the level
-    may have to stand in the last slot in which a kept input comes back.
+    which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one
+    copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
     `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
     start at -2.
     """

@@ -32,8 +32,8 @@ class Entry:
     """How the move's group would enter: its block, its copy, and the write-back of taken ghosts.
 
     The block, which stands at `offset` from `wish.start` on, is of `level` and a ghost from slot
-    `until` on. The copy (if the move reads) takes `copy_work` ticks from prefix sum `copy_begin` on,
-    until `copy_deadline`, and stalls for `copy_stall`; the write-back, if `is_saved`, takes
+    `until` on. The copy (if the move reads) takes `copy_work` ticks from prefix sum `copy_begin`
+    on, until `copy_deadline`, and stalls for `copy_stall`; the write-back, if `is_saved`, takes
     `saved_work` from `saved_begin` on, until `saved_deadline`, and stalls for `saved_stall`.
     """
 
@@ -115,12 +115,11 @@ def _without_own(now: Situation, leaving: Leaving) -> Situation:
 
     def ended() -> Situation:
         here = (rows_of(table.rank) == now.own.number) & leaving.is_possible
-        rest = replace(
+        return replace(
             table,
             until=jnp.where(here, leaving.end, table.until),
             rank=jnp.where(here, ENDED, table.rank),
         )
-        return rest
 
     rest = jax.lax.cond(jnp.any(leaving.is_possible), ended, lambda: table)
     return replace(

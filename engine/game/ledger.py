@@ -89,7 +89,10 @@ class Ledger:
 
 
 def _barrier(stalls: tuple[Array, Array], deadline: Array) -> Array:
-    """Before which slot no copy with this deadline may start, the other direction having stalled."""
+    """The slot before which no copy with this deadline may start.
+
+    `stalls`: of the other direction, which would be served while compute waits.
+    """
     last, before = stalls
     return jnp.where(last < deadline, last, before)
 

@@ -15,7 +15,6 @@ from jax import Array
 from engine.game.encoded import EncodedProgram, MoveRow
 from engine.game.entry import Entry, Leaving, can_stall, find_entry, find_hoisted, offset_before
 from engine.game.lanes import in_lanes
-from engine.game.ledger import Span
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.places import NO_PLACE
 from engine.game.situation import Own, Situation, situation

@@ -29,7 +29,8 @@ STRIDE = 8
 class Wish:
     """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
 
-    `is_lasting`: it may have to stand where kept inputs come back. `is_high`: at the high end of the highest gap. `is_best_fit`: in the tightest gap instead.
+    `is_lasting`: it may have to stand where kept inputs come back. `is_high`: at the high end of
+    the highest gap. `is_best_fit`: in the tightest gap instead.
     """
 
     start: Array

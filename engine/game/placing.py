@@ -184,7 +184,7 @@ def write_back(
         return Refusal(
             Reason.NO_TIME,
             start=begin,
-            end=deadline,
+            end=end,
             blockers=tuple(blocks),
             needed_ticks=work,
             free_ticks=max(0, free),

@@ -27,8 +27,9 @@ class ReferenceGame:
     State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
     still remembered), `left` (idle ticks per slot; final for slots before the current move's),
     `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
-    `barrier`, `horizon`, `num_stayed_before`, `actions` (one per move played), `forced` (moves that
-    Drop-backup has forced to Drop), `records`, `total_reward`.
+    `settled` (the latest deadline of all copies), `horizon`, `num_stayed_before`, `actions` (one
+    per move played), `forced` (moves that Drop-backup has forced to Drop), `records`,
+    `return_stall_ticks` (of kept inputs that come back after the last move), `total_reward`.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class ReferenceGame:
         ]
         self.valid_from = list(numbers.valid_from)
         self.settled = 0
+        # The last two slots before which a prefetch (True) or a write-back was awaited.
         self.stalled = {True: (0, 0), False: (0, 0)}
         self.horizon = FIRST_HORIZON
         self.num_stayed_before = 0
@@ -165,7 +167,7 @@ class ReferenceGame:
             if not booking.is_prefetch:
                 self.valid_from[booking.group] = booking.deadline
             if booking.stall_ticks:
-                last, before = self.stalled[booking.is_prefetch]
+                last, _ = self.stalled[booking.is_prefetch]
                 if booking.deadline > last:
                     self.stalled[booking.is_prefetch] = (booking.deadline, last)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 
+from engine.game.board import Block
 from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
-from engine.plan.model import BEFORE_START, Plan, Stay
+from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.model import Program
 
 ENOUGH = 0.995
@@ -42,23 +43,29 @@ def _play(program: Program, plan: Plan, rules: Rules) -> ReferenceGame:
     game = ReferenceGame(program, rules)
     wanted = _Wishes(program, plan)
     while not game.is_over:
-        game.step(_choose(game, wanted.action(game.move, game.live.get(game.move.group))))
+        game.step(_choose(game, wanted))
     return game
 
 
-def _choose(game: ReferenceGame, wanted: int) -> int:
+def _choose(game: ReferenceGame, wishes: _Wishes) -> int:
     """The wanted action, else what keeps the group where the plan has it, else Drop.
 
     A Copy that costs more than it saves is not played, and NoCopy never where it would mean a
     cross-program prefetch that the plan has not.
     """
-    legal = game.legal()
-    if legal[wanted] and (wanted != COPY or immediate_reward(game, COPY) >= 0):
-        return wanted
-    if wanted == COPY and legal[NO_COPY] and not game.placement(NO_COPY).is_new:
+    move, legal = game.move, game.legal()
+    wanted = wishes.action(move, game.live.get(move.group))
+    stay = game.placement(NO_COPY).block
+    is_kept = stay is not None and stay.start == BEFORE_START and move.group not in game.live
+    may_stay = legal[NO_COPY] and (not is_kept or wishes.is_kept(move.group))
+    if wanted == DROP and legal[DROP]:
+        return DROP
+    if wanted == NO_COPY and may_stay:
         return NO_COPY
-    if wanted == NO_COPY and legal[COPY] and immediate_reward(game, COPY) >= 0:
+    if wanted != DROP and legal[COPY] and immediate_reward(game, COPY) >= 0:
         return COPY
+    if move.group in game.live and may_stay:
+        return NO_COPY
     return DROP if legal[DROP] else NO_COPY
 
 
@@ -82,14 +89,22 @@ class _Wishes:
         self._program = program
         self._is_fast = plan.is_fast
         self._stays: dict[int, list[Stay]] = defaultdict(list)
-        self._copies = defaultdict(list)
-        for copy in plan.copies:
-            self._copies[copy.group].append(copy)
+        self._prefetches: dict[int, list[Copy]] = defaultdict(list)
         for stay in sorted(plan.stays, key=lambda s: s.start):
             self._stays[stay.group].append(stay)
+        for copy in plan.copies:
+            if copy.is_prefetch:
+                self._prefetches[copy.group].append(copy)
 
-    def action(self, move: Move, live=None) -> int:
-        """Drop, NoCopy, or Copy where the plan's stay serves its first touch by a prefetch."""
+    def is_kept(self, group: int) -> bool:
+        """Whether the plan has a cross-program prefetch of the group."""
+        return any(stay.start == BEFORE_START for stay in self._stays[group])
+
+    def action(self, move: Move, block: Block | None) -> int:
+        """Drop, NoCopy, or Copy where a prefetch serves the first touch of the plan's stay.
+
+        `block`: the group's block in the game. A prefetch in front of the loop is a NoCopy.
+        """
         if move.is_sink:
             return DROP
         touch = self._program.touches[move.touch]
@@ -99,15 +114,13 @@ class _Wishes:
         number = bisect_right(stays, move.time, key=lambda s: s.start) - 1
         if number < 0 or not move.reads:
             return NO_COPY
-        return COPY if self._is_copied(stays[number], move, live) else NO_COPY
+        return COPY if self._is_copied(stays[number], move, block) else NO_COPY
 
-    def _is_copied(self, stay, move, live):
-        if live is not None and live.busy >= stay.start:
+    def _is_copied(self, stay: Stay, move: Move, block: Block | None) -> bool:
+        if block is not None and block.busy >= stay.start:
             return False
+        since = -1 if move.hoist is None else move.hoist.start
         return any(
-            c.is_prefetch
-            and stay.start <= c.start
-            and c.deadline <= move.time
-            and not (move.hoist and c.deadline <= move.hoist.start)
-            for c in self._copies[stay.group]
+            stay.start <= copy.start and since < copy.deadline <= move.time
+            for copy in self._prefetches[stay.group]
         )

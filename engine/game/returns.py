@@ -20,8 +20,8 @@ _Carry = tuple[State, Array, Array]
 def return_stall(encoded: EncodedProgram, state: State) -> Array:
     """Ticks that the end of the program waits for cross-program prefetches to be in place again.
 
-    `state`: after the last move. Each is copied back at the end of the program, as late as idle time
-    allows, but not before its place is free.
+    `state`: after the last move. Each is copied back at the end of the program, as late as idle
+    time allows, but not before its place is free.
     """
     table, end = state.table, encoded.num_slots
     pending = table.is_kept & ~table.is_live & (table.until < end)

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.game.encoded import INT32_MAX, EncodedProgram, MoveRow
-from engine.game.lanes import in_lanes, numbers_of, rows_of
 from engine.game.entry import Entry
+from engine.game.lanes import in_lanes, numbers_of, rows_of
 from engine.game.ledger import advance, book, stalled
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.options import Options, analyse
@@ -112,7 +112,9 @@ def apply(
     table, forgotten = _next_table(state, row, effect)
     # The copy is the later of the two in time, so booking it first leaves `saved_begin` as it is.
     idle_before = book(state.idle_before, effect.copy_begin, effect.copy_work)
-    idle_before = book(idle_before, effect.saved_begin, effect.saved_work)
+    # What stalls takes no idle time, least of all that after its deadline.
+    saved_work = effect.saved_work - effect.saved_stall
+    idle_before = book(idle_before, effect.saved_begin, saved_work)
     # The move's number depends on no action: games of one program can keep in step, unbatched.
     move = jnp.minimum(state.move + 1, encoded.num_moves)
     following = encoded.row(move)
@@ -213,6 +215,10 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
         is_dead=~(is_on | options.is_over),
         open_ticks=jnp.maximum(open_ticks, -TICKS),
     )
+    return _of_every_game(effect, games)
+
+
+def _of_every_game(effect: _Effect, games: tuple[int, ...]) -> _Effect:
     every: _Effect = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, games), effect)
     return every
 

@@ -47,13 +47,9 @@ def earning(game: ReferenceGame) -> int:
     """The action of the word `EARN`: what keeps or brings the group in, where that pays."""
     move, is_there = game.move, game.move.group in game.live
     stay, copy = game.placement(NO_COPY), game.placement(COPY)
-    if (
-        copy.is_legal
-        and not is_there
-        and not (stay.is_legal and stay.is_hoisted and _pays(stay, move))
-    ):
-        if _pays(copy, move):
-            return COPY
+    is_hoisted = stay.is_legal and stay.is_hoisted and _pays(stay, move)
+    if copy.is_legal and _pays(copy, move) and not (is_there or is_hoisted):
+        return COPY
     return NO_COPY if stay.is_legal and (not stay.stall_ticks or _pays(stay, move)) else DROP
 
 

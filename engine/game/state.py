@@ -46,8 +46,9 @@ class Table:
 
     `home`: the group and the level of the block's start. `until`: of an ended block its end, of a
     live one the first slot in which it is only a ghost (`busy + 1`). `written`: slot after its last
-    write, 0 if it is clean, `KEPT` of a cross-program prefetch. `work`: ticks of one copy of the group at that level. `rank`: of the
-    group's next touch, as in `MoveRow.next_rank`; `ENDED` if the block has ended.
+    write, 0 if it is clean, `KEPT` of a cross-program prefetch. `work`: ticks of one copy of the
+    group at that level. `rank`: of the group's next touch, as in `MoveRow.next_rank`; `ENDED` if
+    the block has ended.
     """
 
     home: Array  # [K]
@@ -75,7 +76,7 @@ class Table:
 
     @property
     def is_kept(self) -> Array:
-        """Whether each block is a cross-program prefetch, and must be there again at the end, `[K]`.
+        """Whether each block is a cross-program prefetch, to be there again at the end, `[K]`.
 
         Its row stays when it has ended.
         """
@@ -100,8 +101,8 @@ class State:
     `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the idle
     ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it by one
     comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may be below
-    zero). `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a write-back,
-    was awaited. `settled`: the latest deadline of all copies.
+    zero). `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a
+    write-back, was awaited. `settled`: the latest deadline of all copies.
     """
 
     move: Array  # []
