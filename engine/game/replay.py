@@ -10,6 +10,7 @@ from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
+from engine.plan.simulate import simulate
 from engine.program.model import Program
 
 ENOUGH = 0.995
@@ -25,9 +26,8 @@ def replay(program: Program, plan: Plan, rules: Rules | None = None) -> Referenc
     """
     if rules is not None:
         return _play(program, plan, rules)
-    saved_s = sum(
-        a.saving_s for a, is_fast in zip(program.accesses, plan.is_fast, strict=True) if is_fast
-    )
+    judged = simulate(program, plan)
+    saved_s = judged.all_slow_s - judged.latency_s
     best: ReferenceGame | None = None
     for place in PLACE_RULES:
         game = _play(program, plan, Rules(place=place))
