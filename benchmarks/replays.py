@@ -58,7 +58,8 @@ def _best(entry: SampleEntry, program: Program) -> Plan | None:
     """The best plan known: kept in a file, else made by a quick solver; None if not at hand."""
     if entry.best_plan_path is not None:
         return load_plan(entry.best_plan_path)
-    return solve(entry.best_solver, program) if entry.best_solver in SOLVERS else None
+    solver = entry.best_solver
+    return solve(solver, program) if solver is not None and solver in SOLVERS else None
 
 
 def _row(program: Program, kind: str, plan: Plan) -> Row:

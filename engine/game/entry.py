@@ -23,7 +23,7 @@ from engine.game.places import (
 )
 from engine.game.quantise import TICKS
 from engine.game.situation import Situation
-from engine.game.state import ENDED, FIRST_HORIZON
+from engine.game.state import ENDED, FIRST_HORIZON, Table
 
 
 @jax.tree_util.register_dataclass
@@ -113,7 +113,7 @@ def _without_own(now: Situation, leaving: Leaving) -> Situation:
     """The situation once the group's own block, if it leaves, has ended."""
     table = now.state.table
 
-    def ended() -> Situation:
+    def ended() -> Table:
         here = (rows_of(table.rank) == now.own.number) & leaving.is_possible
         return replace(
             table,

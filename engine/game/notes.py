@@ -34,5 +34,6 @@ def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:
 def noted_rules(plan: Plan) -> Rules | None:
     """The rules of the plan's own game; None if it does not say."""
     place = plan.notes.get("place")
-    is_known = plan.notes.get("rules") == RULES_VERSION and place in PLACE_RULES
-    return Rules(place=place) if is_known else None
+    if plan.notes.get("rules") != RULES_VERSION or not isinstance(place, str):
+        return None
+    return Rules(place=place) if place in PLACE_RULES else None
