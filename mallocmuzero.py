@@ -141,17 +141,18 @@ def capture(
     """The program of a jitted JAX function, compiled by the real TPU compiler; minutes.
 
     `args`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place; no TPU is
-    needed. `options` are those of `engine.compiler.capture.capture`. Raises UnknownNameError for
-    other hardware, MissingDependencyError without the compiler, CompilerError where it refuses.
+    needed. `options` are those of `engine.analysis.capturing.capturing`. Raises UnknownNameError
+    for other hardware, MissingDependencyError without the compiler, CompilerError where it refuses.
 
     >>> import jax
     >>> capture(jax.jit(lambda x: x + 1), 2.0, hardware="tpu-v1")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     engine.errors.UnknownNameError: the compiler is not asked for 'tpu-v1'; only for tpu-v4, ...
     """
+    from engine.analysis.capturing import capturing
     from engine.compiler.capture import capture as run
 
-    return run(jitted, *args, hardware=hardware, name=name, **options)
+    return run(jitted, *args, hardware=hardware, how=capturing(**options), name=name)
 
 
 def solver_names(program: Program) -> list[str]:

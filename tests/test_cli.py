@@ -132,12 +132,29 @@ def test_the_agent_solves_and_leaves_its_trace(
     code, out, _ = run(capsys, "analyse", TEACHING, str(trace))
     assert code == 0
     assert f"regrets    {told['regret']['num_known']} of" in out
+    assert told["findings"]
+    for name, sign in (("report.html", "<table>"), ("report.md", "| --- |")):
+        report = tmp_path / name
+        assert run(capsys, "analyse", TEACHING, str(trace), "--report", str(report))[0] == 0
+        assert sign in report.read_text()
     code, _, error = run(capsys, "analyse", NAME, str(trace))
     assert code == 2
     assert f"not a game of {NAME}" in error
     found = load_trace(trace)
     assert (found.model, found.settings["algorithm"]) == ("simulator", "muzero")
     assert found.tree_visits.shape[1] == 5 + 1
+
+
+def test_two_settings_play_the_same_program(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    report = tmp_path / "ab.md"
+    given = ("--first-model", "policy", "--second-model", "policy", "--second-simulations", "1")
+    told = run_json(capsys, "ab", "--programs", TEACHING, *given, "--report", str(report))
+    (bout,) = told["bouts"]
+    assert (bout["program"], bout["num_different"], bout["kinds"]) == (TEACHING, 0, [])
+    assert bout["first_s"] == bout["second_s"] > 0
+    assert "A/B: generalist, model policy" in report.read_text()
 
 
 @pytest.mark.parametrize(
@@ -164,6 +181,11 @@ def test_the_agent_solves_and_leaves_its_trace(
         ["train", "--run", "run", "-o", "out", "--set", "practice.luck=1"],
         ["train", "--run", "run", "-o", "out", "--set", "practice.scouts=many"],
         ["analyse", NAME, "missing.npz"],
+        ["analyse", NAME, "missing.npz", "--report", "report.pdf"],
+        ["ab", "--programs", "no-such-sample"],
+        ["ab", "--programs", TEACHING, "--first", "no-such-folder"],
+        ["ab", "--programs", TEACHING, "--second-model", "oracle"],
+        ["ab", "--programs", TEACHING, "--report", "report.txt"],
         ["compare", NAME, "--solvers", "greedy,nonsense"],
         ["check", NAME, "missing.json"],
         ["capture"],

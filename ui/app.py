@@ -13,6 +13,7 @@ if _ROOT not in sys.path:
     sys.path.insert(0, _ROOT)
 
 from ui.compare import page as compare  # noqa: E402
+from ui.debug import page as debug  # noqa: E402
 from ui.play import page as play  # noqa: E402
 from ui.programs import page as programs  # noqa: E402
 from ui.search import page as search  # noqa: E402
@@ -32,6 +33,7 @@ pages = {
     "search": st.Page(
         search.render, title="Search", icon=":material/account_tree:", url_path="search"
     ),
+    "debug": st.Page(debug.render, title="Debug", icon=":material/troubleshoot:", url_path="debug"),
     "compare": st.Page(
         compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
     ),

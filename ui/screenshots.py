@@ -144,6 +144,13 @@ def _searched_again(page: Page) -> None:
     settle(page)
 
 
+def _with_findings(page: Page) -> None:
+    """The agent's game is there, its findings are measured, another search stands beside."""
+    page.wait_for_selector('.search[data-searches="2"]', timeout=1_800_000)
+    page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=1_800_000)
+    settle(page)
+
+
 def _with_obstacles(page: Page) -> None:
     """A refused action with what forbids it."""
     page.locator(".choice.refused .ask").first.click()
@@ -198,6 +205,7 @@ READY = {
     "play": ".map canvas",
     "compare": '[data-testid="stMetric"]',
     "search": "text=Watch the agent think",
+    "debug": "text=Find the decisions that went wrong",
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
@@ -208,6 +216,7 @@ PICTURES = {
     "quiz": Picture("play", "&plan=greedy", _with_question, 900),
     "ghosts": Picture("play", "&move=1", _with_opinion, 900),
     "search": Picture("search", "&move=60", _searched_again, 1080),
+    "debug": Picture("debug", prepare=_with_findings, height=1400),
     "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
     "layouts": Picture(
         "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", _once_all_is_run, 1150

@@ -7,7 +7,7 @@ Letters: `L` moves, `A` actions, `N` simulations, `U` imagined steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from functools import partial
 
@@ -34,10 +34,21 @@ TOGETHER = 32
 """Positions searched at once."""
 
 
+def _ignore(num_moves: int) -> None:
+    del num_moves
+
+
 def trace_game(
-    params: Params, workload: Workload, actions: Sequence[int], config: SearchConfig
+    params: Params,
+    workload: Workload,
+    actions: Sequence[int],
+    config: SearchConfig,
+    told: Callable[[int], object] = _ignore,
 ) -> SearchTrace:
-    """Search along the game with these actions; policy-only settings trace the learned model."""
+    """Search along the game with these actions; policy-only settings trace the learned model.
+
+    `told` hears how many moves have been searched.
+    """
     if config.model == POLICY_ONLY:
         config = replace(config, model=LEARNED)
     arena, length = workload.arena, workload.num_moves
@@ -46,6 +57,7 @@ def trace_game(
     positions, reward = _along(arena, jnp.asarray(padded))
     parts = []
     for start in range(0, length, TOGETHER):
+        told(start)
         some: Position = jax.tree.map(lambda x, a=start: x[a : a + TOGETHER], positions)
         ahead = jnp.asarray(_windows(padded, start))
         parts.append(jax.device_get(_look(params, arena, some, ahead, config)))

@@ -14,8 +14,10 @@ import re
 import zipfile
 from collections.abc import Mapping
 from importlib import metadata
+from types import MappingProxyType
 from typing import Any
 
+from engine.errors import UsageError
 from engine.plan.check import check
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
@@ -24,9 +26,14 @@ from engine.program.io import content_hash, to_json
 from engine.program.model import Program
 
 PROGRAM_FILE = "program.json.gz"
+TRACE_FILE, NOTES_FILE = "trace.npz", "notes.json"
+MOST_BYTES = 64 * 2**20
+"""Of one file, unpacked."""
 PACKAGES = ("numpy", "highspy", "jax", "mctx")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time stamp of all members: the same content gives the same file."""
+
+_NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 _README = """# {name}
 
@@ -42,8 +49,16 @@ what made the bundle. {link}
 """
 
 
-def bundle(program: Program, plans: Mapping[str, Plan], link: str = "") -> bytes:
-    """The zip file. `plans` by the names under which they are shown; `link` opens them again."""
+def bundle(
+    program: Program,
+    plans: Mapping[str, Plan],
+    link: str = "",
+    more: Mapping[str, bytes] = _NOTHING,
+) -> bytes:
+    """The zip file. `plans` by the names under which they are shown; `link` opens them again.
+
+    `more`: further files by name, such as a trace, notes, a report.
+    """
     files = {PROGRAM_FILE: gzip.compress(_text(to_json(program)), mtime=0)}
     expected: dict[str, Any] = {}
     commands = []
@@ -72,7 +87,7 @@ def bundle(program: Program, plans: Mapping[str, Plan], link: str = "") -> bytes
         commands="\n".join(commands),
         link=f"It was made at `{link}`." if link else "",
     ).encode()
-    return _zipped(files)
+    return _zipped({**files, **more})
 
 
 def versions() -> dict[str, str]:
@@ -103,3 +118,18 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
             member.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(member, data)
     return target.getvalue()
+
+
+def member(data: bytes, name: str) -> bytes | None:
+    """A file of a bundle; None if the bundle lacks it. Raises UsageError if it is no bundle."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if name not in archive.namelist():
+                return None
+            with archive.open(name) as found:
+                content = found.read(MOST_BYTES + 1)
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise UsageError("the bundle cannot be read; export it again") from error
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"{name}: is larger than {MOST_BYTES} bytes")
+    return content

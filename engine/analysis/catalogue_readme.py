@@ -18,14 +18,15 @@ without the model's Python code. `teaching/` holds five hand-made programs whose
 brute force.
 
 How one is made: the model is compiled with everything in slow memory (schedule and all-slow
-costs), with the compiler's defaults (its own plan), and with at least six other placements. Savings
-per access are fitted to the compiler's cycles; *fit error* is the worst relative error of the
-predicted total on placements kept out of the fit; where it was above 3 %, more placements were
-compiled. *Gap* is how far XLA's plan is above the proven lower bound; *best*, how far the best
-checked plan known, and who found it: it lies in `plans/`, except where a solver makes it in a
-moment. A plan less than 0.1 % above the bound is *optimal*. *Bound* says how it was proven: by a
-linear program (lp), or by branching on its 0/1 variables too (mip; unfinished: more time may prove
-more); see `docs/bound.md`. `python -m benchmarks bounds` proves them again, resumable.
+costs), with the compiler's defaults (its own plan), and at other placements, among them what our
+own plans become. Savings per access are fitted to the compiler's cycles (`docs/costs.md`). *Fit
+error*: by how much more than foretold a placement takes that is kept out of the fit and is about as
+good as the compiler's own; of samples that have no file in `observations/` yet, the worst relative
+error on random placements. *Gap* is how far XLA's plan is above the proven lower bound; *best*, how
+far the best checked plan known, and who found it: it lies in `plans/`, except where a solver makes
+it in a moment. A plan less than 0.1 % above the bound is *optimal*. *Bound* says how it was proven:
+by a linear program (lp), or by branching on its 0/1 variables too (mip; unfinished: more time may
+prove more); see `docs/bound.md`. `python -m benchmarks bounds` proves them again, resumable.
 
 `make samples` captures all of them again: hours on two cores, resumable. One alone:
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.agent.trace_io import SearchTrace
-from engine.analysis.points import Spread, achieved_us, microseconds, spread
+from engine.analysis.points import Floats, Spread, achieved_us, microseconds, spread
 
 
 @dataclass(frozen=True)
@@ -53,3 +53,27 @@ def _step(trace: SearchTrace, step: int) -> DriftStep:
         reward_size_us=float(np.abs(real_reward).mean()),
         value_size_us=float(np.abs(rest).mean()),
     )
+
+
+def drift_by_move_us(trace: SearchTrace) -> Floats:
+    """How wrong the model, started before each move, imagined what followed, `[L]`.
+
+    The mean over the imagined steps that fit into the game of the absolute errors: of the reward,
+    and of the value against the networks' own of the real position (the slip). 0 where a trace
+    holds no imagined steps.
+    """
+    moves, steps = trace.imagined_reward.shape
+    reward = microseconds(trace, trace.reward)
+    raw = microseconds(trace, trace.raw_value)
+    imagined = (
+        microseconds(trace, trace.imagined_reward),
+        microseconds(trace, trace.imagined_value),
+    )
+    total, count = np.zeros(moves), np.zeros(moves)
+    for step in range(min(steps, moves)):
+        inside = moves - step
+        error = np.abs(imagined[0][:inside, step] - reward[step:])
+        total[:inside] += error + np.abs(imagined[1][:inside, step] - raw[step:])
+        count[:inside] += 1
+    found: Floats = total / np.maximum(count, 1)
+    return found

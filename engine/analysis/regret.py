@@ -61,6 +61,7 @@ class Regret:
 
     `played`: the best line found that begins with the action played; `other`: the best with another
     one. `missed_us`: the better of the two less the game as it was played, never negative.
+    `best_us`: by legal action what the best line found with it saves.
     """
 
     move: int
@@ -69,6 +70,7 @@ class Regret:
     played: Line
     other: Line
     missed_us: float
+    best_us: Mapping[int, float]
 
     @property
     def lead_us(self) -> float:
@@ -79,6 +81,17 @@ class Regret:
     def regret_us(self) -> float:
         """What the move cost; 0 if no better action was found."""
         return max(0.0, self.lead_us)
+
+    @property
+    def stakes_us(self) -> float:
+        """How far the best and the worst action lie apart; 0: all continuations tie."""
+        return _difference(max(self.best_us.values()), min(self.best_us.values()))
+
+    @property
+    def best_actions(self) -> tuple[int, ...]:
+        """The actions whose lines are as good as the best one."""
+        most = max(self.best_us.values())
+        return tuple(a for a, us in self.best_us.items() if _difference(most, us) == 0)
 
     @property
     def at_once_us(self) -> float:
@@ -111,7 +124,7 @@ class RegretStudy:
 
         Raises CheckpointError unless the actions are a whole game under these rules.
         """
-        self.program = program
+        self.program, self.rules = program, rules
         self.known: dict[int, Regret] = {}
         self.choices: list[int] = []
         self._actions = bytes(int(action) for action in actions)
@@ -124,6 +137,11 @@ class RegretStudy:
             GREEDY: best_action,
             **(continuations or {}),
         }
+
+    @property
+    def actions(self) -> bytes:
+        """The game as it was played, one byte per move."""
+        return self._actions
 
     @property
     def completeness(self) -> float:
@@ -220,6 +238,7 @@ class RegretStudy:
             played=played,
             other=other,
             missed_us=_difference(best_us, as_played.total_us),
+            best_us=_best_by_action([*own, *others]),
         )
 
     def _as_played(self, move: int) -> Line:
@@ -242,6 +261,13 @@ class RegretStudy:
 
     def _us(self, share: float) -> float:
         return share * self.program.all_slow_s * MICRO
+
+
+def _best_by_action(lines: Iterable[Line]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for line in lines:
+        found[line.action] = max(line.total_us, found.get(line.action, -math.inf))
+    return found
 
 
 def _difference(first_us: float, second_us: float) -> float:

@@ -65,6 +65,10 @@ class Surprises:
         """All moves, most surprising first; among equals in the order of the game."""
         return [int(move) for move in np.argsort(-self.index, kind="stable")]
 
+    def all(self) -> list[Surprise]:
+        """Every move, most surprising first."""
+        return [self._at(move, rank) for rank, move in enumerate(self.order())]
+
     def inbox(self, limit: int | None = None) -> list[Surprise]:
         """The most surprising moves in order, without those that show no sign at all."""
         found = [self._at(move, rank) for rank, move in enumerate(self.order()[:limit])]

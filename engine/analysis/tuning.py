@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.analysis.capturing import capturing
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
@@ -12,7 +13,7 @@ from engine.solvers import Budget, find, solve
 if TYPE_CHECKING:
     from engine.compiler.tuned import Tuned
 
-SOLVER = "local"
+SOLVER = "steered"
 ANSWERS_FOLDER = Path(".capture/answers")
 
 
@@ -53,5 +54,6 @@ def tune(
     from engine.compiler.capture import capture
 
     heard = {"note": options["note"]} if "note" in options else {}
-    program = capture(jitted, *args, hardware=hardware, name=name, **heard)
+    how = capturing(**heard)
+    program = capture(jitted, *args, hardware=hardware, how=how, name=name)
     return tune_program(program, solver, **options)

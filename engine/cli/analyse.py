@@ -1,15 +1,26 @@
-"""`analyse`: what a search trace says of the agent."""
+"""`analyse`: what a search trace says of the agent; `ab`: two agents on the same programs."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_program
-from engine.cli.output import show
-from engine.errors import CheckpointError
+from engine.cli.arguments import add_command, add_program, refuse_missing_folder
+from engine.cli.output import note, show
+from engine.errors import CheckpointError, UsageError
 from engine.program import library
+from engine.program.io import write_bytes
+
+if TYPE_CHECKING:
+    from engine.analysis.agent_games import Side
+    from engine.analysis.debug_report import Block
+    from engine.analysis.findings import Finding
+
+_MOST_ROWS, _MOST_WORDS = 50, 5
+"""Findings in JSON, and in words."""
 
 
 def add_parser(commands: Any) -> None:
@@ -19,15 +30,33 @@ def add_parser(commands: Any) -> None:
     add_program(parser)
     parser.add_argument("trace", type=Path, metavar="trace.npz", help="of solve --trace")
     parser.add_argument("--seconds", type=float, default=10.0, help="to look for regrets")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="the inbox of findings: .html, or .md for Markdown",
+    )
+    parser = add_command(commands, "ab", run_ab, "two checkpoints, or two settings, play programs")
+    parser.add_argument("--programs", help="comma-separated; default: all samples")
+    for side in ("first", "second"):
+        parser.add_argument(
+            f"--{side}", metavar="FOLDER", help="a checkpoint; default: the shipped"
+        )
+        parser.add_argument(f"--{side}-model", metavar="MODEL", help="learned, simulator, policy")
+        parser.add_argument(f"--{side}-simulations", type=int, metavar="N", help="per move")
+    parser.add_argument("--report", type=Path, metavar="FILE", help=".html or .md")
 
 
 def run(options: argparse.Namespace) -> int:
     """Report on one traced game."""
     from engine.agent.trace_io import load_trace
+    from engine.analysis.debug_report import GameReport, blocks
+    from engine.analysis.findings import findings
     from engine.analysis.play_report import in_words, report
     from engine.analysis.regret import study_of
     from engine.analysis.traced_game import traced_game
 
+    _refuse_report(options.report)
     program, trace = library.resolve(options.program), load_trace(options.trace)
     game = traced_game(program, trace)
     if game is None:
@@ -35,6 +64,98 @@ def run(options: argparse.Namespace) -> int:
             f"{options.trace}: it is not a game of {program.name} as it is here;"
             f" name {trace.program}, or trace anew"
         )
-    body = report(trace, study_of(trace, program, game.rules), seconds=options.seconds)
-    show(options, body, in_words(body))
+    study = study_of(trace, program, game.rules)
+    body = report(trace, study, seconds=options.seconds)
+    found = findings(options.trace.name, trace, study)
+    body["findings"] = [asdict(finding) for finding in inbox_of(found)]
+    if options.report is not None:
+        facts = {"model": trace.model, "saves": f"{study.saved_us:.3f} us against all slow"}
+        shown = GameReport(options.trace.name, facts, found, study.completeness)
+        _write(options.report, program.name, blocks(program.name, [shown]))
+    show(options, body, [*in_words(body), *_worst(body["findings"])])
     return 0
+
+
+def run_ab(options: argparse.Namespace) -> int:
+    """Let two agents play, and say where the second is better and where worse."""
+    from engine.agent.compile_cache import keep_compiled
+    from engine.analysis.debug_report import blocks
+    from engine.analysis.duel import duel
+
+    _refuse_report(options.report)
+    keep_compiled()
+    names = options.programs.split(",") if options.programs else library.sample_names()
+    programs = [library.resolve(name) for name in names]
+    sides = [_side(options, which) for which in ("first", "second")]
+
+    def told(share: float, word: str) -> bool:
+        del share
+        note(word)
+        return True
+
+    found = duel(programs, sides[0], sides[1], told)
+    assert found is not None, "nobody said no"
+    body = found.to_json()
+    if options.report is not None:
+        title = ", ".join(names)
+        _write(options.report, title, blocks(title, [], body))
+    lines = [
+        f"{bout.program:28} {bout.first_s * 1e6:14.3f} us  {bout.second_s * 1e6:14.3f} us"
+        f"  {bout.change_share:+8.2%}"
+        for bout in found.bouts
+    ]
+    show(options, body, [f"{found.first} | {found.second}", *lines])
+    return 0
+
+
+def _side(options: argparse.Namespace, which: str) -> Side:
+    from engine.agent.checkpoint import load_checkpoint
+    from engine.analysis.agent_games import Side
+    from engine.solvers.practice import GENERALIST
+
+    folder = Path(getattr(options, which) or GENERALIST)
+    found = load_checkpoint(folder)
+    side = Side(folder.name, found.config, found.params)
+    changes = {
+        name: value
+        for name, value in (
+            ("model", getattr(options, f"{which}_model")),
+            ("num_simulations", getattr(options, f"{which}_simulations")),
+        )
+        if value is not None
+    }
+    if not changes:
+        return side
+    told = ", ".join(f"{name} {value}" for name, value in changes.items())
+    return replace(side.with_search(**changes), name=f"{folder.name}, {told}")
+
+
+def inbox_of(found: Sequence[Finding]) -> list[Finding]:
+    """The rows of the inbox, as far as they are printed."""
+    from engine.analysis.findings import inbox
+
+    return inbox(found)[:_MOST_ROWS]
+
+
+def _worst(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The moves that have a class, in words."""
+    return [
+        f"{row['verdict']:10} move {row['move']}: {row['action']} of {row['tensor']},"
+        f" {row['better']} is better by {row['regret_us']:.3f} us"
+        for row in rows[:_MOST_WORDS]
+        if row["verdict"]
+    ]
+
+
+def _refuse_report(path: Path | None) -> None:
+    """Before the work: raises UsageError for a report that could not be written."""
+    refuse_missing_folder(path)
+    if path is not None and path.suffix not in (".html", ".md"):
+        raise UsageError(f"{path}: a report ends in .html or .md")
+
+
+def _write(path: Path, title: str, found: Sequence[Block]) -> None:
+    from engine.analysis.debug_report import html, markdown
+
+    text = html(title, found) if path.suffix == ".html" else markdown(found)
+    write_bytes(path, text.encode())

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from engine.analysis.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, capturing
 from engine.cli.arguments import add_command, refuse_missing_folder
 from engine.cli.output import note, show, show_program
 from engine.errors import UsageError
 from engine.program import library
 from engine.program.io import read_bytes, save
 from engine.program.model import Program
+
+if TYPE_CHECKING:
+    from engine.compiler.capture import Capturing
 
 
 def add_parser(commands: Any) -> None:
@@ -27,23 +31,37 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--hardware", default="tpu-v5e")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--train", action="store_true", help="a training step")
-    parser.add_argument("--raw", type=Path, default=Path(".capture"), help="where answers are kept")
+    add_study(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="P")
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Options of commands that compile until a program's costs are known."""
+    parser.add_argument("--compiles", type=int, default=COMPILES, help="whole compiles at most")
+    parser.add_argument(
+        "--solvers", default=SOLVERS, metavar="A,B", help="whose plans are compiled, in turn"
+    )
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each plan")
+    parser.add_argument("--raw", type=Path, default=RAW_FOLDER, help="where answers are kept")
 
 
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all samples."""
     from engine.analysis.catalogue import write_catalogue
-    from engine.compiler.capture import capture_all, capture_held_out
+    from engine.compiler.capture import capture_all
+    from engine.compiler.samples import HELD_OUT, SAMPLES
 
+    how = capturing(
+        options.solvers, options.seconds, options.raw, options.compiles, options.offline, note
+    )
     if options.all or options.held_out:
+        folder = library.SAMPLES_FOLDER
         if options.held_out:
-            folder = library.SAMPLES_FOLDER / library.HELD_OUT
-            names = capture_held_out(options.raw, note, options.offline)
-        else:
-            folder = library.SAMPLES_FOLDER
-            names = capture_all(options.raw, note, options.offline)
-        write_catalogue(folder, names, note)
+            folder /= library.HELD_OUT
+        samples = HELD_OUT if options.held_out else SAMPLES
+        names = capture_all(how, samples, folder)
+        kept = [s.name for s in samples if (folder / f"{s.name}.json.gz").exists()]
+        write_catalogue(folder, kept, note)
         show(options, {"programs": names}, names)
         return 0
     if (options.model is None) == (options.stablehlo is None) or options.output is None:
@@ -52,20 +70,21 @@ def run(options: argparse.Namespace) -> int:
             " or use --all or --held-out"
         )
     refuse_missing_folder(options.output)
-    program = _captured(options)
+    program = _captured(options, how)
     save(program, options.output)
     show_program(options, program)
     return 0
 
 
-def _captured(options: argparse.Namespace) -> Program:
-    from engine.compiler.capture import capture_one, capture_stablehlo
+def _captured(options: argparse.Namespace, how: Capturing) -> Program:
+    from engine.compiler.capture import Source, capture_sample, capture_stablehlo
     from engine.compiler.compile import MAX_SOURCE_BYTES
     from engine.compiler.samples import Sample
 
     if options.stablehlo is not None:
-        source = read_bytes(options.stablehlo, MAX_SOURCE_BYTES)
+        stablehlo = read_bytes(options.stablehlo, MAX_SOURCE_BYTES)
         name = options.stablehlo.name.split(".")[0]
-        return capture_stablehlo(source, name, options.hardware, options.raw, note)
-    sample = Sample(options.model, options.hardware, options.batch, options.train)
-    return capture_one(sample, options.raw, note)
+        return capture_stablehlo(Source(name, options.hardware, stablehlo), how)
+    return capture_sample(
+        Sample(options.model, options.hardware, options.batch, options.train), how
+    )

@@ -8,7 +8,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from engine.analysis.capturing import planner
 from engine.cli.arguments import add_command
+from engine.cli.capture import add_study
 from engine.cli.output import note, show
 from engine.errors import CompilerError
 from engine.program import library
@@ -22,10 +24,7 @@ def add_parser(commands: Any) -> None:
         commands, "observe", run_observe, "compile samples where their costs are not known yet"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="captured samples; else all")
-    parser.add_argument("--compiles", type=int, default=12, help="whole compiles at most")
-    parser.add_argument("--solver", default="greedy", help="whose plans are compiled")
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each plan")
-    parser.add_argument("--raw", type=Path, default=Path(".capture"), help="where answers are kept")
+    add_study(parser)
     parser = add_command(
         commands,
         "refit",
@@ -117,7 +116,6 @@ def _observe(program: Program, options: argparse.Namespace) -> int:
     )
     from engine.compiler.own_compile import stored_stablehlo
     from engine.compiler.study import Study, begun
-    from engine.solvers import Budget, solve
 
     path = observations_path(program.name)
     folder = options.raw / program.name / "answers"
@@ -129,7 +127,7 @@ def _observe(program: Program, options: argparse.Namespace) -> int:
         imported,
         answers,
         found,
-        lambda costed: solve(options.solver, costed, Budget(seconds=options.seconds)),
+        planner(options.solvers, options.seconds),
         note,
         lambda now: save_observations(now, path),
     )

@@ -23,18 +23,23 @@ from engine.program.io import write_bytes
 SLOW_OPTIONS: Mapping[str, str] = {"xla_msa_enable": "DISABLED"}
 """With these the compiler leaves everything in slow memory, in the same schedule."""
 
+DEFAULT_OPTIONS: Mapping[str, str] = {}
+"""The compiler's own plan."""
+
 
 @dataclass
 class Answers:
     """The compiler's answers to one program on one hardware.
 
-    `folder`: where they are kept; None: only in memory, for as long as this object lives. A
-    refusal of the compiler is an answer too: asked again, it raises the same CompilerError.
+    `folder`: where they are kept; None: only in memory, for as long as this object lives.
+    `is_offline`: nothing is compiled, and what is not known raises CompilerError. A refusal of the
+    compiler is an answer too: asked again, it raises the same CompilerError.
     """
 
     stablehlo: bytes
     hardware: str
     folder: Path | None = None
+    is_offline: bool = False
     _memory: dict[str, Compiled | str] = field(default_factory=dict)
 
     def early(self, options: Mapping[str, str]) -> Compiled:
@@ -54,6 +59,8 @@ class Answers:
 
     def _answer(self, options: Mapping[str, str], is_full: bool) -> Compiled:
         known = self._known(options, is_full)
+        if known is None and self.is_offline:
+            raise CompilerError(f"no answer to {dict(options)} is kept in {self.folder}")
         if known is None:
             compiling = compile_full if is_full else compile_early
             try:

@@ -3,7 +3,9 @@
 The compiler's estimate of an instruction drops by nearly additive amounts when an operand or a
 result moves to fast memory. So for every instruction `cycles(placement) = slow - Σ saving_j·fast_j`
 is solved in the least-squares sense with savings >= 0. Instructions that are equal but for their
-names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
+names (layers repeat) share one fit. What no placement tells apart is shared out by bytes. Where
+sums cannot say all of it (an instruction that is bound by something else once most is fast), they
+say best what the fastest compiles showed, since that is where plans go.
 
 An access that no compile ever served from fast memory saves nothing here: a solver looks for what
 pays most, and so for every estimate that is too high. What it may save is its *uncertainty*
@@ -12,9 +14,11 @@ pays most, and so for every estimate that is too high. What it may save is its *
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +30,26 @@ from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
 
 PRIOR_WEIGHT = 1e-3
-"""Weight of the prior against one observation: it only decides what the data leave open."""
+"""Weight of the prior against the least observation: it decides only what the data leave open."""
+
+NEAR = 0.03
+"""A compile whose total is above the smallest one by this share counts e times less."""
+
+LEAST_WEIGHT = 0.05
+"""How much the slowest compiles count."""
+
+CAUTION = 4.0
+"""How much more an error counts that credits a placement with more than it saves."""
+
+MAX_ROUNDS = 20
+"""Until it is settled which placements are credited with too much."""
+
+LIMIT_WEIGHT = 100.0
+"""Weight of the limit to all savings of an instruction against one observation."""
+
+MAX_PER_BYTE = 4.0
+"""An access is not thought to save more than so many times what its bytes suggest: of all savings
+that compiles have settled, none was above (`docs/costs.md`)."""
 
 MAX_SAVED_SHARE = 0.97
 """Together the accesses of one instruction save at most this share of its all-slow cycles, unless
@@ -94,13 +117,14 @@ def fit_costs(
     slow_cycles = np.nan_to_num(slow.cycles)
     accesses = accesses_by_slot(program)
     prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
+    weights = compile_weights(program, seen)
     savings = np.zeros(len(program.accesses))
     uncertainty = np.zeros(len(program.accesses))
     for slots in slots_by_pool(pool_of).values():
         own = accesses[slots[0]]
         if not own or slow_cycles[slots[0]] <= 0:
             continue
-        rows = pool_rows(slots, accesses, slow_cycles, seen)
+        rows = pool_rows(slots, accesses, slow_cycles, seen, weights)
         found = _fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
         for slot in slots:
             savings[accesses[slot]], uncertainty[accesses[slot]] = found
@@ -169,8 +193,24 @@ def bytes_per_execution(program: Program) -> NDArray[np.float64]:
     return drawn
 
 
-Rows = Mapping[tuple[bool, ...], float]
-"""What was seen of a pool: which of its accesses were fast `[J]`, and the cycles (their mean)."""
+class Row(NamedTuple):
+    """The mean cycles of a pool's instructions under one placement, and how much it counts."""
+
+    cycles: float
+    weight: float
+
+
+Rows = Mapping[tuple[bool, ...], Row]
+"""What was seen of a pool, by which of its accesses were fast `[J]`."""
+
+
+def compile_weights(program: Program, seen: Sequence[Observation]) -> list[float]:
+    """How much each compile counts in the fit: 1 for the one with the smallest total."""
+    totals = [total_cycles(program, None, one) for one in seen]
+    least = min(totals, default=0.0)
+    if least <= 0:
+        return [1.0] * len(seen)
+    return [max(LEAST_WEIGHT, math.exp((1.0 - t / least) / NEAR)) for t in totals]
 
 
 def pool_rows(
@@ -178,42 +218,91 @@ def pool_rows(
     accesses: Sequence[Sequence[int]],
     slow_cycles: NDArray[np.float64],
     seen: Sequence[Observation],
+    weights: Sequence[float],
 ) -> Rows:
-    """The different placements in which the instructions of one pool were seen."""
+    """The different placements in which the instructions of one pool were seen.
+
+    `weights`: how much each compile counts; a placement counts as much as the best that shows it.
+    """
     cycles: dict[tuple[bool, ...], list[float]] = defaultdict(list)
+    most: dict[tuple[bool, ...], float] = defaultdict(float)
     for slot in slots:
-        for one in seen:
+        for one, weight in zip(seen, weights, strict=True):
             fast = tuple(one.is_fast[list(accesses[slot])].tolist())
             if any(fast) and not np.isnan(one.cycles[slot]):
                 cycles[fast].append(float(one.cycles[slot]))
-    return {fast: float(np.mean(found)) for fast, found in cycles.items()}
+                most[fast] = max(most[fast], weight)
+    return {fast: Row(float(np.mean(found)), most[fast]) for fast, found in cycles.items()}
 
 
 def _fit_pool(
     total: float, rows: Rows, prior: NDArray[np.float64], guess: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Savings `[J]` of one pool and how much more they may be; `total` cycles if all is slow.
-
-    Least squares, all >= 0, with a weak pull that shares what is seen only together by `prior`.
-    """
+    """Savings `[J]` of one pool and how much more they may be; `total` cycles if all is slow."""
     matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
-    saved = np.array([total - cycles for cycles in rows.values()])
+    saved = np.array([total - row.cycles for row in rows.values()])
+    weights = np.array([row.weight for row in rows.values()])
     is_seen = matrix.any(axis=0)
     limit = max(MAX_SAVED_SHARE * total, saved.max(initial=0.0))
-    weights = PRIOR_WEIGHT * np.eye(len(prior))[is_seen]
-    stacked = np.vstack([matrix, weights]) / total
-    goal = np.concatenate([saved, PRIOR_WEIGHT * np.minimum(prior, limit)[is_seen]]) / total
     savings = np.zeros(len(prior))
     if is_seen.any():
-        rounds = 100 + 30 * len(prior)
-        savings[is_seen] = nnls(stacked[:, is_seen], goal, maxiter=rounds)[0]
+        shared = np.minimum(prior, limit)[is_seen]
+        savings[is_seen] = least_squares(
+            matrix[:, is_seen], saved, weights, shared, limit=limit, scale=total
+        )
     savings *= min(1.0, limit / max(savings.sum(), 1.0))
-    more = _shared(matrix, savings)
+    more = np.minimum(_shared(matrix, savings), MAX_PER_BYTE * prior)
     left = limit - float(savings.sum())
     unseen = np.where(is_seen, 0.0, prior)
     guessed = guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
     more += np.where(is_seen, 0.0, np.minimum(unseen, left) - guessed)
     return savings + guessed, np.maximum(0.0, more)
+
+
+def least_squares(
+    matrix: NDArray[np.float64],
+    saved: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    near: NDArray[np.float64],
+    *,
+    limit: float,
+    scale: float,
+) -> NDArray[np.float64]:
+    """Savings `[J]`, none negative, at most `limit` in all, that sum to what was `saved` `[R]`.
+
+    `matrix` `[R, J]`: who was fast; `weights` `[R]`. Where sums cannot say all rows (two savings of
+    which an instruction that is bound by compute takes only one), to credit a row with too much
+    counts `CAUTION` times as much as too little. What the rows leave open is drawn weakly to
+    `near` `[J]`. `scale` is any size of the same kind; it makes the weights free of units.
+    """
+    over = np.ones(len(saved))
+    for _ in range(MAX_ROUNDS):
+        found = _nearest(matrix, saved, weights * over, near, limit=limit, scale=scale)
+        now = np.where(matrix @ found > saved * (1 + 1e-9), CAUTION, 1.0)
+        if (now == over).all():
+            break
+        over = now
+    return found
+
+
+def _nearest(
+    matrix: NDArray[np.float64],
+    saved: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    near: NDArray[np.float64],
+    *,
+    limit: float,
+    scale: float,
+) -> NDArray[np.float64]:
+    """`least_squares` with weights as they are."""
+    count = matrix.shape[1]
+    pull = PRIOR_WEIGHT * weights.min()
+    stacked = np.vstack([weights[:, None] * matrix, pull * np.eye(count)])
+    slack = np.zeros((len(stacked), 1))
+    stacked = np.vstack([np.hstack([stacked, slack]), np.full((1, count + 1), LIMIT_WEIGHT)])
+    goal = np.concatenate([weights * saved, pull * near, [LIMIT_WEIGHT * limit]])
+    found: NDArray[np.float64] = nnls(stacked, goal / scale, maxiter=200 + 60 * count)[0]
+    return found[:count] * scale
 
 
 def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,9 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
-from engine.compiler.calibrate import MAX_SAVED_SHARE, PRIOR_WEIGHT, Fit, Rows, pool_rows, pools
+from engine.compiler.calibrate import (
+    MAX_SAVED_SHARE,
+    Fit,
+    Rows,
+    accesses_by_slot,
+    compile_weights,
+    least_squares,
+    pool_rows,
+    pools,
+    slots_by_pool,
+)
 from engine.compiler.calibrate import with_costs as with_fit
 from engine.compiler.observe import Observation
 from engine.program.hlo.build import Imported
@@ -31,16 +40,12 @@ def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
     program = imported.program
     slow = stated_slow(program)
     savings = _savings_per_execution(program)
-    accesses: list[list[int]] = [[] for _ in program.instructions]
-    for index, access in enumerate(program.accesses):
-        accesses[access.time].append(index)
-    slots_of: dict[int, list[int]] = {}
-    for slot, pool in enumerate(pools(imported, slow)):
-        slots_of.setdefault(pool, []).append(slot)
+    accesses = accesses_by_slot(program)
+    weights = compile_weights(program, seen)
     fitted = savings.copy()
-    for slots in slots_of.values():
+    for slots in slots_by_pool(pools(imported, slow)).values():
         total = float(slow.cycles[slots[0]])
-        rows = pool_rows(slots, accesses, slow.cycles, seen)
+        rows = pool_rows(slots, accesses, slow.cycles, seen, weights)
         if rows and total > 0:
             found = _fit(total, rows, savings[accesses[slots[0]]])
             for slot in slots:
@@ -75,10 +80,9 @@ def _savings_per_execution(program: Program) -> NDArray[np.float64]:
 def _fit(total: float, rows: Rows, present: NDArray[np.float64]) -> NDArray[np.float64]:
     """Savings `[J]` of one pool of `total` all-slow cycles, near the `present` ones."""
     matrix = np.array(list(rows), dtype=float)
-    saved = np.array([total - cycles for cycles in rows.values()])
+    saved = np.array([total - row.cycles for row in rows.values()])
     if np.abs(matrix @ present - saved).max() <= 1e-6 * total:
         return present
-    stacked = np.vstack([matrix, PRIOR_WEIGHT * np.eye(len(present))]) / total
-    goal = np.concatenate([saved, PRIOR_WEIGHT * present]) / total
-    found: NDArray[np.float64] = nnls(stacked, goal, maxiter=100 + 30 * len(present))[0]
-    return found * min(1.0, MAX_SAVED_SHARE * total / max(float(found.sum()), 1.0))
+    limit = max(MAX_SAVED_SHARE * total, saved.max())
+    weights = np.array([row.weight for row in rows.values()])
+    return least_squares(matrix, saved, weights, present, limit=limit, scale=total)

@@ -23,6 +23,12 @@ SORT_ORDER = "xla_tpu_msa_sort_order_overrides"
 CROSS_PROGRAM = "xla_msa_max_cross_program_prefetches"
 INEFFICIENT_RATIO = "xla_tpu_msa_inefficient_use_to_copy_ratio"
 
+_FLAGS = {
+    "max_cross_program_prefetches": CROSS_PROGRAM,
+    "inefficient_use_to_copy_ratio": INEFFICIENT_RATIO,
+}
+"""The flag of each knob that a plan's notes may name."""
+
 KNOBS: tuple[Mapping[str, str], ...] = (
     {},
     {CROSS_PROGRAM: "0"},
@@ -99,12 +105,14 @@ def aims(program: Program, plan: Plan) -> tuple[Aim, ...]:
 def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
     """Options that aim at `plan`: every order with every setting of the knobs.
 
-    Raises PlanError for an invalid plan, or one that serves nothing fast.
+    A plan of `steered` says itself how the compiler comes to it; that is the first of them. Raises
+    PlanError for an invalid plan, or one that serves nothing fast.
     """
     planned = _planned(program, plan)
     if not planned:
         raise PlanError("the plan serves nothing from fast memory; there is nothing to steer to")
-    made = []
+    own = own_steering(plan)
+    made = [] if own is None else [own]
     for knobs, (title, order) in product(KNOBS, ORDERS.items()):
         names = [
             name for item in sorted(planned, key=order) for name in _value_names(program, item)
@@ -112,6 +120,18 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
         options = {SORT_ORDER: sort_rules(names), **knobs}
         made.append(Steering(f"{title}{in_words(knobs)}", options))
     return tuple(made)
+
+
+def own_steering(plan: Plan) -> Steering | None:
+    """The options that a plan's notes ask for, where they do (`engine.solvers.xla_msa.steered`)."""
+    steering = plan.notes.get("steering")
+    if not isinstance(steering, Mapping):
+        return None
+    options = {_FLAGS[knob]: f"{value:g}" for knob, value in steering["knobs"].items()}
+    text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))
+    if text:
+        options[SORT_ORDER] = text
+    return Steering(f"its own order{in_words(options)}", options)
 
 
 def in_words(knobs: Mapping[str, str]) -> str:
@@ -122,7 +142,7 @@ def in_words(knobs: Mapping[str, str]) -> str:
 
 def sort_rules(names: Sequence[str]) -> str:
     """The text proto that has the values of these names placed first, in this order."""
-    return rules([_matcher(name) for name in names])
+    return rules([matcher_of(name) for name in names])
 
 
 def rules(matchers: Sequence[str]) -> str:
@@ -133,9 +153,17 @@ def rules(matchers: Sequence[str]) -> str:
     )
 
 
-def matchers(text: str) -> list[str]:
-    """The matchers of a text proto that `rules` made, in their order."""
-    return re.findall(r"hlo_position_matcher \{.*?\}(?= override_options)", text)
+def both_rules(first: Sequence[str], last: Sequence[str]) -> str:
+    """The text proto that has some matchers' values placed first, in order, and some last."""
+    behind = [f"overrides {{ {m} override_options {{ assign_last: true }} }}" for m in last]
+    return " ".join(part for part in (rules(first), *behind) if part)
+
+
+def matchers(text: str) -> tuple[list[str], list[str]]:
+    """The matchers of a text proto that this module made: what is placed first, and what last."""
+    found = re.findall(r"(hlo_position_matcher \{.*?\}) override_options \{ (assign_\w+)", text)
+    first = [matcher for matcher, how in found if how != "assign_last"]
+    return first, [matcher for matcher, how in found if how == "assign_last"]
 
 
 def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -148,7 +176,7 @@ def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _matcher(name: str) -> str:
+def matcher_of(name: str) -> str:
     parts = _SUFFIX.match(name)
     if parts is None:
         raise PlanError(f"{name!r} is no name of a value in HLO")

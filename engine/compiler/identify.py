@@ -10,7 +10,6 @@ whole compile would settle.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -22,7 +21,7 @@ from engine.compiler.calibrate import (
     is_told_apart,
     slots_by_pool,
 )
-from engine.compiler.export import SORT_ORDER, sort_rules
+from engine.compiler.export import SORT_ORDER, both_rules, matcher_of
 from engine.program.model import Program
 
 SEEN_SHARE = 0.5
@@ -55,9 +54,10 @@ def proposal(
     always = np.logical_and.reduce(list(seen)) if len(seen) > 0 else np.zeros(0, dtype=bool)
     groups = {program.values[program.accesses[i].value].group for i in np.flatnonzero(always)}
     last = [g for g in sorted(groups - set(first)) if chance.random() < LAST_SHARE]
-    rules = sort_rules([n for g in first for n in _names(program, g)])
-    behind = _last(sort_rules([n for g in last for n in _names(program, g)]))
-    return {SORT_ORDER: f"{rules} {behind}".strip()}
+    named = (
+        [matcher_of(n) for g in groups for n in _names(program, g)] for groups in (first, last)
+    )
+    return {SORT_ORDER: both_rules(*named)}
 
 
 def packed(program: Program, groups: Sequence[int]) -> list[int]:
@@ -134,11 +134,6 @@ def _by_stake(program: Program, stake: NDArray[np.float64], chance: random.Rando
     }
     least = 1e-3 * sum(totals.values())
     return sorted((g for g in keys if totals[g] > least), key=lambda g: -keys[g])
-
-
-def _last(rules: str) -> str:
-    """The same rules, to put last what they put first."""
-    return re.sub(r"assign_value: -\d+", "assign_last: true", rules)
 
 
 def _names(program: Program, group: int) -> list[str]:

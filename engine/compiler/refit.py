@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.compiler.calibrate import Fit, fit_costs, total_error, with_costs
+from engine.compiler.calibrate import Fit, fit_costs, total_cycles, total_error, with_costs
 from engine.compiler.observations import Compile, Observations
 from engine.hardware.presets import DEVICES
 from engine.program.io import content_hash
 from engine.program.model import Program
+
+AS_GOOD = 1.02
+"""A placement of at most so many times the cycles of the compiler's own is about as good."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ def refitted(program: Program, found: Observations) -> Program:
     provenance = {
         **program.provenance,
         "placements": {c.name: dict(c.options) for c in (found.slow, *found.compiles)},
-        "fit": fit_record(list(left_out(program, found))),
+        "fit": fit_record(program, list(left_out(program, found))),
         **({"xla_plan": plan} if plan else {}),
     }
     return replace(fresh, provenance=provenance)
@@ -63,10 +67,20 @@ def left_out(program: Program, found: Observations) -> Iterator[LeftOut]:
         yield LeftOut(one, total_error(program, fit, one.seen))
 
 
-def fit_record(errors: Sequence[LeftOut]) -> dict[str, Any]:
-    """What a program's provenance says of the fit."""
+def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:
+    """What a program's provenance says of the fit: how each placement was foretold by the others.
+
+    `worst_held_out_error`: by how much more cycles than foretold, relatively, a placement takes
+    that is about as good as the compiler's own or better. Slower ones are no plan that anyone
+    wants; one that is faster than foretold shows a saving that was uncertain until then.
+    """
+    totals = [total_cycles(program, None, e.compile.seen) for e in errors]
+    own = min(
+        (t for t, e in zip(totals, errors, strict=True) if not e.compile.options), default=math.inf
+    )
+    good = [e.error for t, e in zip(totals, errors, strict=True) if t <= AS_GOOD * own]
     return {
         "held_out": [e.compile.name for e in errors],
         "held_out_errors": [float(f"{e.error:.6g}") for e in errors],
-        "worst_held_out_error": max((abs(e.error) for e in errors), default=None),
+        "worst_held_out_error": max((max(0.0, -error) for error in good), default=None),
     }

@@ -13,14 +13,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.compiler.answers import SLOW_OPTIONS, Answers
+from engine.compiler.answers import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.compiler.calibrate import Fit, fit_costs, pools, total_cycles, total_error, with_costs
 from engine.compiler.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
 from engine.compiler.identify import proposal, stakes, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import Observation, observe
 from engine.compiler.own_compile import own_compile
-from engine.compiler.raw import DEFAULT
 from engine.compiler.toolchain import versions
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
@@ -74,7 +73,7 @@ class Study:
 
         The first two are the compiler's own, without and with both knobs.
         """
-        for name, options in ((DEFAULT, {}), ("knobs", KNOBS[0])):
+        for name, options in (("default", DEFAULT_OPTIONS), ("knobs", KNOBS[0])):
             if all(c.name != name for c in self.found.compiles):
                 self.compile(name, options)
         is_agreed = False
@@ -123,8 +122,9 @@ class Study:
             steerings = exports(with_costs(self.program, fit), plan)
         except PlanError:
             return None
-        begin = turn // 2 * NUM_PROPOSALS
-        chosen = [steerings[(begin + n) % len(steerings)] for n in range(NUM_PROPOSALS)]
+        # The first is the plan's own way, where it has one; the others take turns.
+        others = range(turn, turn + NUM_PROPOSALS - 1)
+        chosen = [steerings[0], *(steerings[n % len(steerings)] for n in others)]
         totals = {}
         for index, steering in enumerate(chosen):
             seen = self._placement(steering.options)
@@ -174,13 +174,17 @@ def begun(program: Program, answers: Answers) -> tuple[Imported, Observations]:
     """
     answers.full(SLOW_OPTIONS)
     imported = own_compile(program, answers)
+    return imported, first_observation(imported, structure_hash(program))
+
+
+def first_observation(imported: Imported, structure: str) -> Observations:
+    """What a program's own, all-slow compile said; `structure`: the program's `structure_hash`."""
     slow = observe(imported, imported.flow)
-    found = Observations(
-        program=program.name,
-        structure=structure_hash(program),
+    return Observations(
+        program=imported.program.name,
+        structure=structure,
         versions=versions(),
         pools=pools(imported, slow),
         slow=Compile("slow", SLOW_OPTIONS, slow),
         compiles=(),
     )
-    return imported, found

@@ -12,10 +12,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from engine.compiler.candidates import EXPORT, Candidate, knobs, planned, random_rules, varied
+from engine.compiler.candidates import (
+    EXPORT,
+    Candidate,
+    knobs,
+    knobs_of,
+    planned,
+    random_rules,
+    varied,
+)
 from engine.compiler.compiled_plan import Bench, Outcome
 from engine.compiler.correct import corrected
-from engine.compiler.export import KNOBS, SORT_ORDER
+from engine.compiler.export import KNOBS
 from engine.compiler.observe import Observation
 from engine.compiler.tune_log import TuneLog
 from engine.errors import CompilerError
@@ -26,13 +34,14 @@ from engine.program.model import Program
 PER_ROUND = 3
 """Candidates compiled in full before the costs are corrected."""
 
+PLANS_PER_ROUND = 3
 RANDOM_PER_ROUND = 4
 VARIED_PER_ROUND = 4
 NEXT_TO_NOTHING = 1e-4
 """Predictions that differ by less than this share are held for equal."""
 
-SOLVER_SHARE = 0.1
-MAX_SOLVER_S = 60.0
+SOLVER_SHARE = 0.03
+MAX_SOLVER_S = 30.0
 """A solver's plan may take this share of the seconds that are left, and at most so long."""
 
 PlanFn = Callable[[Program, float, int], Plan]
@@ -229,18 +238,21 @@ class Tuning:
         self.bench = self.bench.with_costs(corrected(self.bench.imported, seen))
 
     def _plan_again(self) -> None:
-        """Plan with the corrected costs, and export with the settings of knobs that did best."""
-        seed = self.seed + self.num_compiles
-        plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
-        self._try(planned(self.bench.program, plan, self._best_settings()))
+        """Plan with the corrected costs, and export with the settings of knobs that did best.
+
+        Plans by several seeds: what an early stop shows is not always what the solver thought.
+        """
+        for number in range(PLANS_PER_ROUND):
+            seed = self.seed + PLANS_PER_ROUND * self.num_compiles + number
+            plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
+            self._try(planned(self.bench.program, plan, self._best_settings()))
 
     def _best_settings(self) -> list[int]:
         """The two settings of the knobs under which the best placements so far were."""
         found = [(self._default_s, 0)]
         for trial in self.trials:
             options = trial.candidate.steering.options
-            knob = {k: v for k, v in options.items() if k != SORT_ORDER}
-            found.append((self.predicted_s(trial), KNOBS.index(knob)))
+            found.append((self.predicted_s(trial), KNOBS.index(knobs_of(options))))
         return list(dict.fromkeys(setting for _, setting in sorted(found)))[:2]
 
 

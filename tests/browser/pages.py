@@ -75,6 +75,13 @@ def wait_until_idle(page: Page) -> None:
     page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
 
 
+def stop_jobs(page: Page) -> None:
+    """Stop what the page has begun by itself: it would work, and be polled, beside the test."""
+    stop = page.locator('[class*="st-key-stop_"] button')
+    stop.first.click(timeout=PATIENCE_MS)
+    stop.first.wait_for(state="detached", timeout=PATIENCE_MS)
+
+
 def assert_no_error(page: Page) -> None:
     """No Python error stands on the page."""
     assert page.locator('[data-testid="stException"]').count() == 0

@@ -19,6 +19,7 @@ from tests.browser.pages import (
     brightness,
     colours,
     eventually,
+    stop_jobs,
     wait_for_map,
 )
 from tests.ui.search_traces import grow, made_up_trace
@@ -49,6 +50,7 @@ def open_search(browser: Browser, server: str, folder: Path, theme: Theme) -> tu
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
     traffic = Traffic(page)
     page.goto(f"{server}/search?program={PROGRAM}&move=10")
+    stop_jobs(page)
     page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
     page.set_input_files("input[type=file]", folder / "a.npz")
     page.locator(".st-key-open_trace button:enabled").click(timeout=PATIENCE_MS)

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import MAX_SAVED_SHARE, calibrate, fit_costs
+from engine.compiler.calibrate import (
+    LEAST_WEIGHT,
+    MAX_SAVED_SHARE,
+    calibrate,
+    compile_weights,
+    fit_costs,
+)
 from engine.compiler.observe import Observation, observe
 from engine.program.hlo.build import Imported, build_program
 from tests.program.hlo.modules import HARDWARE, decoded, module
@@ -135,6 +141,36 @@ def test_nearly_all_is_saved_where_that_was_seen() -> None:
     free = replace(observation(imported, [2, 5, 8]), cycles=slow.cycles * 0.01)
     fit = calibrate(imported, slow, [free], [])[1]
     assert fit.savings[[2, 5, 8]] == pytest.approx([99_000, 99_000, 198_000], rel=1e-4)
+
+
+def test_savings_that_do_not_add_up_hold_where_the_program_is_fastest() -> None:
+    """`w` takes 140,000 less with operand 0 fast, and with operand 1, and no less with both."""
+    imported = three_calls()
+    cycles = observe(imported, imported.flow).cycles
+    kinds = ([6], 140_000), ([7], 140_000), ([6, 7], 140_000)
+
+    def seen(fast: list[int], saved: int) -> Observation:
+        others = 50_000 if len(fast) == 2 else 0
+        return replace(observation(imported, fast), cycles=cycles - [others, others, saved])
+
+    one, other, both = (seen(*kind) for kind in kinds)
+    fit = fit_costs(
+        imported.program, (0, 1, 2), observe(imported, imported.flow), [one, other, both]
+    )
+    together = fit.savings[6:8].sum()
+    assert together == pytest.approx(140_000, rel=0.05)
+    alone = fit_costs(imported.program, (0, 1, 2), observe(imported, imported.flow), [one, other])
+    assert alone.savings[6:8].sum() == pytest.approx(MAX_SAVED_SHARE * 200_000, rel=1e-3)
+
+
+def test_the_fastest_compile_counts_most() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    good, poor = observation(imported, [0, 1, 2, 3, 4, 5, 6, 7, 8]), observation(imported, [0])
+    weights = compile_weights(imported.program, [poor, good])
+    assert weights[1] == 1.0
+    assert LEAST_WEIGHT <= weights[0] < 0.2
+    assert compile_weights(imported.program, [slow, slow]) == [1.0, 1.0]
 
 
 def test_what_must_be_slow_saves_nothing_though_its_like_was_seen_fast() -> None:

@@ -1,4 +1,4 @@
-"""Placements kept out of a fit, options that make placements differ, and programs of a user's."""
+"""From the compiler's answers to a program, and programs of a user's."""
 
 from __future__ import annotations
 
@@ -10,120 +10,82 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler import raw
+from engine.compiler import answers
 from engine.compiler.capture import (
-    _calibrated,
+    Capturing,
+    Source,
     capture,
+    capture_source,
     capture_stablehlo,
     is_trusted,
-    observations,
 )
 from engine.compiler.compile import Compiled
 from engine.compiler.observations import structure_hash
-from engine.compiler.raw import DEFAULT, MAX_PLACEMENTS, SLOW, placements
 from engine.compiler.refit import refitted
-from engine.errors import UnknownNameError
-from engine.program.hlo.flow import Flow
-from tests.program.hlo.modules import A, flow, imported, module
+from engine.errors import CompilerError, UnknownNameError
+from engine.plan.check import check
+from engine.plan.io import plan_from_json
+from engine.program.io import content_hash
+from engine.solvers import Budget, solve
+from tests.compiler.tiny_compiler import TinyCompiler, hlo
+from tests.program.hlo.modules import imported
 
-FAST = "f32[64,128]{1,0:S(1)}"
-NO_EARLY = "xla_msa_max_cross_program_prefetches"
-
-
-def text(cycles: int, first: str = A, second: str = A) -> str:
-    """A program of one addition, with its operands in the given memories."""
-    return module(
-        f"""  a = {first} parameter(0)
-  b = {second} parameter(1)
-  ROOT c = A add(a, b), backend_config={{"window_config":{{"estimated_cycles":"{cycles}"}}}}"""
-    )
+SOURCE = Source("../my net", "tpu-v5e", b"source")
 
 
-def both_fast(cycles: int) -> Flow:
-    return flow(text(cycles, FAST, FAST))
+class Interrupted(TinyCompiler):
+    """The tiny compiler in place of both kinds of compiles; ends after `limit` whole ones."""
 
+    limit = 1000
 
-def test_a_kept_out_placement_is_unknown_to_the_fit_under_any_name() -> None:
-    flows = {
-        DEFAULT: flow(text(700, first=FAST)),
-        "varied-1": flow(text(600, second=FAST)),
-        "varied-2": both_fast(200),
-    }
-    _, fit, held_out = _calibrated(imported(text(900)), flows)
-    # 900 - 200 - 300 = 400 cycles are foretold where the compiler says 200.
-    assert held_out == ["varied-2"]
-    assert fit.errors == pytest.approx([1.0], abs=0.01)
-    twins = {**flows, "varied-3": both_fast(200), "varied-4": both_fast(200)}
-    _, fit, held_out = _calibrated(imported(text(900)), twins)
-    assert held_out == ["varied-2"]
-    assert fit.errors == pytest.approx([1.0], abs=0.01)
-
-
-@pytest.mark.parametrize("hardware", ["tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e"])
-def test_placements_differ_by_their_options(hardware: str) -> None:
-    found = dict(placements(MAX_PLACEMENTS, hardware))
-    assert list(found)[:2] == [SLOW, DEFAULT]
-    assert found[DEFAULT] == {}
-    assert len({str(options) for options in found.values()}) == MAX_PLACEMENTS
-    without = [options.get(NO_EARLY) for options in found.values()].count("0")
-    assert without == (11 if hardware == "tpu-v5p" else 0)
-
-
-class FakeCompiler:
-    """Answers in place of the real one: an addition whose operands are fast as the options say."""
-
-    def __init__(self) -> None:
-        self.asked: list[Mapping[str, str]] = []
-        self.limit = 1000
-
-    def __call__(
-        self, stablehlo: bytes, hardware: str, options: Mapping[str, str] | None = None
-    ) -> Compiled:
-        if len(self.asked) == self.limit:
+    def compile_full(self, stablehlo: bytes, hardware: str, options: Mapping[str, str]) -> Compiled:
+        if len(self.whole) == self.limit:
             raise KeyboardInterrupt
-        options = options or {}
-        self.asked.append(options)
-        number = 0 if options == {"xla_msa_enable": "DISABLED"} else len(self.asked) % 3 + 1
-        first, second = (FAST if number & bit else A for bit in (1, 2))
-        cycles = 9000 - 2000 * (number & 1) - 1500 * (number & 2) - len(self.asked)
-        return Compiled(text(cycles, first, second), buffers="", live_ranges="")
+        return self.full(options)
+
+    def compile_early(
+        self, stablehlo: bytes, hardware: str, options: Mapping[str, str]
+    ) -> Compiled:
+        return self.early(options)
 
 
 @pytest.fixture
-def compiler(monkeypatch: pytest.MonkeyPatch) -> FakeCompiler:
-    fake = FakeCompiler()
-    monkeypatch.setattr(raw, "compile_full", fake)
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Interrupted:
+    fake = Interrupted()
+    monkeypatch.setattr(answers, "compile_full", fake.compile_full)
+    monkeypatch.setattr(answers, "compile_early", fake.compile_early)
     return fake
 
 
-def quiet(_: str) -> None:
-    pass
+def how(folder: Path, is_offline: bool = False) -> Capturing:
+    return Capturing(
+        lambda program: solve("density", program, Budget(seconds=5.0)), folder, 8, is_offline
+    )
 
 
 def test_a_program_of_a_user_keeps_its_source_and_goes_on_where_it_stopped(
-    tmp_path: Path, compiler: FakeCompiler
+    tmp_path: Path, compiler: Interrupted
 ) -> None:
-    compiler.limit = 5
+    compiler.limit = 3
     with pytest.raises(KeyboardInterrupt):
-        capture_stablehlo(b"source", "../my net", "tpu-v5e", tmp_path, quiet)
+        capture_stablehlo(SOURCE, how(tmp_path))
     compiler.limit = 1000
-    program = capture_stablehlo(b"source", "../my net", "tpu-v5e", tmp_path, quiet)
-    asked = [str(options) for options in compiler.asked]
-    assert len(set(asked)) == len(asked) >= raw.MIN_PLACEMENTS
+    program = capture_stablehlo(SOURCE, how(tmp_path))
+    asked = [str(options) for options in compiler.whole]
+    assert len(set(asked)) == len(asked) == len(program.provenance["placements"]) > 3
     assert program.name == "../my net"
     assert program.hardware.name == "tpu-v5e"
     stored = base64.b64decode(program.provenance["stablehlo_gzip_base64"])
     assert gzip.decompress(stored) == b"source"
     assert [p.parent for p in tmp_path.iterdir()] == [tmp_path]
-    capture_stablehlo(b"another", "../my net", "tpu-v5e", tmp_path, quiet)
+    capture_stablehlo(replace(SOURCE, stablehlo=b"another"), how(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_the_observations_of_a_capture_give_its_costs_again(
-    tmp_path: Path, compiler: FakeCompiler
+    tmp_path: Path, compiler: Interrupted
 ) -> None:
-    program = capture_stablehlo(b"source", "net", "tpu-v5e", tmp_path, quiet)
-    found = observations(next(tmp_path.iterdir()), program)
+    program, found = capture_source(replace(SOURCE, name="net"), how(tmp_path))
     assert found.structure == structure_hash(program)
     assert len(found.compiles) == len(program.provenance["placements"]) - 1
     again = refitted(program, found)
@@ -131,20 +93,34 @@ def test_the_observations_of_a_capture_give_its_costs_again(
     assert again.instructions == program.instructions
 
 
-@pytest.mark.parametrize(
-    ("errors", "trusted"), [([], False), ([0.09, 0.0], True), ([0.0, -0.05], False)]
-)
-def test_only_what_takes_longer_than_foretold_is_held_against_the_costs(
-    errors: list[float], trusted: bool
+def test_the_plan_of_the_default_compile_is_valid(tmp_path: Path, compiler: Interrupted) -> None:
+    program, _ = capture_source(replace(SOURCE, name="net"), how(tmp_path))
+    plan = plan_from_json(program.provenance["xla_plan"], "here")
+    assert plan.program_hash == content_hash(program)
+    assert check(program, plan) is None
+    assert program.provenance["default_compile"]["compute_s"] > 0.0
+
+
+def test_what_is_kept_is_assembled_without_a_compile(tmp_path: Path, compiler: Interrupted) -> None:
+    source = replace(SOURCE, name="net")
+    with pytest.raises(CompilerError, match="no answer"):
+        capture_source(source, how(tmp_path, is_offline=True))
+    program, _ = capture_source(source, how(tmp_path))
+    compiler.limit = 0
+    again, _ = capture_source(source, how(tmp_path, is_offline=True))
+    assert again == program
+
+
+@pytest.mark.parametrize(("worst", "trusted"), [(None, False), (0.0, True), (0.05, False)])
+def test_a_program_whose_costs_a_good_placement_contradicts_is_not_trusted(
+    worst: float | None, trusted: bool
 ) -> None:
-    program = imported(text(900)).program
-    fit = {"fit": {"held_out_errors": errors}}
+    program = imported(hlo([])).program
+    fit = {"fit": {"worst_held_out_error": worst}}
     assert is_trusted(replace(program, provenance=fit)) is trusted
 
 
-def test_a_jitted_function_is_captured_as_its_export(
-    tmp_path: Path, compiler: FakeCompiler
-) -> None:
+def test_a_jitted_function_is_captured_as_its_export(tmp_path: Path, compiler: Interrupted) -> None:
     import jax
     import jax.numpy as jnp
 
@@ -155,7 +131,7 @@ def test_a_jitted_function_is_captured_as_its_export(
         return x * times
 
     shape = jax.ShapeDtypeStruct((8, 128), jnp.float32)
-    program = capture(doubled, shape, times=shape, hardware="tpu-v5e", raw=tmp_path)
+    program = capture(doubled, shape, times=shape, hardware="tpu-v5e", how=how(tmp_path))
     stored = gzip.decompress(base64.b64decode(program.provenance["stablehlo_gzip_base64"]))
     module = exported_module(stored)
     assert (module.name, module.platforms) == ("jit_doubled", ("tpu",))
@@ -164,5 +140,5 @@ def test_a_jitted_function_is_captured_as_its_export(
 
 def test_unknown_hardware_is_said_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="generic"):
-        capture_stablehlo(b"source", "net", "generic", tmp_path, quiet)
+        capture_stablehlo(replace(SOURCE, hardware="generic"), how(tmp_path))
     assert list(tmp_path.iterdir()) == []

@@ -9,8 +9,18 @@ from engine.compiler.correct import corrected, stated_slow
 from engine.compiler.observe import observe
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
-from tests.compiler.test_capture import FAST, text
-from tests.program.hlo.modules import A, flow, imported
+from tests.program.hlo.modules import A, flow, imported, module
+
+FAST = "f32[64,128]{1,0:S(1)}"
+
+
+def text(cycles: int, first: str = A, second: str = A) -> str:
+    """A program of one addition, with its operands in the given memories."""
+    return module(
+        f"""  a = {first} parameter(0)
+  b = {second} parameter(1)
+  ROOT c = A add(a, b), backend_config={{"window_config":{{"estimated_cycles":"{cycles}"}}}}"""
+    )
 
 
 @pytest.fixture

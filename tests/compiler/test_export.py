@@ -19,6 +19,9 @@ from engine.compiler.export import (
     aims,
     exports,
     instruction_patterns,
+    matcher_of,
+    matchers,
+    own_steering,
     sort_rules,
 )
 from engine.compiler.flags import Flags, flags_from_json, load_flags, named_instructions, save_flags
@@ -29,6 +32,8 @@ from engine.program import library
 from engine.program.io import content_hash, read_json
 from engine.program.model import Program
 from engine.solvers import Budget, solve
+from engine.solvers.xla_msa.steered import Steering as PlanSteering
+from engine.solvers.xla_msa.steered import in_names, place
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +95,23 @@ def test_every_order_is_made_with_every_setting_of_the_knobs(program: Program, p
     for text in rules:
         numbers = [int(n) for n in re.findall(r"assign_value: (-\d+)", text)]
         assert numbers == list(range(-len(numbers), 0))
+
+
+def test_a_plan_of_the_steered_heuristic_is_exported_as_it_was_made(program: Program) -> None:
+    """What was placed first and last, and the knobs, come back out of the options."""
+    chosen = PlanSteering(
+        (3, 5), frozenset({7}), max_cross_program_prefetches=0, inefficient_use_to_copy_ratio=0.2
+    )
+    told = in_names(program, chosen)
+    made = own_steering(replace(place(program, chosen), notes={"steering": told}))
+    assert made is not None
+    assert made.options[CROSS_PROGRAM] == "0"
+    assert made.options[INEFFICIENT_RATIO] == "0.2"
+    first, last = matchers(made.options[SORT_ORDER])
+    for found, groups in ((first, (3, 5)), (last, (7,))):
+        names = [program.values[v].name for g in groups for v in program.groups[g].values]
+        assert found == [matcher_of(name) for name in names]
+    assert own_steering(replace(place(program, chosen), notes={})) is None
 
 
 def test_the_order_by_saving_begins_with_the_greatest(program: Program, plan: Plan) -> None:

@@ -17,8 +17,8 @@ from engine.compiler.observations import (
     save_observations,
     structure_hash,
 )
-from engine.compiler.observe import observe
-from engine.compiler.refit import left_out, refitted
+from engine.compiler.observe import Observation, observe
+from engine.compiler.refit import LeftOut, fit_record, left_out, refitted
 from engine.errors import ProgramFormatError
 from engine.plan.io import plan_to_json
 from engine.program.hlo.build import Imported
@@ -110,3 +110,18 @@ def test_a_refit_keeps_the_compilers_plan() -> None:
     assert fresh.provenance["placements"]["p1"] == {"flag": "1"}
     assert fresh.provenance["fit"]["held_out"] == ["p0", "p1", "p2", "p3"]
     assert fresh.all_slow_s == pytest.approx(400_000e-9)
+
+
+def test_only_a_good_placement_that_takes_longer_is_held_against_the_costs() -> None:
+    program = three_calls().program
+
+    def kept_out(total: int, error: float, *, own: bool = False) -> LeftOut:
+        cycles = np.array([total, 0.0, 0.0])
+        options = {} if own else {"flag": "1"}
+        return LeftOut(Compile("x", options, Observation(cycles, np.zeros(9, dtype=bool))), error)
+
+    own, better = kept_out(1000, 0.01, own=True), kept_out(900, -0.02)
+    worse = kept_out(1500, -0.2)
+    assert fit_record(program, [own, better, worse])["worst_held_out_error"] == 0.02
+    assert fit_record(program, [own, worse])["worst_held_out_error"] == 0.0
+    assert fit_record(program, [])["worst_held_out_error"] is None

@@ -3,89 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from engine.compiler.answers import SLOW_OPTIONS
 from engine.compiler.calibrate import fit_costs, pools, total_error, with_costs
-from engine.compiler.compile import Compiled
 from engine.compiler.export import SORT_ORDER
 from engine.compiler.identify import packed, proposal, stakes, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import observe
 from engine.compiler.study import Study
-from engine.errors import CompilerError
 from engine.program.hlo.build import Imported, build_program
 from engine.solvers import Budget, solve
-from tests.program.hlo.modules import HARDWARE, decoded, module
-
-NAMES = ("a", "b", "y", "z")
-SHAPE = "f32[64,128]{1,0}"
-ROOM = 2
-"""How many values the compiler below has a place for."""
-
-SLOW = {"y": 100_000, "z": 120_000}
-SAVINGS: Mapping[str, Sequence[int]] = {
-    "y": (10_000, 0, 30_000),
-    "z": (0, 50_000, 0),
-}
-"""Cycles of each instruction, and what its operands and its result save of them."""
-
-
-def hlo(fast: Sequence[str], has_cycles: bool = True) -> str:
-    """`y` reads a and b, `z` reads y and b; these values are fast."""
-
-    def shape(name: str) -> str:
-        return SHAPE.replace("}", ":S(1)}") if name in fast else SHAPE
-
-    def call(name: str, operands: Sequence[str]) -> str:
-        parts = zip((*operands, name), SAVINGS[name], strict=True)
-        cycles = SLOW[name] - sum(saving for part, saving in parts if part in fast)
-        config = f'{{"window_config":{{"estimated_cycles":"{cycles}"}}}}' if has_cycles else "{}"
-        return (
-            f"  {name} = {shape(name)} custom-call({', '.join(operands)}),"
-            f' custom_call_target="x", backend_config={config}\n'
-        )
-
-    return module(
-        f"  a = {shape('a')} parameter(0)\n  b = {shape('b')} parameter(1)\n"
-        + call("y", ("a", "b"))
-        + call("z", ("y", "b"))
-        + f"  ROOT r = ({shape('y')}, {shape('z')}) tuple(y, z)"
-    )
-
-
-@dataclass
-class TinyCompiler:
-    """Places values in the order of the rules, then by name, until there is no room left."""
-
-    whole: list[Mapping[str, str]] = field(default_factory=list)
-    refuses: str = "nothing"
-
-    def placed(self, options: Mapping[str, str]) -> list[str]:
-        if "xla_msa_enable" in options:
-            return []
-        rules = re.findall(r'name_regex: "(\w+)".*?(assign_\w+)', options.get(SORT_ORDER, ""))
-        last = [name for name, how in rules if how == "assign_last"]
-        first = [name for name, how in rules if how != "assign_last"]
-        rest = [name for name in NAMES if name not in first + last]
-        return (first + rest + last)[:ROOM]
-
-    def early(self, options: Mapping[str, str]) -> Compiled:
-        return Compiled(hlo(self.placed(options), False), "", "", is_full=False)
-
-    def full(self, options: Mapping[str, str]) -> Compiled:
-        if options not in self.whole:
-            self.whole.append(options)
-        if sorted(self.placed(options)) == sorted(self.refuses):
-            raise CompilerError("it aborted")
-        return Compiled(hlo(self.placed(options)), "", "")
-
-    def has_full(self, options: Mapping[str, str]) -> bool:
-        return options in self.whole
+from tests.compiler.tiny_compiler import NAMES, TinyCompiler, hlo
+from tests.program.hlo.modules import HARDWARE, decoded
 
 
 def program() -> Imported:
@@ -107,7 +39,7 @@ def study(compiler: TinyCompiler, said: list[str]) -> Study:
         imported,
         compiler,  # type: ignore[arg-type]
         found,
-        lambda costed: solve("greedy", costed, Budget(seconds=5.0)),
+        lambda costed: solve("density", costed, Budget(seconds=5.0)),
         said.append,
     )
 

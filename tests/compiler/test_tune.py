@@ -14,9 +14,16 @@ import pytest
 
 from engine.compiler import tune as module
 from engine.compiler import tuned as tuned_module
-from engine.compiler.candidates import knobs, planned, random_rules, varied
+from engine.compiler.candidates import EXPORT, Candidate, knobs, planned, random_rules, varied
 from engine.compiler.compiled_plan import Outcome
-from engine.compiler.export import CROSS_PROGRAM, SORT_ORDER, matchers, rules
+from engine.compiler.export import (
+    CROSS_PROGRAM,
+    SORT_ORDER,
+    Steering,
+    both_rules,
+    matchers,
+    sort_rules,
+)
 from engine.compiler.observe import Observation
 from engine.compiler.tune import Tuning
 from engine.compiler.tune_log import TuneLog
@@ -256,17 +263,33 @@ def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> 
 
 def test_a_variation_has_rules_of_its_export_alone(program: Program, plan: Plan) -> None:
     export = planned(program, plan, [1])[0]
-    order = matchers(export.steering.options[SORT_ORDER])
-    assert rules(order) == export.steering.options[SORT_ORDER]
+    order, last = matchers(export.steering.options[SORT_ORDER])
+    assert both_rules(order, []) == export.steering.options[SORT_ORDER]
+    assert last == []
+    moved = both_rules(order[1:], order[:1])
+    export = Candidate(Steering("x", {**export.steering.options, SORT_ORDER: moved}), EXPORT)
     made = [varied(export, 0, number) for number in range(20)]
     assert made == [varied(export, 0, number) for number in range(20)]
     texts = {c.steering.options[SORT_ORDER] for c in made}
     assert len(texts) > 10
     for text in texts:
-        assert set(matchers(text)) <= set(order)
-        assert len(matchers(text)) == len(set(matchers(text))) > len(order) / 2
-        assert rules(matchers(text)) == text
+        first, last = matchers(text)
+        assert set(first) <= set(order[1:])
+        assert last == order[:1]
+        assert len(first) == len(set(first)) > len(order) / 2
+        assert both_rules(first, last) == text
     assert all(c.steering.options[CROSS_PROGRAM] == "0" for c in made)
+
+
+def test_the_own_steering_of_a_plan_is_tried_whatever_its_knobs(
+    program: Program, plan: Plan
+) -> None:
+    names = [v.name for v in program.values[:2]]
+    told = {"first": names, "last": [], "knobs": {"max_cross_program_prefetches": 0}}
+    own = replace(plan, notes={"steering": told})
+    found = planned(program, own, [0])
+    assert found[0].steering.options == {SORT_ORDER: sort_rules(names), CROSS_PROGRAM: "0"}
+    assert [c.steering for c in found[1:]] == [c.steering for c in planned(program, plan, [0])]
 
 
 def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:

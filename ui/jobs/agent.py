@@ -5,22 +5,22 @@ Only that process loads the agent's libraries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from engine.agent.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
 from engine.agent.research import trace_move, untrained
-from engine.agent.selfplay import CHUNK, FREE, first_positions, play_games
+from engine.agent.search import SearchConfig
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace, save_trace
-from engine.agent.workload import Workload, make_workload
+from engine.agent.workload import Workload
+from engine.analysis.agent_games import Side, workload_of
+from engine.analysis.agent_games import play_on as finish_game
 from engine.errors import SolverError
 from engine.game.moves import Rules, moves
 from engine.game.notes import noted_actions, noted_rules, notes_of
@@ -31,15 +31,11 @@ from engine.plan.model import Plan
 from engine.program.io import load
 from engine.program.model import Program
 from engine.solvers import practice
-from engine.solvers.demonstrations import demonstrate, quick_bound
 from engine.solvers.registry import Budget
 from ui.jobs.pace import Pace
 from ui.jobs.protocol import BASIS, MUZERO, PLAN, PROGRAM, TRACE, Progress
 from ui.jobs.weights import CHECKPOINTS, FRESH, PRACTISED, shipped
 from ui.search.messages import curves
-
-_NO_DICE = np.zeros(2, np.uint32)
-"""A key of random numbers; at temperature 0 nothing is left to chance."""
 
 
 def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -76,37 +72,67 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
 def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Play the rest of a game with the agent's search; writes plan and trace, returns facts.
 
-    `order["details"]`: `begun` (the actions before, a digit each), `place`, `weights`.
+    `order["details"]`: `begun` (the actions before, a digit each), `weights`, and `place`; without
+    it the place rule that suits the heuristics best.
     """
     keep_compiled()
     details = dict(order["details"])
     progress(None, "gets ready, which takes longer the first time")
-    program, rules = load(folder / PROGRAM), Rules(place=details["place"])
-    config, params = _weights(folder, details["weights"], order["seed"])
-    workload = _workload(program, config, rules, order["seconds"])
+    program = load(folder / PROGRAM)
+    rules = Rules(place=details["place"]) if "place" in details else None
+    config, params = weights_of(folder, details["weights"], order["seed"])
+    workload = workload_of(program, config, rules)
     begun = [int(digit) for digit in details["begun"]]
-    script = np.full((workload.num_moves, 1), FREE, np.int32)
-    script[: len(begun), 0] = begun
-    pace, played_moves = Pace(workload.num_moves, progress), count(0, CHUNK)
-    played = play_games(
-        params,
-        workload.arena,
-        first_positions(workload.arena, 1),
-        _NO_DICE,
-        np.zeros((1, 1), np.float32),
-        script,
-        config.search,
-        go_on=lambda: pace.reached(next(played_moves)),
-    )
+    pace = Pace(workload.num_moves, progress)
+    played = finish_game(Side(MUZERO, config, params), workload, [begun], go_on=pace.reached)
     assert played is not None, "the progress of a worker never says no"
+    trace = _traced(params, workload, played[0], config.search, progress)
+    _keep_game(folder, program, workload.rules, trace)
+    return {"weights": details["weights"], "begun": len(begun)}
+
+
+def trace_again(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Search every position of the basis plan's game; writes plan and trace.
+
+    `order["details"]`: `weights`, and, where they are not the weights' own settings, `simulations`
+    and `model`. Raises SolverError.
+    """
+    keep_compiled()
+    details = dict(order["details"])
+    progress(None, "prepares the game")
+    program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
+    actions, rules = noted_actions(plan, len(moves(program))), noted_rules(plan)
+    assert actions is not None and rules is not None, "the basis is a game with notes"
+    config, params = weights_of(folder, details["weights"], order["seed"])
+    settings = replace(
+        config.search,
+        model=details.get("model", config.search.model),
+        num_simulations=int(details.get("simulations", config.search.num_simulations)),
+    )
+    workload = workload_of(program, config, rules)
+    trace = _traced(params, workload, actions, settings, progress)
+    _keep_game(folder, program, rules, trace)
+    return {"weights": details["weights"]}
+
+
+def _traced(
+    params: Params,
+    workload: Workload,
+    actions: Sequence[int],
+    settings: SearchConfig,
+    progress: Progress,
+) -> SearchTrace:
+    pace = Pace(workload.num_moves, lambda share, text: progress(share, f"searches {text}"))
+    return trace_game(params, workload, actions, settings, pace.reached)
+
+
+def _keep_game(folder: Path, program: Program, rules: Rules, trace: SearchTrace) -> None:
+    """Write a trace, and its game as a plan."""
     game = ReferenceGame(program, rules)
-    for action in played.moves.action[:, 0].tolist():
+    for action in trace.action.tolist():
         game.step(action)
-    progress(None, f"searches its {workload.num_moves:,} moves once more, for you to see")
-    trace = trace_game(params, workload, game.actions, config.search)
     save_trace(trace, folder / TRACE)
     save_plan(_with_estimates(game.plan(MUZERO, notes_of(game)), trace), folder / PLAN)
-    return {"weights": details["weights"], "begun": len(begun)}
 
 
 def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -120,31 +146,30 @@ def search_again(folder: Path, order: dict[str, Any], progress: Progress) -> dic
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
     actions, rules = noted_actions(plan, len(moves(program))), noted_rules(plan)
     assert actions is not None and rules is not None, "the basis is a game with notes"
-    config, params = _weights(folder, details["weights"], order["seed"])
+    config, params = weights_of(folder, details["weights"], order["seed"])
     settings = replace(
         config.search,
         model=details["model"],
         algorithm=details["algorithm"],
         num_simulations=details["simulations"],
     )
-    workload = _workload(program, config, rules, order["seconds"])
+    workload = workload_of(program, config, rules)
     progress(None, f"searches with {settings.num_simulations:,} simulations")
     save_trace(trace_move(params, workload, actions, details["move"], settings), folder / TRACE)
     return {"weights": details["weights"]}
 
 
-def _workload(program: Program, config: AgentConfig, rules: Rules, seconds: float) -> Workload:
-    """The program as the agent sees it, with the yardstick of the same place rule."""
-    (shown,) = demonstrate(program, (rules.place,))
-    bound = quick_bound(program, seconds)
-    return make_workload(program, shown.actions, config, rules=rules, bound=bound)
+def weights_of(folder: Path, name: str, seed: int) -> tuple[AgentConfig, Params]:
+    """Settings and weights by name: fresh, of a practice, brought along, or shipped.
 
-
-def _weights(folder: Path, name: str, seed: int) -> tuple[AgentConfig, Params]:
+    Raises CheckpointError.
+    """
     if name == FRESH:
         config = AgentConfig()
         return config, untrained(config, seed)
-    found = load_checkpoint(folder if name == PRACTISED else CHECKPOINTS / name)
+    given = folder / name
+    where = folder if name == PRACTISED else given if given.is_dir() else CHECKPOINTS / name
+    found = load_checkpoint(where)
     return found.config, found.params
 
 

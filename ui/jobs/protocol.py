@@ -13,7 +13,12 @@ from dataclasses import dataclass
 
 WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
 SOLVE, BOUND, RELIEF = "solve", "lower_bound", "relief"
-PLAY, RESEARCH, REGRET = "play", "research", "regret"
+PLAY, RESEARCH, RETRACE = "play", "research", "retrace"
+"""The agent plays on, searches one position again, or all positions of a game."""
+FINDINGS, FORCE, DUEL = "findings", "force", "duel"
+"""What a game's moves cost, what comes of a forced action, and two agents on several programs."""
+OF_SEARCHES = (PLAY, RESEARCH, RETRACE, FINDINGS, FORCE, DUEL)
+"""Work of which `ui.search.state.Searches` takes in the results."""
 MUZERO = "muzero"
 """The solver whose run also gives its searches and its weights (`ui.jobs.agent`)."""
 ORDER, PROGRAM, BASIS = "order.json", "program.json", "basis.json"
@@ -44,4 +49,4 @@ class Order:
     @property
     def has_budget(self) -> bool:
         """Whether the work is to end after `seconds`; other work takes as long as it takes."""
-        return self.kind in (SOLVE, BOUND, REGRET) and self.seconds > 0
+        return self.kind in (SOLVE, BOUND, FINDINGS) and self.seconds > 0

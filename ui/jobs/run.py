@@ -98,6 +98,7 @@ class Run:
         if basis is not None:
             save_plan(basis, folder / BASIS)
         for name, content in self.given.items():
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
         command = [sys.executable, "-m", "ui.jobs.worker", str(folder)]
         with (folder / "log").open("w+") as log:

@@ -19,15 +19,18 @@ from engine.program.io import load
 from ui.jobs.protocol import (
     BASIS,
     BOUND,
+    DUEL,
+    FINDINGS,
+    FORCE,
     MUZERO,
     ORDER,
     PLAN,
     PLAY,
     PROGRAM,
-    REGRET,
     RELIEF,
     RESEARCH,
     RESULT,
+    RETRACE,
     SOLVE,
 )
 
@@ -96,10 +99,28 @@ def _research(folder: Path, order: dict[str, Any]) -> None:
     _write(folder, agent.search_again(folder, order, _progress))
 
 
-def _regret(folder: Path, order: dict[str, Any]) -> None:
-    from ui.jobs import regret
+def _retrace(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import agent
 
-    _write(folder, regret.regrets(folder, order, _progress))
+    _write(folder, agent.trace_again(folder, order, _progress))
+
+
+def _findings(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import findings
+
+    _write(folder, findings.find(folder, order, _progress))
+
+
+def _force(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import what_if
+
+    _write(folder, what_if.force(folder, order, _progress))
+
+
+def _duel(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import what_if
+
+    _write(folder, what_if.compete(folder, order, _progress))
 
 
 def _progress(share: float | None, message: str) -> bool:
@@ -113,7 +134,10 @@ _KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     RELIEF: _relief,
     PLAY: _play,
     RESEARCH: _research,
-    REGRET: _regret,
+    RETRACE: _retrace,
+    FINDINGS: _findings,
+    FORCE: _force,
+    DUEL: _duel,
 }
 
 

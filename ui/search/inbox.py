@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from engine.agent.trace_io import SearchTrace
+from engine.analysis.findings import Finding
 from engine.analysis.surprise import CORRECTION, JUMP, POLICY, VISITS, Surprises
 from engine.game.moves import ACTION_NAMES, Move
 from engine.program.model import Program
@@ -26,13 +26,17 @@ def inbox(
     moves: Sequence[Move],
     trace: SearchTrace,
     found: Surprises,
-    regrets: Mapping[int, Mapping[str, Any]],
+    known: Mapping[int, Finding],
 ) -> pd.DataFrame:
-    """Most surprising moves first; `regrets`: what is known of a move (`ui.jobs.regret`)."""
+    """Most surprising moves first; `known`: what moves cost, as far as that was measured.
+
+    Where all continuations are known to tie, nothing was at stake: such a move is left out.
+    """
     rows = []
     for surprise in found.inbox(MOST_ROWS):
-        move = moves[surprise.move]
-        regret = regrets.get(surprise.move, {})
+        move, finding = moves[surprise.move], known.get(surprise.move)
+        if finding is not None and not finding.has_stakes:
+            continue
         is_end = move.time >= program.num_slots
         rows.append(
             {
@@ -44,9 +48,10 @@ def inbox(
                 "shift": surprise.policy_shift,
                 "jump": surprise.value_jump_us,
                 "correction": surprise.correction_us,
-                "regret": regret.get("regret_us"),
-                "better": regret.get("better", ""),
-                "at_once": regret.get("punished"),
+                "class": finding.verdict if finding else "",
+                "regret": finding.regret_us if finding else None,
+                "better": finding.better if finding else "",
+                "punished": finding.punished if finding else "",
                 "tensor": program.values[program.groups[move.group].values[0]].name,
                 "instruction": "end" if is_end else program.instructions[move.time].name,
             }

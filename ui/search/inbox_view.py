@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.components.glossary import about
 from ui.search import jobs_view
 from ui.search.inbox import inbox
 from ui.search.state import Thought
@@ -36,9 +37,8 @@ _COLUMNS = {
         help="What the best line found with another action saves more; measured on demand",
     ),
     "better": st.column_config.TextColumn("Better", width=75),
-    "at_once": st.column_config.NumberColumn(
-        "Felt at once", format="percent", help="The share of the regret in the very next reward"
-    ),
+    "class": st.column_config.TextColumn("Class", width=60, help=about("class")),
+    "punished": st.column_config.TextColumn("Punished", width=80, help=about("punished")),
     "tensor": st.column_config.TextColumn("Tensor", width="medium"),
     "instruction": st.column_config.TextColumn("Instruction", width="medium"),
 }
@@ -47,13 +47,13 @@ _COLUMNS = {
 def show(session: Session, thought: Thought) -> None:
     """The table; a row leads to its move."""
     opened, state = session.open, session.open.searches
-    regrets = state.regrets.get(thought.identity, {})
+    regrets = {} if state.study is None else state.study.regrets
     rows = inbox(
         opened.program,
         caching.moves_of(opened.identity, opened.program),
         thought.trace,
         caching.surprises_of(thought.identity, thought.trace),
-        regrets,
+        {} if state.study is None else {f.move: f for f in state.study.findings},
     )
     if rows.empty:
         st.caption("Nothing surprised the agent in this game.")
@@ -83,7 +83,8 @@ def show(session: Session, thought: Thought) -> None:
         disabled=any(not job.is_over for job in state.jobs),
         help="Plays every other action of these moves to the end of the game, for half a minute",
     ):
-        jobs_view.order_regrets(session, thought, _REGRET_SECONDS)
+        jobs_view.order_findings(session, thought, _REGRET_SECONDS)
+        st.rerun()
     picked = chosen.selection.rows
     row = picked[0] if picked else None
     if row != state.inbox_row:
@@ -93,4 +94,4 @@ def show(session: Session, thought: Thought) -> None:
             st.rerun()
 
 
-_MEASURED = ("regret", "better", "at_once")
+_MEASURED = ("class", "regret", "better", "punished")

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
+from engine.analysis.findings import VERSION
 from engine.errors import EngineError
-from ui.jobs.protocol import FAILED, MUZERO, REGRET, RESEARCH, SOLVE, TRACE, Order
+from ui.jobs.protocol import (
+    FAILED,
+    FINDINGS,
+    MUZERO,
+    RESEARCH,
+    SOLVE,
+    STOPPED,
+    TRACE,
+    Order,
+)
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped, words
 from ui.search.state import Thought, brought
@@ -58,7 +70,7 @@ def introduce(session: Session) -> None:
     with more.expander("Practise otherwise", icon=":material/tune:"):
         practice_form(session)
     with file.expander("Open a trace file", icon=":material/upload_file:"):
-        _upload(session)
+        upload(session)
 
 
 def _begin() -> str:
@@ -140,26 +152,29 @@ def again_form(session: Session, thought: Thought) -> None:
             basis=thought.identity,
             details=details,
         )
-        _start(session, thought, order, dict(thought.weights) if chosen == PRACTISED else {})
+        start(session, thought, order, thought.weights if chosen == PRACTISED else {})
+        st.rerun()
     st.caption(
-        "The result stands beside the search of the game, above. The learned model forbids nothing"
-        " below the root and may imagine wrongly; with the real rules it cannot, but takes longer,"
-        f" so that it is limited to {_MOST_REAL:,} simulations."
+        "The result is shown beside the search of the game as soon as it is there. The learned"
+        " model forbids nothing below the root and may imagine wrongly; with the real rules it"
+        f" cannot, but takes longer, so that it is limited to {_MOST_REAL:,} simulations."
     )
 
 
-def order_regrets(session: Session, thought: Thought, seconds: float) -> None:
-    """Look for what the moves of the game cost."""
-    order = Order(REGRET, "Regrets", seconds, basis=thought.identity)
-    _start(session, thought, order, {TRACE: thought.data})
+def order_findings(session: Session, thought: Thought, seconds: float) -> None:
+    """Look for what can be said against the moves of the game."""
+    details = (("version", VERSION),)
+    order = Order(FINDINGS, "Findings", seconds, basis=thought.identity, details=details)
+    start(session, thought, order, {TRACE: thought.data})
 
 
-def _start(session: Session, thought: Thought, order: Order, given: dict[str, bytes]) -> None:
+def start(session: Session, thought: Thought, order: Order, given: Mapping[str, bytes]) -> None:
+    """Order work that starts from a game; what has failed leaves the list."""
     opened = session.open
     job = caching.workshop().order(opened.program, order, session.identity, thought.plan, given)
-    kept = [j for j in opened.searches.jobs if not j.is_over]
+    gone = (FAILED, STOPPED)
+    kept = [j for j in opened.searches.jobs if j.state not in gone and j.run is not job.run]
     opened.searches.jobs = [*kept, job]
-    st.rerun()
 
 
 def files(session: Session, thought: Thought) -> None:
@@ -174,10 +189,10 @@ def files(session: Session, thought: Thought) -> None:
         key="save_trace",
         width="stretch",
     )
-    _upload(session)
+    upload(session)
 
 
-def _upload(session: Session) -> None:
+def upload(session: Session) -> None:
     found = st.file_uploader(
         "A trace of this program", type="npz", key="trace_file",
         help="As saved here, or by `python -m engine solve … --solver muzero --trace FILE`",

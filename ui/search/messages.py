@@ -6,26 +6,29 @@ saved so far plus what is still to come.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.trace_io import SearchTrace
+from engine.analysis.truth import Truth, standing, truth_of
+from engine.analysis.verdict import CLASSES
 from engine.game.moves import Move
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 from ui.components.columns import fast_granules, group_granules, move_columns, reserved_granules
 from ui.components.names import group_names
 from ui.components.packing import pack
-from ui.search.truth import Truth, standing, truth_of
 
 _AHEAD_SLOTS = 64
 """Slots beyond the last imagined move for which standing blocks are sent."""
 
 Floats = NDArray[np.float64]
+NO_CLASSES: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,18 @@ def game_message(
     surprise: Floats,
     bound_s: float | None,
     identity: str,
+    classes: Mapping[int, str] = NO_CLASSES,
+    order: Sequence[int] = (),
 ) -> bytes:
-    """All that does not depend on the position; `surprise`: index per move, `[L]`."""
+    """All that does not depend on the position; `surprise`: index per move, `[L]`.
+
+    `classes`: by move how bad it was (`engine.analysis.verdict`); `order`: the moves of the inbox,
+    as its keys go through them.
+    """
     found = curves(trace)
+    column = np.zeros(trace.num_moves, np.uint8)
+    for move, name in classes.items():
+        column[move] = 1 + CLASSES.index(name)
     header = {
         "id": identity,
         "program": program.name,
@@ -79,6 +91,7 @@ def game_message(
         "best_possible": None if bound_s is None else program.all_slow_s - bound_s,
         "group_names": group_names(program),
         "instruction_names": [i.name for i in program.instructions],
+        "findings": list(order),
     }
     return pack(
         header,
@@ -93,6 +106,7 @@ def game_message(
             "raw": found.raw,
             "par": found.par,
             "surprise": surprise.astype(np.float32),
+            "move_class": column,
         },
     )
 
@@ -112,9 +126,17 @@ class Root:
 
 
 def position_message(
-    game: ReferenceGame, roots: Sequence[Root], par_s: Floats, identity: str, nonce: int
+    game: ReferenceGame,
+    roots: Sequence[Root],
+    par_s: Floats,
+    identity: str,
+    nonce: int,
+    beside: int = -1,
 ) -> bytes:
-    """The searches of one position; `par_s`: seconds still to earn at par, `[L + 1]`."""
+    """The searches of one position; `par_s`: seconds still to earn at par, `[L + 1]`.
+
+    `beside`: the one to stand on the right of the first; -1: as the visitor left it.
+    """
     headers: list[dict[str, Any]] = []
     columns: dict[str, NDArray[Any]] = {}
     move, deepest = game.move_index, 1
@@ -144,7 +166,7 @@ def position_message(
     columns["standing"] = blocks.ravel()
     names = "|".join(root.name for root in roots)
     header = {"game": identity, "move": move, "nonce": nonce, "key": f"{move}|{names}"}
-    return pack({**header, "roots": headers}, columns)
+    return pack({**header, "beside": beside, "roots": headers}, columns)
 
 
 def _root_header(root: Root, truth: Truth) -> dict[str, Any]:

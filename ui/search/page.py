@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.errors import EngineError
 from ui.compare.ranking import share_saved
 from ui.components.glossary import about
 from ui.components.units import share_text, time_text
 from ui.jobs.weights import words
-from ui.play import playing_on
-from ui.play.film import Film
-from ui.search import drift_view, inbox_view, jobs_view, training_view
-from ui.search.messages import Root, curves, position_message
-from ui.search.state import Thought, search_name
-from ui.search.tree.component import SEARCH_TREE
-from ui.session import caching, links, opening
+from ui.search import board_view, drift_view, inbox_view, jobs_view, training_view, watch_view
+from ui.search.messages import curves
+from ui.search.state import Thought
+from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.program_picker_view import program_picker
 from ui.session.state import Session, current_session
 
-KEY = "search"
+KEY, STORE = "search", "search_store"
 PANELS = {
     "inbox": "Surprising moves",
     "drift": "Imagined and real",
@@ -39,9 +33,10 @@ def render() -> None:
     """The page."""
     session = current_session()
     opening.ensure_open(session)
-    _collect(session)
+    board_view.collect(session)
     thought = session.open.searches.thought
     if thought is None:
+        watch_view.first_game(session)
         with st.columns([2.3, 6])[0]:
             program_picker(session)
         jobs_view.introduce(session)
@@ -50,38 +45,14 @@ def render() -> None:
         move = {"move": st.query_params["move"]} if "move" in st.query_params else {}
         st.query_params.from_dict({"program": session.program_name, **move})
         return
+    session.open.searches.rows = None
     _header(session, thought)
     jobs_view.failures(session)
     _choose_first_move(session, thought)
-    SEARCH_TREE.store(
-        caching.search_game(
-            _identity(session, thought),
-            session.open.identity,
-            session.open.program,
-            thought.trace,
-            session.open.bound_s,
-        ),
-        key="search_store",
-    )
+    board_view.store(session, thought, STORE)
     _board()
     if session.open.searches.panel not in _FOLLOWING:
         _panel()
-
-
-def _collect(session: Session) -> None:
-    try:
-        session.open.collect()
-        session.open.searches.collect()
-        failure = playing_on.take_result(session)
-    except EngineError as error:
-        failure = str(error)
-    if failure:
-        st.error(failure, icon=":material/error:")
-
-
-def _identity(session: Session, thought: Thought) -> str:
-    """Of the game as the browser draws it, the bound included."""
-    return f"{thought.identity}~{session.open.bound_s}"
 
 
 def _header(session: Session, thought: Thought) -> None:
@@ -140,61 +111,12 @@ def _board() -> None:
     """The searches of the current move; steps rerun only this."""
     session = current_session()
     state = session.open.searches
-    thought = state.thought
-    if thought is None:
+    if state.thought is None:
         return
-    identity = session.open.identity_of(thought.plan)
-    film = caching.film_of(identity, session.open.program, thought.plan)
-    order = _take(session, thought)
-    if order is not None and order.get("do") == "open":
-        open_line(session, thought, film, [int(a) for a in order["actions"]])
-    roots = _roots(session, thought)
-    par_s = thought.trace.par.astype(float) * thought.trace.point_s
-    SEARCH_TREE.show(
-        position_message(
-            film.game_at(state.move), roots, par_s, _identity(session, thought), state.nonce
-        ),
-        key=KEY,
-    )
+    board_view.show(session, state.thought, KEY)
     st.query_params.from_dict({"program": session.program_name, "move": str(state.move + 1)})
     if state.panel in _FOLLOWING:
         _panel()
-
-
-def _take(session: Session, thought: Thought) -> dict[str, Any] | None:
-    """What the visitor did on the view, unless the script has moved on since; its order if new."""
-    state = session.open.searches
-    told = st.session_state.get(KEY, {}).get("told")
-    if not told or told["game"] != _identity(session, thought) or told["nonce"] != state.nonce:
-        return None
-    state.move = max(0, min(thought.trace.num_moves - 1, int(told["move"])))
-    order: dict[str, Any] | None = told.get("order")
-    if not order or order["serial"] == state.handled:
-        return None
-    state.handled = order["serial"]
-    return order
-
-
-def _roots(session: Session, thought: Thought) -> list[Root]:
-    state = session.open.searches
-    name = f"in the game · {search_name({}, thought.trace)}"
-    roots = [Root(name, thought.trace, state.move)]
-    for number, again in enumerate(state.of_move()):
-        roots.append(Root(f"again {number + 1} · {again.name}", again.trace, 0))
-    return roots
-
-
-def open_line(session: Session, thought: Thought, film: Film, actions: list[int]) -> None:
-    """Show a line of the search as a variation of the agent's game, in Play."""
-    opened, move = session.open, session.open.searches.move
-    name = next((n for n, p in opened.plans.items() if p.plan == thought.plan), None)
-    if name is None:
-        name = opened.free_name("muzero")
-        opened.add_plan(name, thought.plan)
-    session.show_plan(name)
-    links.line_of(session, opened.plans[name]).branch((*film.actions[:move], *actions), "the agent")
-    session.cursor.jump(move)
-    st.switch_page(session.pages["play"])
 
 
 @st.fragment

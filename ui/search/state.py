@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.agent.trace_io import SearchTrace, trace_from_bytes
+from engine.analysis.findings import VERSION, Finding
 from engine.analysis.traced_game import traced_game
 from engine.errors import CheckpointError
 from engine.game.notes import notes_of
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.jobs.protocol import PLAY, REGRET, TRACE, WEIGHTS
+from ui.jobs.protocol import DUEL, FINDINGS, FORCE, PLAY, RESEARCH, RETRACE, TRACE, WEIGHTS
 from ui.jobs.run import Job
 
 
@@ -59,6 +60,33 @@ class Again:
         return search_name(self.facts, self.trace)
 
 
+@dataclass(frozen=True)
+class Second:
+    """Other searches of all positions of a thought's game, to stand beside its own."""
+
+    thought: str
+    trace: SearchTrace
+    facts: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What the list of searches shows."""
+        return search_name(self.facts, self.trace)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What can be said against the moves of a game; `completeness`: share of regrets known."""
+
+    findings: tuple[Finding, ...]
+    completeness: float
+
+    @property
+    def regrets(self) -> dict[int, Finding]:
+        """By move, those whose regret is known."""
+        return {f.move: f for f in self.findings if f.regret_us is not None}
+
+
 @dataclass
 class Searches:
     """All of them for one program, and what is being looked at."""
@@ -66,10 +94,21 @@ class Searches:
     thoughts: dict[str, Thought] = field(default_factory=dict)
     current: str = ""
     again: list[Again] = field(default_factory=list)
-    regrets: dict[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=dict)
-    """What moves cost, by the identity of the thought (`ui.jobs.regret`)."""
+    seconds: list[Second] = field(default_factory=list)
+    studies: dict[str, Study] = field(default_factory=dict)
+    """By the identity of the thought."""
+    forced: list[Job] = field(default_factory=list)
+    """Finished jobs that forced an action; `order.basis` is the identity of the thought."""
+    duels: list[Job] = field(default_factory=list)
+    """Finished A/Bs."""
     jobs: list[Job] = field(default_factory=list)
-    """Searches and regrets under way; practice is a solver's run like others."""
+    """All work of this kind under way; practice is a solver's run like others."""
+    is_watched: bool = False
+    """Whether a game was asked for because there was none to look at."""
+    rows: tuple[int, ...] | None = None
+    """The moves of the inbox as it stands on Debug; None: its usual order."""
+    beside: int = -1
+    """The search that is to stand on the right, -1: as the visitor left it."""
     move: int = -1
     """-1: none was chosen yet."""
     nonce: int = 0
@@ -98,29 +137,82 @@ class Searches:
             self.current, self.inbox_row = name, None
             self.jump(min(self.move, self.thoughts[name].trace.num_moves - 1))
 
-    def jump(self, move: int) -> None:
-        """Send the browser to a move."""
-        self.move, self.nonce = move, self.nonce + 1
+    def jump(self, move: int, beside: int = -1) -> None:
+        """Send the browser to a move; `beside`: the search to stand on the right, if one is to."""
+        self.move, self.nonce, self.beside = move, self.nonce + 1, beside
 
     def collect(self) -> bool:
         """Take in what finished jobs found; whether there was any. Raises CheckpointError."""
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
-            if job.order.kind == PLAY:
-                self.add(played_on(job), is_shown=not self.thoughts)
-            elif job.order.kind == REGRET:
-                moves = {int(move): row for move, row in job.result["moves"].items()}
-                self.regrets[job.order.basis] = moves
-            else:
-                move = dict(job.order.details)["move"]
-                trace = trace_from_bytes(job.files[TRACE], job.solver)
-                self.again.append(Again(job.order.basis, int(move), trace, job.result))
+            self._take[job.order.kind](self, job)
         return bool(finished)
+
+    def _take_game(self, job: Job) -> None:
+        self.add(played_on(job), is_shown=not self.thoughts)
+
+    def _take_search(self, job: Job) -> None:
+        """Another search of one position: it is shown at once, beside that of the game."""
+        move = int(dict(job.order.details)["move"])
+        trace = trace_from_bytes(job.files[TRACE], job.solver)
+        self.again.append(Again(job.order.basis, move, trace, job.result))
+        shown = next((n for n, t in self.thoughts.items() if t.identity == job.order.basis), None)
+        if shown is not None:
+            self.show(shown)
+            self.move = move
+            self.jump(move, len(self.of_game()) + len(self.of_move()))
+
+    def _take_trace(self, job: Job) -> None:
+        """Searches of a whole game: the game itself if it was not looked at before."""
+        if not job.order.basis:
+            self.add(Thought.of_game(job.order.name, plan_of(job), job.files, job.result))
+            return
+        trace = trace_from_bytes(job.files[TRACE], job.solver)
+        self.seconds.append(Second(job.order.basis, trace, job.result))
+        if self.thought is not None and self.move >= 0:
+            self.jump(self.move, len(self.of_game()))
+
+    def _take_study(self, job: Job) -> None:
+        if dict(job.order.details).get("version") != VERSION:
+            return
+        known = self.studies.get(job.order.basis)
+        found = tuple(
+            Finding(**{**row, "signs": tuple(row["signs"])}) for row in job.result["findings"]
+        )
+        study = Study(found, float(job.result["completeness"]))
+        if known is None or known.completeness <= study.completeness:
+            self.studies[job.order.basis] = study
+
+    def _take_forced(self, job: Job) -> None:
+        self.forced.append(job)
+
+    def _take_duel(self, job: Job) -> None:
+        self.duels.append(job)
+
+    _take: ClassVar[dict[str, Callable[[Searches, Job], None]]] = {
+        PLAY: _take_game,
+        RESEARCH: _take_search,
+        RETRACE: _take_trace,
+        FINDINGS: _take_study,
+        FORCE: _take_forced,
+        DUEL: _take_duel,
+    }
 
     @property
     def is_busy(self) -> bool:
         """Whether a job is waiting or under way."""
         return any(not job.is_over for job in self.jobs)
+
+    @property
+    def study(self) -> Study | None:
+        """Of the game that is looked at, once it is there."""
+        thought = self.thought
+        return None if thought is None else self.studies.get(thought.identity)
+
+    def of_game(self) -> list[Second]:
+        """The other searches of the game that is looked at."""
+        thought = self.thought
+        return [s for s in self.seconds if thought and s.thought == thought.identity]
 
     def of_move(self) -> list[Again]:
         """The other searches of the position that is looked at."""
@@ -139,9 +231,14 @@ def practised(plan: Plan, files: Mapping[str, bytes], facts: Mapping[str, Any]) 
 def played_on(job: Job) -> Thought:
     """The thought of an agent that was asked to play on from a position. Raises CheckpointError."""
     begun = str(dict(job.order.details)["begun"])
+    name = f"{job.order.name} from move {len(begun) + 1:,}" if begun else job.order.name
+    return Thought.of_game(name, plan_of(job), job.files, job.result)
+
+
+def plan_of(job: Job) -> Plan:
+    """The plan of a finished game of the agent."""
     assert job.plan is not None, "a finished game of the agent has a plan"
-    name = f"{job.order.name} from move {len(begun) + 1:,}"
-    return Thought.of_game(name, job.plan, job.files, job.result)
+    return job.plan
 
 
 def brought(program: Program, data: bytes, name: str) -> Thought:

@@ -6,16 +6,19 @@ entry cannot be met. Arguments with an underscore are not part of the key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
+from engine.analysis.findings import findings
 from engine.analysis.plan_diff import TouchDifference, touch_differences
+from engine.analysis.regret import study_of
 from engine.analysis.surprise import Surprises, surprises
 from engine.errors import EngineError
 from engine.game.moves import Move, moves
+from engine.game.notes import noted_rules
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -32,6 +35,7 @@ from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
 from ui.play.film import Film
 from ui.search.messages import game_message
+from ui.search.state import Study, Thought
 from ui.session.last_view import LastViews
 from ui.start.toy import Toy
 from ui.start.toy import toy as make_toy
@@ -177,11 +181,24 @@ def search_game(
     _program: Program,
     _trace: SearchTrace,
     bound_s: float | None,
+    _classes: Mapping[int, str],
+    _rows: Sequence[int],
 ) -> bytes:
-    """The message that draws an agent's game; `identity` names it in the browser too."""
+    """The message that draws an agent's game; `identity` names it in the browser too, with the
+    classes of its moves and the rows of its inbox.
+    """
     found = moves_of(program_identity, _program)
     surprise = surprises_of(identity, _trace).index
-    return game_message(_program, found, _trace, surprise, bound_s, identity)
+    return game_message(_program, found, _trace, surprise, bound_s, identity, _classes, _rows)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the game …")
+def first_study(identity: str, _program: Program, _thought: Thought) -> Study:
+    """What can be said against the moves of a game before anything is played out."""
+    rules = noted_rules(_thought.plan)
+    assert rules is not None, "a thought's plan notes its game"
+    study = study_of(_thought.trace, _program, rules)
+    return Study(tuple(findings("", _thought.trace, study)), study.completeness)
 
 
 @st.cache_resource(show_spinner=False)

@@ -13,6 +13,7 @@ from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 from ui.compare.comparison import Comparison
+from ui.debug.state import Debugging
 from ui.jobs.protocol import SOLVE, TRACE
 from ui.jobs.run import Job
 from ui.play.eviction import Eviction
@@ -49,6 +50,7 @@ class OpenProgram:
     """What the visitor has played, by the identity of the plan that it leaves."""
     comparison: Comparison = field(default_factory=Comparison)
     searches: Searches = field(default_factory=Searches)
+    debug: Debugging = field(default_factory=Debugging)
     play_request: PlayRequest | None = None
     """Who was asked to play on and is not done yet (`ui.play.playing_on`)."""
 

@@ -114,9 +114,10 @@ def _doors(session: Session) -> None:
         "debug",
         "Debug",
         ":material/troubleshoot:",
-        "The agent's search at every move of a game, its most surprising decisions first.",
+        "Where the agent went wrong: its costliest decisions first, both searches side by side, and"
+        " what another action would have led to.",
     ):
-        st.switch_page(session.pages["search"])
+        st.switch_page(session.pages["debug"])
 
 
 def _door(key: str, title: str, icon: str, text: str) -> bool:

@@ -11,6 +11,7 @@ from engine.solvers.local.gaps import find_neighbours, most_reserved
 from engine.solvers.local.levels import common_level
 from engine.solvers.local.state import (
     BACK,
+    COPIES,
     END,
     FIRST,
     GROUP,
@@ -201,7 +202,7 @@ def _relieve_stall(facts: Facts, state: State) -> int:
     for index in range(num):
         if below(state, num - index) < wanted:
             wanted -= 1
-            _take_out(facts, state, state.pending[time, index] // KINDS)
+            _take_out(facts, state, state.pending[time, index] % COPIES // KINDS)
     copy = state.starting[time]
     while copy != NONE and wanted > 0:
         following = state.next_copy[copy]

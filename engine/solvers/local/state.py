@@ -36,6 +36,9 @@ COMPUTE_S, STALL_S, WORK_S = range(3)
 MAX_PENDING = 48
 """Copies in flight at once; a stay that would need more is refused."""
 
+COPIES = 2**24
+"""More than there are numbers of copies."""
+
 ADDED, REMOVED = 1, 0
 NUM_BUCKETS = 64
 
@@ -51,8 +54,9 @@ class State(NamedTuple):
 
     Per slot `[T + 1]`, as simulated: `duration_s`, `idle_s`, `used_s` (idle time that copies
     used), `stall_s` before it; `num_pending`, `pending`, `left_s` `[T + 1, P]`: the copies under
-    way when it begins. `is_stale`, `agenda`: slots to simulate anew. `queue`, `rest_s` `[P]`: the
-    copies under way during a simulation.
+    way when it begins (`pending` is their number, marked as in `timeline.under_way`).
+    `is_stale`, `agenda`: slots to simulate anew. `queue`, `rest_s` `[P]`: the copies under way
+    during a simulation.
 
     The journal: `log` `[J, 2 + columns]` (stays), `log_slot`, `log_times` (slots), `log_queue`,
     `log_pending`, `log_left` (copies under way), each a stack; `slot_stamp`, `queue_stamp` mark

@@ -13,6 +13,7 @@ from engine.solvers.local.journal import note_queue, note_slot
 from engine.solvers.local.sorting import sort
 from engine.solvers.local.state import (
     COMPUTE_S,
+    COPIES,
     FIRST,
     KINDS,
     MAX_PENDING,
@@ -22,6 +23,8 @@ from engine.solvers.local.state import (
     STALL_S,
     State,
 )
+
+MARK_STEP, MARKS = 1_000_003, 2**31 - 1
 
 
 @compiled
@@ -57,7 +60,7 @@ def settle(facts: Facts, state: State) -> bool:
 def _simulate_from(facts: Facts, state: State, time: int) -> bool:
     num = state.num_pending[time]
     for index in range(num):
-        state.queue[index] = state.pending[time, index]
+        state.queue[index] = state.pending[time, index] % COPIES
         state.rest_s[index] = state.left_s[time, index]
     while True:
         if not note_slot(state, time):
@@ -182,11 +185,22 @@ def _drop_finished(state: State, num: int) -> int:
 
 
 @compiled
+def under_way(state: State, copy: int) -> int:
+    """A copy's number, marked with its slots and rank.
+
+    A stay's row, and with it the numbers of its copies, is used again: what is remembered under the
+    same number may be a copy that was served in another order.
+    """
+    times = state.copy_end[copy] * MARK_STEP + state.copy_start[copy]
+    return (times * MARK_STEP + order_key(state, copy)) % MARKS * COPIES + copy
+
+
+@compiled
 def _is_as_remembered(state: State, time: int, num: int) -> bool:
     if state.num_pending[time] != num:
         return False
     for index in range(num):
-        if state.pending[time, index] != state.queue[index]:
+        if state.pending[time, index] != under_way(state, state.queue[index]):
             return False
         if state.left_s[time, index] != state.rest_s[index]:
             return False
@@ -199,6 +213,6 @@ def _remember(state: State, time: int, num: int) -> bool:
         return False
     state.num_pending[time] = num
     for index in range(num):
-        state.pending[time, index] = state.queue[index]
+        state.pending[time, index] = under_way(state, state.queue[index])
         state.left_s[time, index] = state.rest_s[index]
     return True

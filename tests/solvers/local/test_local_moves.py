@@ -14,10 +14,10 @@ from engine.solvers.local.journal import set_mark
 from engine.solvers.local.recreate import objective, serve_group
 from engine.solvers.local.ruin import ruin
 from engine.solvers.local.run import Run
-from engine.solvers.local.state import COMPUTE_S, NUM_STAYS, STALL_S, State
+from engine.solvers.local.state import COMPUTE_S, COPIES, NUM_STAYS, STALL_S, State
 from engine.solvers.local.stays import undo
-from engine.solvers.local.timeline import settle
-from tests.strategies import programs
+from engine.solvers.local.timeline import settle, under_way
+from tests.strategies import programs, random_program
 
 MOVES = 8
 
@@ -84,6 +84,21 @@ def test_undo_brings_back_every_number(program: Program, seed: int) -> None:
         undo(facts, state, 0)
         assert picture(run.state) == before
         run.make_moves(run.moves + 1)
+
+
+def test_a_copy_whose_number_is_used_again_is_not_taken_for_the_one_before() -> None:
+    """It is served in another order, so what is remembered of slots after its start is stale."""
+    run = Run(random_program(3, 30), 0)
+    run.build(lambda: True)
+    state = run.handles[1]
+    before = under_way(state, 2)
+    assert before % COPIES == 2
+    for times in (state.copy_end, state.copy_start):
+        times[2] += 1
+        assert under_way(state, 2) != before
+        assert under_way(state, 2) % COPIES == 2
+        times[2] -= 1
+    assert under_way(state, 2) == before
 
 
 @settings(deadline=None)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from engine.agent.trace_io import load_trace
+from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH
+from engine.analysis.findings import VERSION, findings
+from engine.analysis.regret import study_of
+from engine.game.moves import Rules
+from engine.game.reference import ReferenceGame
 from engine.plan.check import check
+from engine.plan.io import load_plan, save_plan
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.io import save
 from tests.ui.waiting import are_over
 from ui.components.memory_map.curve import estimates_of
-from ui.jobs.protocol import DONE, FAILED, MUZERO, REGRET, RESEARCH, SOLVE, TRACE, Order
+from ui.jobs import agent, what_if
+from ui.jobs.protocol import DONE, FAILED, FINDINGS, MUZERO, RESEARCH, SOLVE, TRACE, Order, Progress
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED
@@ -111,16 +122,104 @@ def test_unsearchable_orders_fail_with_a_reason(practised: OpenProgram, workshop
 
 
 @pytest.mark.timeout(1500)
-def test_regrets_of_the_game_are_found(practised: OpenProgram, workshop: Workshop) -> None:
+def test_what_can_be_said_against_the_game_is_found(
+    practised: OpenProgram, workshop: Workshop
+) -> None:
     thought = thought_of(practised)
-    order = Order(REGRET, "Regrets", 30.0, basis=thought.identity)
+    versioned = (("version", VERSION),)
+    order = Order(FINDINGS, "Findings", 30.0, basis=thought.identity, details=versioned)
     job = workshop.order(PROGRAM, order, "", thought.plan, {TRACE: thought.data})
     assert are_over([job])
     assert job.state == DONE, job.error
     assert TRACE not in job.files
     practised.searches.jobs = [job]
     assert practised.searches.collect()
-    regrets = practised.searches.regrets[thought.identity]
-    choices = {m for m, row in enumerate(thought.trace.legal) if row.sum() > 1}
-    assert set(regrets) == choices
-    assert all(row["regret_us"] >= 0 for row in regrets.values())
+    study = practised.searches.studies[thought.identity]
+    rules = Rules(place=str(thought.plan.notes["place"]))
+    own = study_of(thought.trace, PROGRAM, rules)
+    list(own.run())
+    assert list(study.findings) == findings("", thought.trace, own)
+    assert study.completeness == 1
+
+
+def worked_on(folder: Path, thought: Thought) -> Path:
+    """A worker's folder that starts from a game, with the weights of its agent."""
+    save(PROGRAM, folder / "program.json")
+    save_plan(thought.plan, folder / "basis.json")
+    for name, content in thought.weights.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def heard(words: list[str]) -> Progress:
+    def progress(share: float | None, word: str) -> bool:
+        assert share is None or 0 <= share <= 1
+        words.append(word)
+        return True
+
+    return progress
+
+
+def ordered(**details: object) -> dict[str, Any]:
+    return {"seconds": 1.0, "seed": 0, "details": list(details.items())}
+
+
+def test_a_whole_game_is_searched_again_with_other_settings(
+    practised: OpenProgram, tmp_path: Path
+) -> None:
+    thought, words = thought_of(practised), list[str]()
+    folder = worked_on(tmp_path, thought)
+    order = ordered(weights=PRACTISED, model="simulator", simulations=6)
+    assert agent.trace_again(folder, order, heard(words)) == {"weights": PRACTISED}
+    again = load_trace(folder / TRACE)
+    assert again.action.tolist() == thought.trace.action.tolist()
+    assert (again.model, again.tree_parent.shape[1]) == ("simulator", 7)
+    assert again.prior == pytest.approx(thought.trace.prior, abs=1e-4)
+    assert load_plan(folder / "plan.json").notes["moves"] == thought.plan.notes["moves"]
+    assert any(f"of {again.num_moves}" in word for word in words)
+
+
+def test_a_forced_action_is_played_on_by_all(practised: OpenProgram, tmp_path: Path) -> None:
+    thought, words = thought_of(practised), list[str]()
+    trace = thought.trace
+    move = int(np.flatnonzero(trace.legal.sum(axis=1) > 1)[0])
+    other = next(a for a in np.flatnonzero(trace.legal[move]) if a != trace.action[move])
+    folder = worked_on(tmp_path, thought)
+    order = ordered(move=move, action=int(other), weights=PRACTISED)
+    rows = what_if.force(folder, order, heard(words))["rows"]
+    assert [row["continuation"] for row in rows] == [POLICY, SEARCH, LOCAL]
+    for row in rows[:2]:
+        game = ReferenceGame(PROGRAM, Rules(place=str(thought.plan.notes["place"])))
+        for digit in row["actions"]:
+            game.step(int(digit))
+        assert game.actions[move] == other
+        assert row["latency_s"] == simulate(PROGRAM, game.plan("again")).latency_s
+    assert rows[2]["latency_s"] == simulate(PROGRAM, load_plan(folder / "plan.json")).latency_s
+    original_s = simulate(PROGRAM, thought.plan).latency_s
+    assert {row["original_s"] for row in rows} == {original_s}
+
+
+def test_two_agents_play_several_programs(practised: OpenProgram, tmp_path: Path) -> None:
+    thought, words = thought_of(practised), list[str]()
+    folder = worked_on(tmp_path, thought)
+    other = "teach-evict-and-return"
+    sides = {"weights": PRACTISED, "model": "policy", "simulations": 1}
+    order = ordered(
+        programs=f"{PROGRAM.name},{other}",
+        **{
+            f"{which}_{name}": value
+            for which in ("first", "second")
+            for name, value in sides.items()
+        },
+    )
+    order["details"] = [
+        (name, FRESH if name == "second_weights" else value) for name, value in order["details"]
+    ]
+    found = what_if.compete(folder, order, heard(words))
+    assert [bout["program"] for bout in found["bouts"]] == [PROGRAM.name, other]
+    assert FRESH in found["second"] and PRACTISED in found["first"]
+    for bout in found["bouts"]:
+        total_us = sum(kind["change_us"] for kind in bout["kinds"])
+        change_us = (bout["second_s"] - bout["first_s"]) * 1e6
+        assert total_us == pytest.approx(change_us, abs=1e-9 * bout["first_s"] * 1e6)
+    assert any(other in word for word in words)

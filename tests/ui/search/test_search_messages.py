@@ -9,6 +9,7 @@ import pytest
 
 from engine.agent.trace_io import SearchTrace
 from engine.analysis.surprise import surprises
+from engine.analysis.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
 from engine.game.moves import NUM_ACTIONS, Rules, moves
 from engine.game.reference import ReferenceGame
 from engine.program import library
@@ -18,7 +19,6 @@ from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
 from ui.search.messages import Root, curves, game_message, position_message
 from ui.search.state import game_of
-from ui.search.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
 
 PROGRAM = residual_network()
 TRACE = made_up_trace(PROGRAM)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.agent.trace_io import save_trace
+from engine.agent.trace_io import SearchTrace, save_trace
+from engine.analysis.findings import VERSION, findings
+from engine.analysis.regret import study_of
+from engine.game.moves import Rules
 from engine.program import library
 from tests.ui.apps import open_view
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
-from ui.jobs.protocol import MUZERO, REGRET, SOLVE, Order
+from ui.jobs.protocol import FINDINGS, MUZERO, PLAY, RESEARCH, RETRACE, SOLVE, TRACE, Order
+from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
+from ui.search.board_view import identity_of
 from ui.search.state import Again, Thought, brought
+from ui.search.watch import BEST_GAME, FIRST_GAME
+from ui.session import caching
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = "teach-fragmentation"
+VERSIONED = (("version", VERSION),)
 
 
 def _search() -> None:
@@ -34,6 +44,14 @@ def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
     path = tmp_path_factory.mktemp("page") / "a.npz"
     save_trace(made_up_trace(program), path)
     return brought(program, path.read_bytes(), "a.npz")
+
+
+@pytest.fixture(autouse=True)
+def workshop(monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """Takes orders, and works on none of them."""
+    made = Workshop(at_once=0)
+    monkeypatch.setattr(caching, "workshop", lambda: made)
+    return made
 
 
 def opened(**query: str) -> AppTest:
@@ -61,6 +79,38 @@ def test_without_a_search_the_page_explains_and_offers_one() -> None:
     assert "searches" in text
     assert "30 s" in at.button(key="practise_first").label
     assert at.button(key="open_trace").disabled
+
+
+def test_there_is_a_game_to_look_at_at_first_sight(workshop: Workshop) -> None:
+    at = opened()
+    (job,) = at.session_state["explorer"].open.searches.jobs
+    assert (job.order.kind, job.order.name) == (PLAY, FIRST_GAME)
+    assert any(FIRST_GAME in info.value for info in at.info)
+    at.run()
+    assert [job] == at.session_state["explorer"].open.searches.jobs
+    job.stop()
+    at.run()
+    assert at.button(key="watch_again") and at.button(key="practise_first")
+
+
+def test_the_best_game_that_ships_is_searched_again() -> None:
+    at = open_view(_search, program="resnet50-v5e-b64")
+    (job,) = at.session_state["explorer"].open.searches.jobs
+    assert (job.order.kind, job.order.name) == (RETRACE, BEST_GAME)
+
+
+def test_a_finished_search_is_switched_to(shown: AppTest, thought: Thought) -> None:
+    state = shown.session_state["explorer"].open.searches
+    details = (("move", 4), ("simulations", 24))
+    run = Run(Order(RESEARCH, "Search of move 5", 1.0, basis=thought.identity, details=details), "")
+    run.files = {TRACE: packed(one_row(thought, 4))}
+    run.state, run.result = "done", {"weights": "fresh"}
+    state.jobs.append(Job(run))
+    shown.run()
+    assert not shown.exception
+    assert state.move == 4
+    header = sent(shown)
+    assert (header["move"], header["beside"], len(header["roots"])) == (4, 1, 2)
 
 
 def test_a_practice_under_way_shows_how_it_goes_and_can_be_stopped() -> None:
@@ -103,7 +153,7 @@ def test_without_a_link_it_opens_where_the_agent_was_most_surprised(thought: Tho
 def test_the_browser_says_which_move_is_shown(shown: AppTest, thought: Thought) -> None:
     here = shown.session_state["explorer"]
     state = here.open.searches
-    told = {"game": f"{thought.identity}~{here.open.bound_s}", "nonce": state.nonce, "move": 5}
+    told = {"game": identity_of(here, thought), "nonce": state.nonce, "move": 5}
     shown.session_state["search"] = {"told": told}
     shown.run()
     assert state.move == 5
@@ -132,31 +182,50 @@ def test_every_panel_opens(shown: AppTest, panel: str, sign: str) -> None:
 
 def test_a_finished_study_adds_regrets_to_the_inbox(shown: AppTest, thought: Thought) -> None:
     state = shown.session_state["explorer"].open.searches
-    run = Run(Order(REGRET, "Regrets", 1.0, basis=thought.identity), "me", state="done")
-    row = {"regret_us": 2.0, "better": "Drop", "punished": 1.0}
-    run.result = {"moves": {"0": row}, "completeness": 1.0}
+    before = len(shown.dataframe[0].value)
+    run = Run(
+        Order(FINDINGS, "Findings", 1.0, basis=thought.identity, details=VERSIONED),
+        "me",
+        state="done",
+    )
+    program = shown.session_state["explorer"].open.program
+    study = study_of(thought.trace, program, Rules(place=str(thought.plan.notes["place"])))
+    list(study.run())
+    found = findings("", thought.trace, study)
+    run.result = {"findings": [asdict(f) for f in found], "completeness": 1.0}
     state.jobs.append(Job(run))
     shown.run()
-    assert state.regrets[thought.identity][0]["better"] == "Drop"
+    assert state.study.findings == tuple(found)
     table = shown.dataframe[0].value
-    assert table["regret"].notna().sum() == 1
-    assert any("Regret is known of 1 moves" in c.value for c in shown.caption)
+    assert table["regret"].tolist().count(max(f.regret_us or 0 for f in found)) == 1
+    # Where nothing was at stake there is nothing to be surprised at.
+    idle = {f.move + 1 for f in found if not f.has_stakes}
+    assert idle and len(table) < before
+    assert not set(table["move"]) & idle
+    assert any("Regret is known of" in c.value for c in shown.caption)
+
+
+def one_row(thought: Thought, move: int) -> SearchTrace:
+    """The search of one move, as another search of it would be."""
+    columns = ("action", "legal", "reward", "prior", "policy", "raw_value", "value")
+    kept = {n: getattr(thought.trace, n)[move : move + 1] for n in columns}
+    kept |= {
+        n: getattr(thought.trace, n)[move : move + 1]
+        for n in vars(thought.trace)
+        if n.startswith(("tree_", "imagined_"))
+    }
+    return replace(thought.trace, par=thought.trace.par[move : move + 2], **kept)
+
+
+def packed(trace: SearchTrace) -> bytes:
+    with TemporaryDirectory() as folder:
+        save_trace(trace, Path(folder) / "a.npz")
+        return (Path(folder) / "a.npz").read_bytes()
 
 
 def test_other_searches_of_the_position_are_sent_along(shown: AppTest, thought: Thought) -> None:
-    from dataclasses import replace
-
     state = shown.session_state["explorer"].open.searches
-    one = {
-        name: getattr(thought.trace, name)[2:3]
-        for name in ("action", "legal", "reward", "prior", "policy", "raw_value", "value")
-    }
-    one |= {
-        name: getattr(thought.trace, name)[2:3]
-        for name in vars(thought.trace)
-        if name.startswith(("tree_", "imagined_"))
-    }
-    row = replace(thought.trace, par=thought.trace.par[2:4], **one)
+    row = one_row(thought, 2)
     state.again.append(Again(thought.identity, 2, row, {"weights": "fresh"}))
     shown.run()
     assert not shown.exception

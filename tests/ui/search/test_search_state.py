@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from engine.agent.trace_io import load_trace, save_trace, trace_from_bytes
+from engine.analysis.findings import findings
+from engine.analysis.regret import study_of
 from engine.analysis.surprise import surprises
 from engine.errors import CheckpointError
-from engine.game.moves import ACTION_NAMES, moves
+from engine.game.moves import ACTION_NAMES, Rules, moves
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.jobs.protocol import TRACE as TRACE_FILE
@@ -136,13 +138,16 @@ def test_names_say_what_was_searched_with() -> None:
     assert "classic MuZero" in search_name({}, classic)
 
 
-def test_the_inbox_is_sorted_and_knows_regrets() -> None:
-    found = surprises(TRACE)
+def test_the_inbox_is_sorted_and_knows_what_was_measured() -> None:
+    found, study = surprises(TRACE), study_of(TRACE, PROGRAM, Rules())
     first = found.order()[0]
-    known = {first: {"regret_us": 1.5, "better": "Drop", "punished": 0.25}}
+    study.at(first)
+    known = {f.move: f for f in findings("", TRACE, study)}
     rows = inbox(PROGRAM, moves(PROGRAM), TRACE, found, known)
     assert rows["surprise"].is_monotonic_decreasing
     assert rows["move"][0] == first + 1
-    assert (rows["regret"][0], rows["better"][0], rows["at_once"][0]) == (1.5, "Drop", 0.25)
+    seen = ("class", "regret", "better", "punished")
+    of = known[first]
+    assert [rows[c][0] for c in seen] == [of.verdict, of.regret_us, of.better, of.punished]
     assert rows["regret"][1:].isna().all()
     assert rows["played"][0] == ACTION_NAMES[TRACE.action[first]]

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.analysis.findings import SIGNS
+from engine.analysis.verdict import CLASSES
 from tests.ui.apps import open_view
 from ui.components import glossary, stored_view
 from ui.components.glossary import Term, about, find, term_html, terms
@@ -124,6 +126,20 @@ def test_the_columns_of_the_search_are_explained() -> None:
     assert len(labels) == 5
     for label in labels:
         assert find(label) is not None, label
+
+
+def test_the_columns_and_figures_of_debug_are_explained() -> None:
+    for place in ("inbox_view.py", "page.py"):
+        text = script("debug", place)
+        labels = re.findall(r'about\("([^"]+)"\)', text)
+        assert labels
+        for label in labels:
+            assert find(label) is not None, label
+    for label in (*SIGNS, *CLASSES, "finding", "regret", "phase", "punished", "A/B"):
+        assert find(label) is not None, label
+    marks = re.search(r"const MARKS = \[(.*?)\]", script("search", "tree", "messages.js"))
+    assert marks is not None
+    assert re.findall(r'"([^"]*)"', marks[1]) == ["", *CLASSES]
 
 
 def test_every_canvas_has_the_glossary() -> None:

@@ -49,6 +49,7 @@ class ValueCurve {
     if (isTotal) this.level(game.final, palette.green, [], 1.5);
     else this.level(0, palette.gray, [4, 3], 1.2);
     this.drawSurprises();
+    this.drawMarks();
     pen.fillStyle = palette.primary;
     pen.fillRect(this.x(move) - 1, 0, 2, height);
   }
@@ -129,6 +130,27 @@ class ValueCurve {
       pen.fill();
     }
   }
+
+  // Classes of moves, the worst on top; each is written as well as coloured.
+  drawMarks() {
+    const { pen, game, palette } = this;
+    for (const kind of [3, 2, 1]) {
+      for (let move = 0; move < game.numMoves; move++) {
+        if (game.move_class[move] !== kind) continue;
+        const x = this.x(move);
+        pen.fillStyle = palette[MARK_TONES[kind]];
+        pen.fillRect(x - 1, 0, 2, this.height);
+        pen.font = `700 11px ${palette.font}`;
+        pen.textAlign = "center";
+        pen.textBaseline = "top";
+        const wide = pen.measureText(MARKS[kind]).width + 4;
+        pen.fillStyle = palette.background;
+        pen.fillRect(x - wide / 2, 0, wide, 13);
+        pen.fillStyle = mix(palette.text, 0.95);
+        pen.fillText(MARKS[kind], x, 1);
+      }
+    }
+  }
 }
 
 function curveLegend(game, palette, mode) {
@@ -145,13 +167,18 @@ function curveLegend(game, palette, mode) {
   if (isTotal && game.best_possible !== null)
     items.push(line(`dotted ${palette.text}`, `at most ${timeText(game.best_possible)} (bound)`));
   items.push(`<span><i class="mark" style="color:${palette.orange}">▼</i>surprising moves</span>`);
+  for (const kind of [1, 2, 3])
+    if (game.move_class.includes(kind))
+      items.push(
+        `<span><i class="mark" style="color:${palette[MARK_TONES[kind]]}">▮</i>${termHtml(MARKS[kind])}</span>`,
+      );
   return items.join("");
 }
 
 function curveCard(game, move) {
   return cardOf(`Move ${(move + 1).toLocaleString("en")}`, [
     ["", game.sentence(move)],
-    ["played", ACTIONS[game.move_action[move]]],
+    ["played", `${ACTIONS[game.move_action[move]]} ${game.mark(move)}`],
     ["saved so far", timeText(Math.max(0, game.so_far[move]))],
     ["the search expects", timeText(game.search[move])],
     ["the networks alone", timeText(game.raw[move])],

@@ -16,8 +16,8 @@ class Icicle {
     this.isWhole = true;
   }
 
-  load(tree) {
-    this.tree = tree;
+  load(tree, game) {
+    [this.tree, this.game] = [tree, game];
     this.begin = new Float64Array(tree.size);
     this.end = new Float64Array(tree.size);
     this.reset();
@@ -119,7 +119,13 @@ class Icicle {
     this.look = look;
     for (let node = 0; node <= grown.count; node++) {
       const row = tree.depth[node] - Math.floor(this.top);
-      if (row < 0 || row * rowHeight > this.height || this.end[node] <= this.left || this.begin[node] >= this.right)
+      if (
+        tree.isBehind(node) ||
+        row < 0 ||
+        row * rowHeight > this.height ||
+        this.end[node] <= this.left ||
+        this.begin[node] >= this.right
+      )
         continue;
       const x = this.x(this.begin[node]),
         width = this.x(this.end[node]) - x;
@@ -142,6 +148,7 @@ class Icicle {
     pen.globalAlpha = isThin ? 0.45 : 1;
     pen.fillStyle = look.paint.fill(node, grown, look.palette, look.patterns);
     pen.fillRect(x, y, wide, tall);
+    if (this.tree.state[node] === ILLEGAL) this.drawIllegal(x, y, wide, tall);
     if (node) {
       pen.fillStyle = look.palette[TONES[this.tree.action[node]]];
       pen.fillRect(x, y, wide, 3);
@@ -151,6 +158,15 @@ class Icicle {
       this.label(node, Math.max(GUTTER, x), y + 1 + tall / 2, Math.min(x + width, this.width) - Math.max(GUTTER, x));
   }
 
+  // Only imagined: hatched whatever the colours mean, and crossed out.
+  drawIllegal(x, y, wide, tall) {
+    const { pen, look } = this;
+    pen.fillStyle = look.palette.background;
+    pen.fillRect(x, y, wide, tall);
+    pen.fillStyle = look.patterns.illegal;
+    pen.fillRect(x, y, wide, tall);
+  }
+
   label(node, x, y, room) {
     const {
         pen,
@@ -158,7 +174,7 @@ class Icicle {
         grown,
         look: { palette },
       } = this,
-      name = node ? ACTIONS[tree.action[node]] : `${grown.count.toLocaleString("en")} simulations`;
+      name = node ? this.nameOf(node) : `${grown.count.toLocaleString("en")} simulations`;
     pen.font = `11px ${palette.font}`;
     pen.textAlign = "left";
     pen.fillStyle = palette.text;
@@ -169,6 +185,15 @@ class Icicle {
       (t) => t && pen.measureText(t).width < room - 8,
     );
     if (text) pen.fillText(text, x + 4, y);
+  }
+
+  // The action; crossed out where the rules forbid it, with its class where the game played it.
+  nameOf(node) {
+    const { tree, game } = this,
+      name = ACTIONS[tree.action[node]];
+    if (tree.state[node] === ILLEGAL) return `✗ ${name}`;
+    const mark = tree.isPlayed[node] ? game.mark(tree.move + tree.depth[node] - 1) : "";
+    return mark ? `${name} ${mark}` : name;
   }
 
   frame(node, colour, width) {
@@ -186,7 +211,8 @@ class Icicle {
     const depth = Math.floor(y / this.rowHeight) + Math.floor(this.top);
     const at = this.left + ((x - GUTTER) / (this.width - GUTTER)) * (this.right - this.left);
     for (let node = 0; node <= this.grown.count; node++) {
-      if (this.tree.depth[node] === depth && this.begin[node] <= at && at < this.end[node]) return node;
+      if (this.tree.depth[node] === depth && !this.tree.isBehind(node) && this.begin[node] <= at && at < this.end[node])
+        return node;
     }
     return NONE;
   }

@@ -18,6 +18,11 @@ class Game {
       .slice(0, MOST_SURPRISES);
   }
 
+  // How bad the move was; empty where it was not, or nobody can tell.
+  mark(move) {
+    return MARKS[this.move_class[move]] ?? "";
+  }
+
   instruction(slot) {
     return slot < this.numSlots ? this.instruction_names[slot] : "end of the program";
   }
@@ -38,6 +43,10 @@ class Game {
 
 const MOST_SURPRISES = 20;
 
+// By class of a move, as in engine/analysis/verdict.py; none first.
+const MARKS = ["", "??", "?", "?!"];
+const MARK_TONES = ["gray", "red", "orange", "yellow"];
+
 // One position: its number, the trees of its searches, what stands in fast memory.
 class Board {
   constructor(bytes, game) {
@@ -53,7 +62,7 @@ class Board {
       for (const [name, column] of Object.entries(columns)) {
         if (name.startsWith(`t${number}_`)) own[name.slice(`t${number}_`.length)] = column;
       }
-      return new Tree(root, own, this.move, game.numMoves);
+      return new Tree(root, own, this.move, game.numMoves, game.move_action);
     });
   }
 }

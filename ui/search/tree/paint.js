@@ -43,13 +43,12 @@ const PAINTS = {
     const errors = [...tree.reward.keys()].map((i) => Math.abs(tree.error(i) ?? 0));
     const most = Math.max(1e-12, ...errors);
     return {
-      fill: (node, _grown, palette, patterns) => {
-        if (tree.state[node] === ILLEGAL) return patterns.illegal;
+      fill: (node, _grown, palette) => {
         const error = tree.error(node);
         return error === null ? mix(palette.gray, 0.14) : diverging(palette, error / most);
       },
       ends: [signedTime(-most), "as it is", signedTime(most)],
-      hasIllegal: true,
+      hasUnknown: true,
     };
   },
 };
@@ -59,11 +58,10 @@ function scaleHtml(paint, palette) {
     ? [mix(palette.violet, 0.06), mix(palette.violet, 0.76)]
     : [-1, -0.5, 0, 0.5, 1].map((share) => diverging(palette, share));
   const [low, middle, high] = paint.ends;
-  const illegal = paint.hasIllegal
-    ? '<i class="key illegal"></i>illegal in the real game<i class="key unknown"></i>not played out'
-    : "";
+  const illegal = '<span class="pair"><i class="key illegal"></i> ✗ illegal in the real game</span>';
+  const unknown = paint.hasUnknown ? '<span class="pair"><i class="key unknown"></i> not played out</span>' : "";
   return `<span>${low}</span><i class="ramp" style="background:linear-gradient(90deg,${stops.join(",")})" title="${middle} in the middle"></i>
-    <span>${high}</span><small>${middle} in the middle · width: visits · pale: one visit</small>${illegal}`;
+    <span>${high}</span><small>${middle} in the middle · width: visits · pale: one visit</small>${illegal}${unknown}`;
 }
 
 function timeOrNone(seconds) {

@@ -133,7 +133,7 @@ class Pane {
     this.tree = this.board.trees[number];
     this.state = { selected: 0, hover: NONE, line: [] };
     this.card.hidden = true;
-    this.icicle.load(this.tree);
+    this.icicle.load(this.tree, this.view.game);
     this.scrub.max = String(this.tree.last);
     this.setCount(this.tree.last);
   }

@@ -1,11 +1,13 @@
 // A search tree that grows again: nodes are in the order of their creation, so that after n
 // simulations it is nodes 0 to n, each as often visited as it has descendants (itself included).
 
-const NUM_ACTIONS = 3;
+const NUM_ACTIONS = ACTIONS.length;
 
 class Tree {
-  // `root`: what Python says of the search; `columns`: per node; `move`: of the root, of `length`.
-  constructor(root, columns, move, length) {
+  // `root`: what Python says of the search; `columns`: per node; `move`: of the root, of `length`;
+  // `played`: the actions of the game. The tree ends where the game ends: what the search grew
+  // behind that still counts as visits, but is nobody's child.
+  constructor(root, columns, move, length, played = []) {
     Object.assign(this, root, columns);
     this.move = move;
     this.size = this.parent.length;
@@ -13,14 +15,17 @@ class Tree {
     this.depth = new Uint16Array(this.size);
     this.gained = new Float64Array(this.size);
     this.children = Array.from({ length: this.size }, () => []);
+    this.movesLeft = length - move;
+    this.isPlayed = new Uint8Array(this.size);
+    this.isPlayed[0] = 1;
     for (let i = 1; i < this.size; i++) {
       const up = this.parent[i];
       this.depth[i] = this.depth[up] + 1;
       this.gained[i] = this.gained[up] + this.reward[i];
-      this.children[up].push(i);
+      this.isPlayed[i] = this.isPlayed[up] && this.action[i] === played[move + this.depth[up]];
+      if (!this.isBehind(i)) this.children[up].push(i);
     }
     for (const list of this.children) list.sort((a, b) => this.action[a] - this.action[b]);
-    this.movesLeft = length - move;
     this.remember();
   }
 
@@ -29,13 +34,21 @@ class Tree {
     return this.depth[node] >= this.movesLeft;
   }
 
+  // Behind the end of the game, where there is nothing to decide.
+  isBehind(node) {
+    return this.depth[node] > this.movesLeft;
+  }
+
   // At the root; the logarithm of nothing is not needed.
   priorOf(action) {
     return Math.max(1e-9, this.policies.prior[action]);
   }
 
   get deepest() {
-    return this.depth.reduce((a, b) => Math.max(a, b), 0);
+    return Math.min(
+      this.movesLeft,
+      this.depth.reduce((a, b) => Math.max(a, b), 0),
+    );
   }
 
   // Visits and mean values after `count` simulations, as mctx backs them up.

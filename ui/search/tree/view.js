@@ -66,13 +66,19 @@ class SearchView extends View {
     const isNews = isOther || !this.board || this.board.key !== board.key;
     [this.game, this.nonce] = [game, board.nonce];
     if (isOther || isFresh) this.move = board.move;
+    // A search that was asked for stands on the right as soon as it is there.
+    if (isFresh && board.beside > 0) {
+      this.wantsBoth = true;
+      this.panes[1].wanted = board.beside;
+      if (!isNews) this.panes[1].load(board);
+    }
     this.order = null;
     // The answer for a move that was left meanwhile is not shown.
     if (board.move === this.move && isNews) {
       this.board = board;
       if (board.roots.length > had) [this.wantsBoth, this.active] = [true, 1];
       for (const pane of this.panes) {
-        if (board.roots.length > had) pane.wanted = null;
+        if (board.roots.length > had && board.beside < 1) pane.wanted = null;
         pane.load(board);
       }
       this.shown = Infinity;
@@ -131,6 +137,14 @@ class SearchView extends View {
     if (!surprising.length) return;
     const at = surprising.indexOf(this.move);
     this.go(surprising[at < 0 ? 0 : (at + by + surprising.length) % surprising.length]);
+  }
+
+  // Through the rows of the inbox, as they stand there.
+  finding(by) {
+    const { findings } = this.game;
+    if (!findings.length) return;
+    const at = findings.indexOf(this.move);
+    this.go(findings[at < 0 ? 0 : (at + by + findings.length) % findings.length]);
   }
 
   act(name) {
@@ -233,7 +247,8 @@ class SearchView extends View {
     if (root.getRootNode().activeElement !== this.counter) this.counter.value = this.move + 1;
     root.querySelector(".total").textContent = `of ${game.numMoves.toLocaleString("en")}`;
     const sentence = root.querySelector(".sentence"),
-      note = rank < 0 ? "" : ` · surprise ${rank + 1} of ${game.surprising.length}`;
+      mark = game.mark(this.move) && ` · ${game.mark(this.move)}`,
+      note = rank < 0 ? mark : `${mark} · surprise ${rank + 1} of ${game.surprising.length}`;
     const node = pane.state.selected,
       of = node
         ? ` · ${ACTIONS[pane.tree.action[node]]} at move ${pane.tree.move + pane.tree.depth[node]}, ${pane.grown.visits[node]} visits`

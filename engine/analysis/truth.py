@@ -17,6 +17,7 @@ from engine.game.reference import ReferenceGame
 MOST_NODES = 160
 """Nodes of a tree that are played, the most visited first."""
 UNKNOWN, LEGAL, ILLEGAL = 0, 1, 2
+"""Of a node: it was not played, or lies behind the end of the game; it can be played; it cannot."""
 
 
 @dataclass
@@ -93,3 +94,16 @@ def standing(game: ReferenceGame, until: int) -> list[tuple[int, int, int, int, 
 
 def _end(block: Block, time: int) -> int:
     return max(block.busy, time) + 1 if block.is_live else block.end
+
+
+def illegal_share(state: Sequence[int], parent: Sequence[int], visits: Sequence[int]) -> float:
+    """The share of a search's simulations that went through an action which the rules forbid.
+
+    The columns are those of one tree, its root first; 0 for a search without simulations.
+    """
+    through = sum(
+        visits[node]
+        for node in range(1, len(parent))
+        if state[node] == ILLEGAL and state[parent[node]] != ILLEGAL
+    )
+    return through / max(1, visits[0] - 1)

@@ -1,0 +1,55 @@
+"""How programs are captured: a solver of this project plans for the compiles of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers import Budget, find, solve
+
+if TYPE_CHECKING:
+    from engine.compiler.capture import Capturing
+
+SOLVERS = "steered,local"
+"""Whose plans are compiled, in turn: what the compiler can be steered to, and what pays most by the
+costs as they are, and so where they are too high."""
+
+SECONDS = 6.0
+"""For each plan."""
+
+RAW_FOLDER = Path(".capture")
+COMPILES = 8
+"""Whole compiles of one program, beside the one with everything in slow memory."""
+
+
+def capturing(
+    solvers: str = SOLVERS,
+    seconds: float = SECONDS,
+    raw: Path = RAW_FOLDER,
+    compiles: int = COMPILES,
+    is_offline: bool = False,
+    note: Callable[[str], None] = lambda _: None,
+) -> Capturing:
+    """The settings of a capture whose plans `solvers` make in turn, in `seconds` each.
+
+    Raises UnknownNameError for an unknown solver, before anything is compiled.
+    """
+    from engine.compiler.capture import Capturing
+
+    return Capturing(planner(solvers, seconds), raw, compiles, is_offline, note)
+
+
+def planner(solvers: str, seconds: float) -> Callable[[Program], Plan]:
+    """A function from a program to a plan; `solvers`, named with commas, take turns.
+
+    Raises UnknownNameError for an unknown solver.
+    """
+    names = [name.strip() for name in solvers.split(",")]
+    for name in names:
+        find(name)
+    turns = cycle(names)
+    return lambda program: solve(next(turns), program, Budget(seconds=seconds))

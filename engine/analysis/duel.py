@@ -1,0 +1,213 @@
+"""Two agents on several programs: where the second is better, where worse, on which kinds of moves.
+
+Each plays one game per program, without noise, under the same place rule. Latencies are the
+simulator's. Their difference is given to the tensors (`engine.analysis.attribution`), which adds up
+exactly; a tensor belongs to the kind of the first move at which the two treat it differently.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.analysis.agent_games import Side, play_on, workload_of
+from engine.analysis.attribution import Cost, attribute
+from engine.analysis.findings import kind_of
+from engine.analysis.points import MICRO
+from engine.errors import PlanError, UsageError
+from engine.game.moves import ACTION_NAMES, Move, moves
+from engine.game.notes import notes_of
+from engine.game.reference import ReferenceGame
+from engine.plan.check import check
+from engine.plan.model import Plan
+from engine.plan.simulate import Simulation, simulate
+from engine.program.model import Program
+
+SAME = "the same actions"
+SIZES = ((2**20, "below 1 MiB"), (2**24, "1 to 16 MiB"))
+LARGEST = "16 MiB and more"
+
+Told = Callable[[float, str], bool]
+"""Told the share done and a word about it; False ends the duel."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of move: how the two treat the tensor, its kind and size.
+
+    `change_us`: what such tensors cost more with the second agent; negative: it is better here.
+    """
+
+    change: str
+    kind: str
+    size: str
+    tensors: int
+    change_us: float
+
+
+@dataclass(frozen=True)
+class Bout:
+    """One program: both games as plans, their latencies, the first move at which they part.
+
+    `fork` is None where both played the same. `kinds` add up to the difference of the latencies.
+    """
+
+    program: str
+    num_moves: int
+    first: Plan
+    second: Plan
+    first_s: float
+    second_s: float
+    fork: int | None
+    num_different: int
+    kinds: tuple[Kind, ...]
+
+    @property
+    def change_us(self) -> float:
+        """Of the second against the first; negative: the second is faster."""
+        return (self.second_s - self.first_s) * MICRO
+
+    @property
+    def change_share(self) -> float:
+        """Of the first's latency."""
+        return self.second_s / self.first_s - 1 if self.first_s > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Duel:
+    """All programs; `first`, `second`: the names of the two."""
+
+    first: str
+    second: str
+    bouts: tuple[Bout, ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Over all programs, what changed most first."""
+        return _summed([kind for bout in self.bouts for kind in bout.kinds])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, without the plans."""
+        shown = ("program", "num_moves", "first_s", "second_s", "fork", "num_different")
+        bouts = [
+            {
+                **{name: getattr(bout, name) for name in shown},
+                "kinds": list(map(asdict, bout.kinds)),
+            }
+            for bout in self.bouts
+        ]
+        return {"first": self.first, "second": self.second, "bouts": bouts}
+
+
+def duel(
+    programs: Sequence[Program],
+    first: Side,
+    second: Side,
+    told: Told = lambda share, word: True,
+) -> Duel | None:
+    """Play; None if `told` said no. Raises UsageError without programs, SolverError."""
+    if not programs:
+        raise UsageError("an A/B needs at least one program; name some")
+    bouts = []
+    for number, program in enumerate(programs):
+        bout = _bout(program, first, second, _part(told, number, len(programs)))
+        if bout is None:
+            return None
+        bouts.append(bout)
+    return Duel(first.name, second.name, tuple(bouts))
+
+
+def _part(told: Told, number: int, of: int) -> Told:
+    """The progress of one program as a share of all."""
+    return lambda share, word: told((number + share) / of, word)
+
+
+def _bout(program: Program, first: Side, second: Side, told: Told) -> Bout | None:
+    games, rules = [], None
+    for place, side in enumerate((first, second)):
+        workload = workload_of(program, side.config, rules)
+        rules, length = workload.rules, workload.num_moves
+
+        def go_on(move: int, place: int = place, side: Side = side, length: int = length) -> bool:
+            word = f"{program.name}: {side.name}, move {move:,} of {length:,}"
+            return told((place + move / max(1, length)) / 2, word)
+
+        played = play_on(side, workload, [()], go_on=go_on)
+        if played is None:
+            return None
+        game = ReferenceGame(program, rules)
+        for action in played[0]:
+            game.step(action)
+        games.append(game)
+    return judged(program, games[0], games[1])
+
+
+def judged(program: Program, first: ReferenceGame, second: ReferenceGame) -> Bout:
+    """Two finished games of one program, compared. Raises PlanError if one breaks a rule."""
+    plans = [game.plan("muzero", notes_of(game)) for game in (first, second)]
+    timed = [_timed(program, plan) for plan in plans]
+    different = [
+        move
+        for move, (a, b) in enumerate(zip(first.actions, second.actions, strict=True))
+        if a != b
+    ]
+    return Bout(
+        program=program.name,
+        num_moves=first.num_moves,
+        first=plans[0],
+        second=plans[1],
+        first_s=timed[0].latency_s,
+        second_s=timed[1].latency_s,
+        fork=different[0] if different else None,
+        num_different=len(different),
+        kinds=_kinds(program, first, second, (plans[0], timed[0]), (plans[1], timed[1])),
+    )
+
+
+def _timed(program: Program, plan: Plan) -> Simulation:
+    violation = check(program, plan)
+    if violation is not None:
+        raise PlanError(f"{program.name}: breaks {violation.rule}: {violation.message}")
+    return simulate(program, plan)
+
+
+def _kinds(
+    program: Program,
+    first: ReferenceGame,
+    second: ReferenceGame,
+    one: tuple[Plan, Simulation],
+    other: tuple[Plan, Simulation],
+) -> tuple[Kind, ...]:
+    changes = _changes(moves(program), first.actions, second.actions)
+    return _summed([_kind(program, cost, changes) for cost in attribute(program, one, other)])
+
+
+def _changes(
+    all_moves: Sequence[Move], first: Sequence[int], second: Sequence[int]
+) -> dict[int, str]:
+    """By group, how the two first treated it differently."""
+    found: dict[int, str] = {}
+    for move, a, b in zip(all_moves, first, second, strict=True):
+        if a != b:
+            found.setdefault(move.group, f"{ACTION_NAMES[a]} → {ACTION_NAMES[b]}")
+    return found
+
+
+def _kind(program: Program, cost: Cost, changes: dict[int, str]) -> Kind:
+    group = program.groups[cost.group]
+    size = next((name for most, name in SIZES if group.size_bytes < most), LARGEST)
+    change = changes.get(cost.group, SAME)
+    return Kind(change, kind_of(group), size, 1, cost.total_s * MICRO)
+
+
+def _summed(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    by_name: dict[tuple[str, str, str], list[Kind]] = defaultdict(list)
+    for kind in kinds:
+        by_name[kind.change, kind.kind, kind.size].append(kind)
+    found = [
+        Kind(*name, sum(k.tensors for k in some), sum(k.change_us for k in some))
+        for name, some in by_name.items()
+    ]
+    return tuple(sorted(found, key=lambda k: -abs(k.change_us)))

@@ -1,0 +1,114 @@
+"""Debug in a real browser: rows, keys, both themes and widths, without an error on the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from engine.agent.trace_io import save_trace
+from engine.program import library
+from tests.browser.pages import (
+    PATIENCE_MS,
+    assert_no_error,
+    brightness,
+    colours,
+    eventually,
+    stop_jobs,
+)
+from tests.ui.search_traces import made_up_trace
+from ui.screenshots import Theme, settle
+
+pytestmark = pytest.mark.browser
+
+PROGRAM = "teach-evict-and-return"
+TRACE = made_up_trace(library.load_sample(PROGRAM), simulations=16)
+
+
+def open_debug(
+    browser: Browser, server: str, folder: Path, theme: Theme, width: int
+) -> tuple[Page, list[str]]:
+    """The page with a trace that was brought as a file; what the console complains of."""
+    save_trace(TRACE, folder / "a.npz")
+    page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{server}/debug?program={PROGRAM}")
+    stop_jobs(page)
+    page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
+    page.set_input_files("input[type=file]", folder / "a.npz")
+    page.locator(".st-key-open_trace button:enabled").click(timeout=PATIENCE_MS)
+    page.wait_for_selector(".search[data-move]", timeout=PATIENCE_MS)
+    # The findings are measured by a job, and the page takes them in.
+    page.wait_for_selector("text=100.0", timeout=PATIENCE_MS)
+    settle(page)
+    return page, errors
+
+
+@pytest.fixture(scope="module")
+def opened(
+    browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Page, list[str]]]:
+    page, errors = open_debug(browser, server, tmp_path_factory.mktemp("debug"), "light", 1280)
+    yield page, errors
+    page.close()
+
+
+def move_of(page: Page) -> str:
+    return page.locator(".search").get_attribute("data-board") or ""
+
+
+def test_the_inbox_and_the_searches_are_drawn(opened: tuple[Page, list[str]]) -> None:
+    page, errors = opened
+    assert page.get_by_test_id("stDataFrame").first.is_visible()
+    for canvas in (".curve canvas", ".tree canvas"):
+        assert colours(page.locator(canvas).first) > 4, canvas
+    assert_no_error(page)
+    assert errors == []
+
+
+def test_j_and_k_go_through_the_findings(opened: tuple[Page, list[str]]) -> None:
+    page, _ = opened
+    page.locator(".search").focus()
+    first = move_of(page)
+    page.keyboard.press("j")
+    assert eventually(lambda: move_of(page) not in ("", first))
+    second = move_of(page)
+    assert eventually(lambda: f"move={int(second) + 1}" in page.url)
+    page.locator(".search").focus()
+    page.keyboard.press("k")
+    assert eventually(lambda: move_of(page) == first)
+    page.keyboard.press("?")
+    assert page.get_by_text("next, previous finding of the inbox").is_visible()
+    page.keyboard.press("Escape")
+
+
+def test_the_keys_work_wherever_the_focus_is(opened: tuple[Page, list[str]]) -> None:
+    page, _ = opened
+    before = move_of(page)
+    page.get_by_test_id("stMain").focus()
+    page.keyboard.press("j")
+    assert eventually(lambda: move_of(page) not in ("", before))
+
+
+def test_a_forced_action_is_answered_beside_the_original(opened: tuple[Page, list[str]]) -> None:
+    page, errors = opened
+    button = page.locator('[class*="st-key-force_"] button:enabled').first
+    button.scroll_into_view_if_needed(timeout=PATIENCE_MS)
+    button.click(timeout=PATIENCE_MS)
+    page.wait_for_selector(".st-key-forced_play", timeout=PATIENCE_MS)
+    assert_no_error(page)
+    assert errors == []
+
+
+def test_dark_and_wide(browser: Browser, server: str, tmp_path: Path) -> None:
+    page, errors = open_debug(browser, server, tmp_path, "dark", 1920)
+    assert brightness(page.locator(".search"), "color") > 450
+    assert colours(page.locator(".tree canvas").first) > 4
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 1920
+    assert_no_error(page)
+    assert errors == []
+    page.close()

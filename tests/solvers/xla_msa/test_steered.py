@@ -1,0 +1,73 @@
+"""`steered`: XLA's heuristic with chosen priorities."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.io import content_hash
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+from engine.solvers.xla_msa.steered import LAST, Steering, _Search, in_names, place
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return library.load_sample("alexnet-v4-b24")
+
+
+def test_without_priorities_it_is_the_heuristic_itself(program: Program) -> None:
+    plain, ours = solve("xla_like", program), place(program, Steering())
+    assert (ours.is_fast, ours.stays, ours.copies) == (plain.is_fast, plain.stays, plain.copies)
+
+
+def test_priorities_are_places_in_the_order() -> None:
+    told = Steering(first=(4, 2), last=frozenset({9}))
+    assert told.priorities == {4: -2, 2: -1, 9: LAST}
+
+
+def test_no_cross_program_prefetch_is_a_plan_of_the_same_program(program: Program) -> None:
+    plan = place(program, Steering(max_cross_program_prefetches=0))
+    assert plan.program_hash == content_hash(program)
+    assert check(program, plan) is None
+    assert all(stay.start >= 0 for stay in plan.stays)
+
+
+def test_it_is_never_worse_than_the_heuristic_and_says_how_to_come_to_its_plan(
+    program: Program,
+) -> None:
+    plan = solve("steered", program, Budget(seconds=1.0, seed=3))
+    own = simulate(program, solve("xla_like", program)).latency_s
+    assert simulate(program, plan).latency_s < own
+    steering = plan.notes["steering"]
+    assert isinstance(steering, dict)
+    groups = {v.name: v.group for v in program.values}
+    again = place(
+        program,
+        Steering(
+            tuple(dict.fromkeys(groups[name] for name in steering["first"])),
+            frozenset(groups[name] for name in steering["last"]),
+            steering["knobs"].get("max_cross_program_prefetches"),
+            steering["knobs"].get("inefficient_use_to_copy_ratio", 0.5),
+        ),
+    )
+    assert (again.is_fast, again.stays, again.copies) == (plan.is_fast, plan.stays, plan.copies)
+
+
+def test_a_change_names_every_group_once(program: Program) -> None:
+    search = _Search(program, random.Random(0))
+    steering = Steering()
+    seen = set()
+    for _ in range(300):
+        steering = search._changed(steering)
+        assert len(set(steering.first)) == len(steering.first)
+        assert not steering.last & set(steering.first)
+        seen.add((len(steering.first) > 2, len(steering.last) > 1))
+        knobs = in_names(program, steering)["knobs"]
+        assert isinstance(knobs, dict)
+        seen |= set(knobs)
+    assert {"max_cross_program_prefetches", "inefficient_use_to_copy_ratio", (True, True)} <= seen

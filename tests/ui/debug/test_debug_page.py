@@ -1,0 +1,256 @@
+"""Debug without a browser (AppTest): from the empty page to every panel."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.agent.trace_io import save_trace
+from engine.analysis.findings import VERSION, findings
+from engine.analysis.move_notes import MoveNotes, Note
+from engine.analysis.regret import study_of
+from engine.game.moves import ACTION_NAMES, Rules
+from engine.plan.simulate import simulate
+from engine.program import library
+from tests.ui.apps import open_view
+from tests.ui.search_traces import made_up_trace
+from ui.components.glossary import about
+from ui.components.packing import unpack
+from ui.debug import studies
+from ui.debug.export_view import _bundle, _open, link
+from ui.debug.filter import Filter
+from ui.debug.force_view import answers
+from ui.jobs.protocol import DUEL, FINDINGS, FORCE, RETRACE, Order
+from ui.jobs.queue import Workshop
+from ui.jobs.run import Job, Run
+from ui.search.state import Second, Thought, brought
+from ui.session import caching
+from ui.session.state import Session
+
+PROGRAM = "alexnet-v4-b24"
+VERSIONED = (("version", VERSION),)
+
+
+def _debug() -> None:
+    from ui.debug import page
+
+    page.render()
+
+
+@pytest.fixture(autouse=True)
+def workshop(monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """Takes orders, and works on none of them."""
+    made = Workshop(at_once=0)
+    monkeypatch.setattr(caching, "workshop", lambda: made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
+    program = library.load_sample(PROGRAM)
+    path = tmp_path_factory.mktemp("page") / "a.npz"
+    save_trace(made_up_trace(program), path)
+    return brought(program, path.read_bytes(), "a.npz")
+
+
+def session_of(at: AppTest) -> Session:
+    found: Session = at.session_state["explorer"]
+    return found
+
+
+@pytest.fixture
+def shown(thought: Thought) -> AppTest:
+    """The page with a game whose findings are all measured, and other searches beside it."""
+    at = open_view(_debug, program=PROGRAM)
+    session = session_of(at)
+    session.open.searches.jobs.clear()
+    session.open.searches.add(thought)
+    study = study_of(thought.trace, session.open.program, Rules())
+    list(study.run())
+    run = Run(
+        Order(FINDINGS, "Findings", 1.0, basis=thought.identity, details=VERSIONED),
+        "",
+        state="done",
+    )
+    found = findings("", thought.trace, study)
+    run.result = {"findings": [asdict(f) for f in found], "completeness": 1.0}
+    session.open.searches.jobs.append(Job(run))
+    other = made_up_trace(session.open.program, seed=1)
+    session.open.searches.seconds.append(Second(thought.identity, other, {}))
+    at.run()
+    assert not at.exception
+    return at
+
+
+def sent(at: AppTest) -> dict[str, object]:
+    views = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("search_tree")]
+    return unpack(views[0].proto.bytes)[0]
+
+
+def inbox_of(at: AppTest) -> list[int]:
+    return [int(move) for move in at.dataframe[0].value["move"]]
+
+
+def test_without_a_game_one_is_made() -> None:
+    at = open_view(_debug, program=PROGRAM)
+    assert len(session_of(at).open.searches.jobs) == 1
+    assert any("all its searches" in info.value for info in at.info)
+
+
+def test_a_game_is_studied_and_searched_otherwise_without_being_asked(thought: Thought) -> None:
+    at = open_view(_debug, program=PROGRAM)
+    session_of(at).open.searches.jobs.clear()
+    session_of(at).open.searches.add(thought)
+    at.run()
+    at.run()
+    kinds = [job.order.kind for job in session_of(at).open.searches.jobs]
+    assert kinds == [FINDINGS, RETRACE]
+    assert at.dataframe[0].value["class"].tolist()[0] == "regret not measured"
+
+
+def test_it_opens_on_the_costliest_move_with_both_searches(shown: AppTest) -> None:
+    state = session_of(shown).open.searches
+    rows = inbox_of(shown)
+    regrets = shown.dataframe[0].value["regret"].tolist()
+    assert regrets[0] == max(regrets) > 0
+    assert state.move + 1 == rows[0]
+    header = sent(shown)
+    assert (header["move"], header["beside"], len(header["roots"])) == (rows[0] - 1, 1, 2)
+    assert shown.query_params["move"] in (str(rows[0]), [str(rows[0])])
+
+
+def test_keys_go_through_the_rows(shown: AppTest) -> None:
+    rows = inbox_of(shown)
+    assert [shown.button(key=f"finding_{n}").proto.shortcut for n in ("next", "back")] == ["j", "k"]
+    shown.button(key="finding_next").click().run()
+    assert session_of(shown).open.searches.move + 1 == rows[1]
+    assert shown.dataframe[0].value["here"].tolist()[1] == "▶"
+    shown.button(key="finding_back").click().run()
+    shown.button(key="finding_back").click().run()
+    assert session_of(shown).open.searches.move + 1 == rows[-1]
+
+
+def test_the_browser_gets_the_rows_as_they_stand(shown: AppTest) -> None:
+    state = session_of(shown).open.searches
+    assert [move + 1 for move in state.rows or ()] == inbox_of(shown)
+    shown.selectbox(key="sort").select("surprise").run()
+    assert not shown.exception
+    surprise = shown.dataframe[0].value["surprise"].tolist()
+    assert surprise == sorted(surprise, reverse=True)
+    assert [move + 1 for move in state.rows or ()] == inbox_of(shown)
+
+
+def test_a_filter_holds_back_and_an_empty_one_says_so(shown: AppTest) -> None:
+    before = len(inbox_of(shown))
+    session_of(shown).open.debug.filter = Filter(least_bytes=2**24)
+    shown.session_state["debug_size"] = 16.0
+    shown.run()
+    assert 0 < len(inbox_of(shown)) < before
+    shown.session_state["debug_size"] = 1e5
+    shown.run()
+    assert any("No finding passes" in info.value for info in shown.info)
+
+
+def test_metrics_are_explained(shown: AppTest) -> None:
+    assert {m.label for m in shown.metric} == {"Classes", "Measured"}
+    for metric in shown.metric:
+        assert metric.help == about(metric.label)
+
+
+def test_forcing_an_action_answers_at_once_and_exactly(shown: AppTest, thought: Thought) -> None:
+    session = session_of(shown)
+    move = session.open.searches.move
+    button = next(b for b in shown.button if b.label.startswith("Force "))
+    button.click().run()
+    assert not shown.exception
+    rows = answers(session, thought, move)
+    assert [row["continuation"] for row in rows] == ["as played", "greedy"]
+    assert all(row["action"] == button.label.removeprefix("Force ") for row in rows)
+    original_s = simulate(session.open.program, thought.plan).latency_s
+    assert {row["original_s"] for row in rows} == {original_s}
+    (job,) = [j for j in session.open.searches.jobs if j.order.kind == FORCE]
+    job.run.result = {"rows": [{**rows[0], "continuation": "search"}]}
+    job.run.state = "done"
+    shown.run()
+    assert [row["continuation"] for row in answers(session, thought)][-1] == "search"
+    assert "search" in shown.dataframe[1].value["then"].tolist()
+
+
+def test_notes_travel_in_the_link_and_the_bundle(shown: AppTest, thought: Thought) -> None:
+    shown.session_state["debug_panel"] = "notes"
+    shown.run()
+    shown.text_area[0].set_value("why was this dropped?")
+    shown.checkbox[0].check()
+    next(b for b in shown.button if b.label == "Keep").click().run()
+    session, key = session_of(shown), studies.key_of(thought)
+    move = session.open.searches.move
+    note = Note(key, move, "why was this dropped?", True)
+    assert session.open.debug.notes.at(key, move) == note
+    assert "★ why was this dropped?" in shown.dataframe[0].value["note"].tolist()
+    text = shown.query_params["notes"]
+    again = open_view(_debug, program=PROGRAM, notes=text if isinstance(text, str) else text[0])
+    assert session_of(again).open.debug.notes.at(key, move) == note
+    data = _bundle(session, thought)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert json.loads(archive.read("notes.json")) == [[key, move, note.text, 1]]
+        assert "why was this dropped?" in archive.read("report.md").decode()
+        assert session.open.debug.notes.to_link() in link(session)
+    session.open.debug.notes = MoveNotes()
+    session.open.searches.thoughts.clear()
+    _open(session, data, "bundle.zip")
+    assert session.open.debug.notes.at(key, move) == note
+    assert session.open.searches.thoughts["bundle.zip"].identity == thought.identity
+
+
+def test_a_link_with_broken_notes_says_so() -> None:
+    at = open_view(_debug, program=PROGRAM, notes="%%%")
+    assert any("notes cannot be read" in w.value for w in at.warning)
+
+
+def test_a_duel_is_ordered_and_shown(shown: AppTest, thought: Thought) -> None:
+    shown.session_state["debug_panel"] = "ab"
+    shown.run()
+    next(b for b in shown.button if b.label == "Compare").click().run()
+    assert not shown.exception
+    (job,) = [j for j in session_of(shown).open.searches.jobs if j.order.kind == DUEL]
+    details = dict(job.order.details)
+    assert details["programs"] == PROGRAM
+    assert (details["first_model"], details["second_model"]) == ("learned", "policy")
+    kind = {"change": "Copy → Drop", "kind": "input", "size": "x", "tensors": 1, "change_us": 2.0}
+    bout = {
+        "program": PROGRAM, "num_moves": 9, "first_s": 1e-6, "second_s": 3e-6, "fork": 1,
+        "num_different": 2, "kinds": [kind],
+    }  # fmt: skip
+    job.run.result = {"first": "one", "second": "two", "bouts": [bout]}
+    job.run.state = "done"
+    shown.run()
+    assert any("slower on 1 of 1 programs" in m.value for m in shown.markdown)
+    assert shown.dataframe[1].value["change"].tolist() == pytest.approx([2.0])
+
+
+def test_what_is_counted_is_explained(shown: AppTest) -> None:
+    shown.session_state["debug_panel"] = "about"
+    shown.run()
+    text = " ".join(m.value for m in shown.markdown)
+    assert about("punished") in text and about("class") in text
+
+
+def test_the_page_does_not_load_jax_or_numba() -> None:
+    code = "import sys; from ui.debug import page; print({'jax', 'numba'} & set(sys.modules))"
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"
+
+
+def test_actions_are_named_by_the_game(shown: AppTest) -> None:
+    assert set(shown.dataframe[0].value["played"]) <= set(ACTION_NAMES)

@@ -1,0 +1,1 @@
+"""The page Debug: what can be said against the decisions of the agent."""

@@ -1,0 +1,198 @@
+"""Debug, the inbox: findings filtered and sorted; a row opens its position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine.analysis.findings import AT_ONCE, LATER, PHASES, SIGNS, Finding
+from engine.analysis.verdict import CLASSES
+from engine.game.moves import ACTION_NAMES
+from ui.components.glossary import about
+from ui.debug import studies
+from ui.debug.filter import SORTS, UNCLASSED, Filter
+from ui.debug.table import COLUMNS, table
+from ui.search import jobs_view
+from ui.session.state import Session
+
+_KINDS = ("input", "temporary", "output")
+_MIB = 2**20
+_MEASURE_SECONDS = 300.0
+_US = "%.2f"
+_CONFIG = {
+    "here": st.column_config.TextColumn("", width=28),
+    "class": st.column_config.TextColumn("Class", width=90, help=about("class")),
+    "move": st.column_config.NumberColumn("Move", format="localized", width=60),
+    "played": st.column_config.TextColumn("Played", width=70),
+    "better": st.column_config.TextColumn("Better", width=70),
+    "regret": st.column_config.NumberColumn(
+        "Regret, µs", format=_US, width=90, help=about("regret")
+    ),
+    "surprise": st.column_config.NumberColumn(
+        "Surprise", format="%.1f", width=75, help=about("surprise")
+    ),
+    "wrong prior": st.column_config.NumberColumn(
+        "Wrong prior", format="percent", width=95, help=about("wrong prior")
+    ),
+    "value jump": st.column_config.NumberColumn(
+        "Value jump, µs", format="%+.2f", width=110, help=about("value jump")
+    ),
+    "punished": st.column_config.TextColumn("Punished", width=80, help=about("punished")),
+    "model drift": st.column_config.NumberColumn(
+        "Model drift, µs", format=_US, width=110, help=about("model drift")
+    ),
+    "illegal": st.column_config.NumberColumn(
+        "Illegal", format="percent", width=65, help=about("illegal imagination")
+    ),
+    "tensor": st.column_config.TextColumn("Tensor", width="medium"),
+    "kind": st.column_config.TextColumn("Kind", width=85),
+    "size": st.column_config.NumberColumn("Size, MiB", format=_US, width=85),
+    "pressure": st.column_config.NumberColumn(
+        "Pressure", format="percent", width=80, help=about("memory pressure")
+    ),
+    "phase": st.column_config.TextColumn("Phase", width=70, help=about("phase")),
+    "visits": st.column_config.NumberColumn("Visits", width=60, help=about("visits")),
+    "note": st.column_config.TextColumn("Note", width="medium"),
+    "game": st.column_config.TextColumn("Game", width="small"),
+}
+
+
+def show(session: Session, rows: Sequence[Finding]) -> None:
+    """Filter, table, and the buttons that go through it."""
+    debug, state = session.open.debug, session.open.searches
+    _controls(session, rows)
+    if not rows:
+        st.info(
+            "No finding passes the filter."
+            if debug.filter.is_narrow
+            else "Nothing was at stake at any move of this game.",
+            icon=":material/inbox:",
+        )
+        return
+    noted = {name: debug.notes.of(studies.key_of(t)) for name, t in state.thoughts.items()}
+    at = _place(session, rows)
+    shown = [c for c in COLUMNS if c != "game" or debug.is_of_all]
+    chosen = st.dataframe(
+        table(rows, noted, (state.current, state.move)),
+        key=f"debug_inbox_{debug.edition}",
+        hide_index=True,
+        height=248,
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default=None if at is None else {"selection": {"rows": [at]}},
+        column_order=shown,
+        column_config=_CONFIG,
+        placeholder="–",
+    )
+    picked = chosen.selection.rows
+    row = picked[0] if picked else None
+    if row is not None and row != at and row < len(rows):
+        _open(session, rows[row])
+
+
+def _place(session: Session, rows: Sequence[Finding]) -> int | None:
+    """The row of the move that is shown."""
+    state = session.open.searches
+    here = (state.current, state.move)
+    return next((i for i, f in enumerate(rows) if (f.game, f.move) == here), None)
+
+
+def _open(session: Session, finding: Finding) -> None:
+    state = session.open.searches
+    state.show(finding.game)
+    state.jump(finding.move)
+    session.open.debug.edition += 1
+    st.rerun()
+
+
+def _controls(session: Session, rows: Sequence[Finding]) -> None:
+    debug, number = session.open.debug, _place(session, rows)
+    sort, classes, more, back, on, place, measure = st.columns(
+        [1.5, 2.6, 1, 0.95, 0.95, 1.1, 1.2], vertical_alignment="bottom"
+    )
+    by = sort.selectbox("Sort by", list(SORTS), list(SORTS).index(debug.filter.sort), key="sort")
+    kept = classes.pills(
+        "Class", [*CLASSES, UNCLASSED], selection_mode="multi", default=list(debug.filter.classes),
+        key="debug_classes",
+    )  # fmt: skip
+    label = "Filter ●" if debug.filter.is_narrow else "Filter"
+    with more.popover(label, icon=":material/filter_alt:", width="stretch"):
+        wanted, is_of_all = _more(
+            debug.filter, debug.is_of_all, len(session.open.searches.thoughts)
+        )
+    wanted = Filter(**{**vars(wanted), "sort": by, "classes": tuple(kept)})
+    if (wanted, is_of_all) != (debug.filter, debug.is_of_all):
+        debug.filter, debug.is_of_all = wanted, is_of_all
+        debug.edition += 1
+        st.rerun()
+    _step(session, rows, number, back, on)
+    told = "–" if number is None else f"{number + 1:,}"
+    place.caption(f"{told} of {len(rows):,}")
+    _measure(session, measure)
+
+
+def _step(
+    session: Session,
+    rows: Sequence[Finding],
+    number: int | None,
+    back: DeltaGenerator,
+    on: DeltaGenerator,
+) -> None:
+    """To the previous and the next row, by the keys k and j."""
+    by = 0
+    if back.button("Back", shortcut="k", key="finding_back", width="stretch", disabled=not rows):
+        by = -1
+    if on.button("Next", shortcut="j", key="finding_next", width="stretch", disabled=not rows):
+        by = 1
+    if by and rows:
+        _open(session, rows[0 if number is None else (number + by) % len(rows)])
+
+
+def _measure(session: Session, place: DeltaGenerator) -> None:
+    """More of the regrets, where a first minute was too short for all."""
+    state = session.open.searches
+    thought, study = state.thought, state.study
+    if thought is None or study is None or study.completeness >= 1:
+        return
+    if place.button(
+        "Measure more",
+        key="measure_more",
+        width="stretch",
+        disabled=state.is_busy,
+        help="Plays the other actions of more moves to the end of the game, for five minutes",
+    ):
+        jobs_view.order_findings(session, thought, _MEASURE_SECONDS)
+        st.rerun()
+
+
+def _more(given: Filter, is_of_all: bool, num_games: int) -> tuple[Filter, bool]:
+    """What stands in the small window."""
+
+    def choose(label: str, options: Sequence[str], default: tuple[str, ...]) -> tuple[str, ...]:
+        found = st.pills(
+            label, list(options), selection_mode="multi", default=list(default),
+            key=f"debug_{label.lower()}",
+        )  # fmt: skip
+        return tuple(found)
+
+    found = Filter(
+        actions=choose("Action", ACTION_NAMES, given.actions),
+        kinds=choose("Kind", _KINDS, given.kinds),
+        phases=choose("Phase", PHASES, given.phases),
+        punished=choose("Punished", (AT_ONCE, LATER), given.punished),
+        signs=choose("Sign", SIGNS, given.signs),
+        least_bytes=int(
+            _MIB
+            * st.number_input(
+                "Size, at least (MiB)", 0.0, 1e6, given.least_bytes / _MIB, key="debug_size"
+            )
+        ),
+        least_pressure=st.slider(
+            "Memory pressure, at least", 0.0, 1.0, given.least_pressure, key="debug_pressure"
+        ),
+    )
+    if num_games > 1:
+        is_of_all = st.toggle(f"All {num_games} games of this program", is_of_all, key="debug_all")
+    return found, is_of_all

@@ -1,0 +1,91 @@
+"""What Debug begins by itself for a game: what its moves cost, and searches to stand beside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.analysis.findings import Finding
+from engine.analysis.move_notes import game_key
+from ui.jobs.protocol import RETRACE, Order
+from ui.jobs.weights import FRESH, PRACTISED, shipped
+from ui.search import jobs_view
+from ui.search.state import Study, Thought
+from ui.session import caching
+from ui.session.state import Session
+
+STUDY_SECONDS = 60.0
+_TRACE_SECONDS = 60.0
+"""As far as the bar is concerned, which follows the moves."""
+_OTHER_MODEL = {"learned": "simulator", "simulator": "learned"}
+
+
+def begin(session: Session, thought: Thought) -> None:
+    """Order both, once for each game."""
+    begun, state = session.open.debug.begun, session.open.searches
+    if thought.identity in begun:
+        return
+    begun.add(thought.identity)
+    if thought.identity not in state.studies:
+        jobs_view.order_findings(session, thought, STUDY_SECONDS)
+    if not any(second.thought == thought.identity for second in state.seconds):
+        model = _OTHER_MODEL.get(thought.trace.model, "simulator")
+        order_second(session, thought, weights_of(thought), model, _simulations(thought))
+
+
+def order_second(
+    session: Session, thought: Thought, weights: str, model: str, simulations: int
+) -> None:
+    """Search all positions of a game once more."""
+    details = (("weights", weights), ("model", model), ("simulations", simulations))
+    name = "The same game searched otherwise"
+    order = Order(RETRACE, name, _TRACE_SECONDS, basis=thought.identity, details=details)
+    jobs_view.start(session, thought, order, given_for(session, thought, weights))
+
+
+def given_for(session: Session, thought: Thought, *names: str) -> dict[str, bytes]:
+    """The files of weights that are neither shipped nor fresh."""
+    found: dict[str, bytes] = {}
+    for name in names:
+        if name == PRACTISED:
+            found |= thought.weights
+        for file, content in session.open.debug.weights.get(name, {}).items():
+            found[f"{name}/{file}"] = content
+    return found
+
+
+def known_weights(session: Session, thought: Thought) -> list[str]:
+    """Names of all weights at hand: of the practice, brought along, shipped, fresh."""
+    own = [PRACTISED] if thought.weights else []
+    return [*own, *session.open.debug.weights, *shipped(), FRESH]
+
+
+def weights_of(thought: Thought) -> str:
+    """Those that are known to be nearest to what played the game."""
+    if thought.weights:
+        return PRACTISED
+    told = str(thought.facts.get("weights", ""))
+    return told if told in (*shipped(), FRESH) else next(iter(shipped()), FRESH)
+
+
+def _simulations(thought: Thought) -> int:
+    return thought.trace.tree_parent.shape[1] - 1
+
+
+def study_of(session: Session, thought: Thought) -> Study:
+    """What is known of a game; what its moves cost as soon as that was measured."""
+    known = session.open.searches.studies.get(thought.identity)
+    return known or caching.first_study(thought.identity, session.open.program, thought)
+
+
+def all_findings(session: Session) -> list[Finding]:
+    """Of the game that is shown, or of all games of the program; each with its game's name."""
+    state, found = session.open.searches, list[Finding]()
+    for name, thought in state.thoughts.items():
+        if name == state.current or session.open.debug.is_of_all:
+            found += [replace(f, game=name) for f in study_of(session, thought).findings]
+    return found
+
+
+def key_of(thought: Thought) -> str:
+    """Of the thought's game, for its notes."""
+    return game_key(thought.trace.action.tolist())

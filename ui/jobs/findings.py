@@ -1,0 +1,32 @@
+"""What can be said against the moves of a game, looked for in a process of its own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from engine.agent.trace_io import load_trace
+from engine.analysis.findings import findings
+from engine.analysis.regret import study_of
+from engine.analysis.surprise import surprises
+from engine.game.notes import noted_rules
+from engine.plan.io import load_plan
+from engine.program.io import load
+from ui.jobs.protocol import BASIS, PROGRAM, TRACE, Progress
+
+
+def find(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Findings of the game of the given trace; regrets of the most surprising moves come first.
+
+    Returns `findings`, the fields of each (`engine.analysis.findings.Finding`), and
+    `completeness`, the share of the moves with a choice whose regret is known.
+    """
+    trace, rules = load_trace(folder / TRACE), noted_rules(load_plan(folder / BASIS))
+    assert rules is not None, "the basis is a game with notes"
+    study = study_of(trace, load(folder / PROGRAM), rules)
+    for _ in study.run(surprises(trace).order(), order["seconds"]):
+        word = f"{len(study.known):,} of {len(study.choices):,} moves"
+        progress(study.completeness, word)
+    found = findings("", trace, study)
+    return {"findings": [asdict(each) for each in found], "completeness": study.completeness}

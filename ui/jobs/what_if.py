@@ -1,0 +1,84 @@
+"""Forced actions and duels of agents in a process of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from engine.agent.compile_cache import keep_compiled
+from engine.analysis.agent_games import Side, play_on, policy_of, workload_of
+from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH, Counterfactual, Forcing
+from engine.analysis.duel import duel
+from engine.game.moves import moves
+from engine.game.notes import noted_actions, noted_rules
+from engine.plan.io import load_plan, save_plan
+from engine.program import library
+from engine.program.io import load
+from ui.jobs import agent
+from ui.jobs.pace import Pace
+from ui.jobs.protocol import BASIS, PLAN, PROGRAM, Progress
+
+_LOCAL_SECONDS = 5.0
+
+
+def force(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Force an action in the game of the basis plan; the agent and `local` go on.
+
+    `order["details"]`: `move`, `action`, `weights`. Writes the plan of `local`; returns `rows`.
+    """
+    keep_compiled()
+    details = dict(order["details"])
+    progress(None, "prepares the game")
+    program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
+    actions, rules = noted_actions(plan, len(moves(program))), noted_rules(plan)
+    assert actions is not None and rules is not None, "the basis is a game with notes"
+    forcing = Forcing(program, actions, rules)
+    move, action = int(details["move"]), int(details["action"])
+    side = _side(folder, "the agent", details["weights"], order["seed"])
+    workload = workload_of(program, side.config, rules)
+    rows = []
+    for name, search in ((POLICY, policy_of(side)), (SEARCH, None)):
+        pace = Pace(workload.num_moves, lambda share, text, n=name: progress(share, f"{n}: {text}"))
+        begun = forcing.begun(move, action)
+        played = play_on(side, workload, [begun], search, pace.reached)
+        assert played is not None, "the progress of a worker never says no"
+        rows.append(_row(forcing.played(played[0], move, name)))
+    found = forcing.by_local(
+        move, action, _LOCAL_SECONDS, lambda s, w: progress(s, f"{LOCAL}: {w}")
+    )
+    save_plan(found.plan, folder / PLAN)
+    return {"rows": [*rows, _row(found)]}
+
+
+def compete(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """A duel of two agents; `order["details"]`: `programs`, and of `first_` and `second_` each the
+    `weights`, `model` and `simulations`. Returns the fields of a `Duel` without its plans.
+    """
+    keep_compiled()
+    details = dict(order["details"])
+    own = load(folder / PROGRAM)
+    names = str(details["programs"]).split(",")
+    programs = [own if name == own.name else library.load_sample(name) for name in names]
+    sides = [_fighter(folder, details, which, order["seed"]) for which in ("first", "second")]
+    found = duel(programs, sides[0], sides[1], progress)
+    assert found is not None, "the progress of a worker never says no"
+    return found.to_json()
+
+
+def _fighter(folder: Path, details: dict[str, Any], which: str, seed: int) -> Side:
+    weights, model = str(details[f"{which}_weights"]), str(details[f"{which}_model"])
+    count = int(details[f"{which}_simulations"])
+    name = f"{weights}, {model} model, {count} simulations"
+    side = _side(folder, name, weights, seed)
+    return side.with_search(model=model, num_simulations=count)
+
+
+def _side(folder: Path, name: str, weights: str, seed: int) -> Side:
+    config, params = agent.weights_of(folder, weights, seed)
+    return Side(name, config, params)
+
+
+def _row(found: Counterfactual) -> dict[str, Any]:
+    shown = ("continuation", "latency_s", "original_s", "keeps_action")
+    actions = None if found.actions is None else "".join(map(str, found.actions))
+    return {**{name: getattr(found, name) for name in shown}, "actions": actions}

@@ -1,0 +1,127 @@
+"""The canvas of a game's searches, as Search and Debug show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from engine.analysis.findings import inbox
+from engine.errors import EngineError
+from ui.play import playing_on
+from ui.play.film import Film
+from ui.search.messages import Root, position_message
+from ui.search.state import Thought, search_name
+from ui.search.tree.component import SEARCH_TREE
+from ui.session import caching, links
+from ui.session.state import Session
+
+
+def collect(session: Session) -> None:
+    """Take in what finished; what went wrong is said on the page."""
+    try:
+        session.open.collect()
+        session.open.searches.collect()
+        failure = playing_on.take_result(session)
+    except EngineError as error:
+        failure = str(error)
+    if failure:
+        st.error(failure, icon=":material/error:")
+
+
+def identity_of(session: Session, thought: Thought) -> str:
+    """Of the game as the browser draws it: with the bound, the classes, the rows of the inbox."""
+    state = session.open.searches
+    study = state.studies.get(thought.identity)
+    known = "" if study is None else f"~{study.completeness:.6f}"
+    rows = "" if state.rows is None else f"~{hash(state.rows):x}"
+    return f"{thought.identity}~{session.open.bound_s}{known}{rows}"
+
+
+def store(session: Session, thought: Thought, key: str) -> None:
+    """Send the browser what belongs to the whole game."""
+    state = session.open.searches
+    study = state.studies.get(thought.identity)
+    found = () if study is None else study.findings
+    rows = state.rows
+    if rows is None:
+        rows = tuple(f.move for f in inbox(found) if f.verdict)
+    SEARCH_TREE.store(
+        caching.search_game(
+            identity_of(session, thought),
+            session.open.identity,
+            session.open.program,
+            thought.trace,
+            session.open.bound_s,
+            {f.move: f.verdict for f in found if f.verdict},
+            rows,
+        ),
+        key=key,
+    )
+
+
+def show(session: Session, thought: Thought, key: str) -> None:
+    """The searches of the current move, from within a fragment; follows what the visitor does."""
+    state = session.open.searches
+    identity = session.open.identity_of(thought.plan)
+    film = caching.film_of(identity, session.open.program, thought.plan)
+    order = _take(session, thought, key)
+    if order is not None and order.get("do") == "open":
+        open_line(session, thought, film, [int(a) for a in order["actions"]])
+    par_s = thought.trace.par.astype(float) * thought.trace.point_s
+    SEARCH_TREE.show(
+        position_message(
+            film.game_at(state.move),
+            _roots(session, thought),
+            par_s,
+            identity_of(session, thought),
+            state.nonce,
+            state.beside,
+        ),
+        key=key,
+    )
+
+
+def _take(session: Session, thought: Thought, key: str) -> dict[str, Any] | None:
+    """What the visitor did on the view, unless the script has moved on since; its order if new."""
+    state = session.open.searches
+    told = st.session_state.get(key, {}).get("told")
+    if not told or told["game"] != identity_of(session, thought) or told["nonce"] != state.nonce:
+        return None
+    state.move = max(0, min(thought.trace.num_moves - 1, int(told["move"])))
+    order: dict[str, Any] | None = told.get("order")
+    if not order or order["serial"] == state.handled:
+        return None
+    state.handled = order["serial"]
+    return order
+
+
+def _roots(session: Session, thought: Thought) -> list[Root]:
+    """The search of the game, those of its other traces, and those of this position alone."""
+    state = session.open.searches
+    roots = [Root(f"in the game · {search_name({}, thought.trace)}", thought.trace, state.move)]
+    roots += [Root(f"beside it · {s.name}", s.trace, state.move) for s in state.of_game()]
+    for number, again in enumerate(state.of_move()):
+        roots.append(Root(f"again {number + 1} · {again.name}", again.trace, 0))
+    return roots
+
+
+def open_line(session: Session, thought: Thought, film: Film, actions: list[int]) -> None:
+    """Show a line of the search as a variation of the agent's game, in Play."""
+    move = session.open.searches.move
+    open_game(session, thought, (*film.actions[:move], *actions), "the agent", move)
+
+
+def open_game(
+    session: Session, thought: Thought, actions: tuple[int, ...], by: str, move: int
+) -> None:
+    """Show another game, or its beginning, as a variation of the agent's game, in Play."""
+    opened = session.open
+    name = next((n for n, p in opened.plans.items() if p.plan == thought.plan), None)
+    if name is None:
+        name = opened.free_name("muzero")
+        opened.add_plan(name, thought.plan)
+    session.show_plan(name)
+    links.line_of(session, opened.plans[name]).branch(actions, by)
+    session.cursor.jump(move)
+    st.switch_page(session.pages["play"])
