@@ -199,6 +199,8 @@ def _cells(
         "may_stay_before": int(move.may_stay_before),
         "slow_valid": slow_valid,
         "is_high": int(goes_high(rules, move, numbers.fast_granules)),
+        "top_work": min(TICKS, numbers.ticks_up(program.groups[move.group].size_bytes)),
+        "is_lasting": int(move.is_lasting),
         **_hoist_cells(move),
         "open_ticks": 0 if is_past else _open_ticks(numbers, time),
     }
@@ -212,6 +214,7 @@ def _hoist_cells(move: Move) -> dict[str, int]:
         "hoist_level": hoist.level if hoist else TOP_LEVEL,
         "hoist_work": hoist.work_ticks if hoist else TICKS,
         "hoist_reserved": hoist.reserved_ahead if hoist else 0,
+        "hoist_is_lasting": int(hoist.is_lasting) if hoist else 0,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from engine.program.model import Program
+from engine.program.model import TOP_LEVEL, Program
 
 TICKS = 2**30
 """Ticks in `all_slow_s`."""
@@ -18,7 +18,8 @@ class Quantised:
     `tick_s`: seconds per tick. `is_movable[g]`: the group's touches are moves. `valid_from[g]`: the
     slot from which the slow copy is valid before any move (`T + 1`: not until written).
     `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
-    are always slow do not take; `base_draw[k]`: their draw.
+    are always slow do not take; `base_draw[k]`: their draw. `return_slot`: the last slot outside of
+    all regions, in which a kept input must stand again; -1 if there is none.
     """
 
     granule: int
@@ -32,6 +33,7 @@ class Quantised:
     base_ticks: tuple[int, ...]
     base_draw: tuple[int, ...]
     bandwidth: float
+    return_slot: int
 
     def ticks_down(self, seconds: float) -> int:
         """Whole ticks in `seconds`: of durations and savings."""
@@ -76,6 +78,9 @@ def quantise(program: Program) -> Quantised:
             sum(math.ceil(b / hardware.bandwidth / tick) for b in parts) for parts in drawn
         ),
         bandwidth=hardware.bandwidth,
+        return_slot=max(
+            (k for k in range(program.num_slots) if program.level_at(k) == TOP_LEVEL), default=-1
+        ),
     )
 
 
