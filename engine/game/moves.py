@@ -46,7 +46,7 @@ from engine.program.model import TOP_LEVEL, Program, Touch
 COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
 RULES_VERSION = 2
-"""Changes when a move of before would do something else."""
+"""Of the rules: another one may end recorded moves otherwise, or forbid them."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
 BEST_FIT = "best_fit"
 SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
