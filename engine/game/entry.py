@@ -71,7 +71,8 @@ def find_entry(now: Situation, leaving: Leaving) -> Entry:
     row = now.row
     may_enter = (row.is_sink == 0) & (~now.own.is_resident | leaving.is_possible)
     now = _without_own(now, leaving)
-    entry = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, jnp.asarray(0))))
+    whole = jnp.asarray(0)
+    entry = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole)))
     is_stuck = may_enter & (row.reads > 0) & ~entry.is_possible
 
     def try_later(halves: Array, found: Entry) -> Entry:
