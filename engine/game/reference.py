@@ -62,6 +62,8 @@ class ReferenceGame:
         self.return_stall_ticks = 0
         self._slow_ticks = 0
         self._slow_draw = 0
+        self.spare_s: float
+        self.spare_ticks: int
         self._begin_slot()
         self._effects: dict[int, Effect] = {}
 
@@ -229,8 +231,7 @@ class ReferenceGame:
             self._begin_slot()
 
     def _begin_slot(self) -> None:
-        self.spare_s: float = 0.0
-        self.spare_ticks: int = 0
+        self.spare_s, self.spare_ticks = 0.0, 0
         if not self.is_over and self.move.time < self.program.num_slots:
             self.spare_s = self.facts.numbers.spare_s[self.move.time]
             self.spare_ticks = self.facts.numbers.spare_ticks[self.move.time]
