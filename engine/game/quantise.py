@@ -74,9 +74,11 @@ def quantise(program: Program) -> Quantised:
         else:
             base_s[touch.time].append(touch.saving_s)
             drawn[touch.time].append(touch.slow_bytes)
-    base_ticks, floor_ticks = (
-        _ticks(base_s, tick),
-        _ticks([[i.floor_s] for i in program.instructions], tick),
+    base_ticks, saved_ticks = _ticks(base_s, tick), _ticks(saved_s, tick)
+    # Rounded like its parts, no floor is higher than its instruction with every access slow.
+    floor_ticks = tuple(
+        min(math.floor(i.floor_s / tick), base + saved)
+        for i, base, saved in zip(program.instructions, base_ticks, saved_ticks, strict=True)
     )
     return Quantised(
         granule=granule,
@@ -97,10 +99,8 @@ def quantise(program: Program) -> Quantised:
             for i, base, saved in zip(program.instructions, base_s, saved_s, strict=True)
         ),
         spare_ticks=tuple(
-            max(0, saved - max(0, floor - base))
-            for saved, floor, base in zip(
-                _ticks(saved_s, tick), floor_ticks, base_ticks, strict=True
-            )
+            saved - max(0, floor - base)
+            for saved, floor, base in zip(saved_ticks, floor_ticks, base_ticks, strict=True)
         ),
         bandwidth=hardware.bandwidth,
         return_slot=max(
