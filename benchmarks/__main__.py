@@ -35,6 +35,7 @@ SECTIONS = {
     "best-plans": "best_plans",
     "bounds": "bounds",
     "steering": "steering",
+    "replays": "replays",
     "report": "report",
     "mutants": "mutants",
 }

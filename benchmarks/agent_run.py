@@ -103,6 +103,7 @@ def main(text: str) -> None:
         "took_s": round(took, 2),
         "latency_s": simulate(program, plan).latency_s,
         "games": plan.notes.get("games"),
+        "rules": plan.notes.get("rules"),
         "place": plan.notes.get("place"),
         "moves": plan.notes.get("moves"),
         "rounds": rounds,

@@ -17,7 +17,7 @@ from benchmarks.rows import RESULTS, Row, read
 from benchmarks.settings import Settings
 from engine.analysis.catalogue import keep_best
 from engine.game.env import plan_from_actions
-from engine.game.moves import Rules
+from engine.game.moves import RULES_VERSION, Rules
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -27,10 +27,10 @@ SECONDS = 20.0
 
 
 def noted_rows() -> list[Row]:
-    """Rows of all sections that note their game; those that had less time first."""
+    """Rows of all sections that note a game of these rules; those that had less time first."""
     paths = [RESULTS / f"agent_{section}.json" for section in SECTIONS]
     rows = [row for path in paths for row in read(path)]
-    noted = [row for row in rows if row.get("moves")]
+    noted = [row for row in rows if row.get("moves") and row.get("rules") == RULES_VERSION]
     return sorted(noted, key=lambda row: (row["key"][2], row["key"]))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
-from engine.program.model import Program
+from engine.program.model import Instruction, Program
 
 FloatArray = NDArray[np.float64]
 Place = tuple[int, int]
@@ -64,19 +64,33 @@ class Cost:
 def breakdown(program: Program, simulation: Simulation) -> Breakdown:
     """The parts of a run's latency by slot."""
     timeline = simulation.timeline
-    compute_s = np.array([i.fast_s for i in program.instructions] + [0.0])
+    compute_s = np.array([i.least_s for i in program.instructions] + [0.0])
     slow_s = np.append(timeline.duration_s, 0.0) - compute_s
     stall_s = np.append(timeline.stall_before_s, simulation.end_stall_s)
     return Breakdown(compute_s, np.maximum(slow_s, 0.0), stall_s)
 
 
 def slow_costs(program: Program, plan: Plan) -> dict[Place, float]:
-    """Seconds that slow accesses add, by slot and group."""
+    """Seconds that slow accesses add, by slot and group.
+
+    An instruction that is bound by its floor loses less than its accesses could save; they share
+    what it loses in proportion.
+    """
     found: dict[Place, float] = defaultdict(float)
+    sums_s = np.zeros(program.num_slots)
     for access, is_fast in zip(program.accesses, plan.is_fast, strict=True):
         if not is_fast and access.saving_s > 0:
             found[access.time, program.values[access.value].group] += access.saving_s
-    return dict(found)
+            sums_s[access.time] += access.saving_s
+    shares = [_lost_share(i, s) for i, s in zip(program.instructions, sums_s, strict=True)]
+    return {place: saving_s * shares[place[0]] for place, saving_s in found.items()}
+
+
+def _lost_share(instruction: Instruction, sum_s: float) -> float:
+    """How much of `sum_s`, the savings not taken, makes the instruction longer."""
+    if instruction.floor_s <= instruction.fast_s or sum_s <= 0:
+        return 1.0
+    return max(0.0, instruction.fast_s + sum_s - instruction.floor_s) / sum_s
 
 
 def stall_costs(program: Program, plan: Plan, simulation: Simulation) -> dict[Place, float]:

@@ -3,9 +3,11 @@
 The compiler's estimate of an instruction drops by nearly additive amounts when an operand or a
 result moves to fast memory. So for every instruction `cycles(placement) = slow - Σ saving_j·fast_j`
 is solved in the least-squares sense with savings >= 0. Instructions that are equal but for their
-names (layers repeat) share one fit. What no placement tells apart is shared out by bytes. Where
-sums cannot say all of it (an instruction that is bound by something else once most is fast), they
-say best what the fastest compiles showed, since that is where plans go.
+names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
+
+Some are bound by compute once most is fast, so that two savings are not had together: then
+`cycles(placement) = max(floor, slow - Σ saving_j·fast_j)`. What even this cannot say is said best
+of the fastest compiles, since that is where plans go, and rather too slow than too fast.
 
 An access that no compile ever served from fast memory saves nothing here: a solver looks for what
 pays most, and so for every estimate that is too high. What it may save is its *uncertainty*
@@ -22,30 +24,19 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
 
 from engine.compiler.observe import Observation
+from engine.compiler.pool_fit import SeenPool
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
-
-PRIOR_WEIGHT = 1e-3
-"""Weight of the prior against the least observation: it decides only what the data leave open."""
 
 NEAR = 0.03
 """A compile whose total is above the smallest one by this share counts e times less."""
 
 LEAST_WEIGHT = 0.05
 """How much the slowest compiles count."""
-
-CAUTION = 4.0
-"""How much more an error counts that credits a placement with more than it saves."""
-
-MAX_ROUNDS = 20
-"""Until it is settled which placements are credited with too much."""
-
-LIMIT_WEIGHT = 100.0
-"""Weight of the limit to all savings of an instruction against one observation."""
 
 MAX_PER_BYTE = 4.0
 """An access is not thought to save more than so many times what its bytes suggest: of all savings
@@ -60,12 +51,14 @@ more was seen."""
 class Fit:
     """Fitted cycles, per execution.
 
-    `slow_cycles` `[T]`: all in slow memory. `savings` `[A]`, and `uncertainty` `[A]`: how much more
-    an access may save by all that was seen. `errors`: relative errors of the program's total on
+    `slow_cycles` `[T]`: all in slow memory; `floor_cycles` `[T]`: the least, however much is fast.
+    `savings` `[A]`, and `uncertainty` `[A]`: how much more an access may save by all that was seen.
+    `errors`: relative errors of the program's total on
     each kept-out placement.
     """
 
     slow_cycles: NDArray[np.float64]
+    floor_cycles: NDArray[np.float64]
     savings: NDArray[np.float64]
     uncertainty: NDArray[np.float64]
     errors: tuple[float, ...] = ()
@@ -118,6 +111,7 @@ def fit_costs(
     accesses = accesses_by_slot(program)
     prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
     weights = compile_weights(program, seen)
+    floors = np.zeros(program.num_slots)
     savings = np.zeros(len(program.accesses))
     uncertainty = np.zeros(len(program.accesses))
     for slots in slots_by_pool(pool_of).values():
@@ -127,13 +121,13 @@ def fit_costs(
         rows = pool_rows(slots, accesses, slow_cycles, seen, weights)
         found = _fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
         for slot in slots:
-            savings[accesses[slot]], uncertainty[accesses[slot]] = found
+            floors[slot], savings[accesses[slot]], uncertainty[accesses[slot]] = found
     can_save = np.array([not a.must_be_slow for a in program.accesses], dtype=float)
-    return Fit(slow_cycles, savings * can_save, uncertainty * can_save)
+    return Fit(slow_cycles, floors, savings * can_save, uncertainty * can_save)
 
 
 def with_costs(program: Program, fit: Fit) -> Program:
-    """The program with `fast_s`, `saving_s` and `uncertainty_s` in seconds over one run."""
+    """The program with `fast_s`, `floor_s`, `saving_s`, `uncertainty_s` in seconds over one run."""
     clock = program.hardware.clock_hz
     times = [program.multiplicity(i.level) for i in program.instructions]
     fast = fit.slow_cycles.copy()
@@ -141,8 +135,10 @@ def with_costs(program: Program, fit: Fit) -> Program:
     return replace(
         program,
         instructions=tuple(
-            replace(i, fast_s=max(0.0, float(f)) * t / clock)
-            for i, f, t in zip(program.instructions, fast, times, strict=True)
+            replace(i, fast_s=max(0.0, float(f)) * t / clock, floor_s=float(floor) * t / clock)
+            for i, f, floor, t in zip(
+                program.instructions, fast, fit.floor_cycles, times, strict=True
+            )
         ),
         accesses=tuple(
             replace(
@@ -174,7 +170,8 @@ def total_cycles(program: Program, fit: Fit | None, seen: Observation) -> float:
     if fit is not None:
         savings = fit.savings * seen.is_fast
         saved = np.bincount(_access_times(program), savings, minlength=program.num_slots)
-        cycles = np.where(np.isnan(seen.cycles), np.nan, fit.slow_cycles - saved)
+        fitted = np.maximum(fit.floor_cycles, fit.slow_cycles - saved)
+        cycles = np.where(np.isnan(seen.cycles), np.nan, fitted)
     times = np.array([program.multiplicity(i.level) for i in program.instructions])
     return float(np.nansum(cycles * times))
 
@@ -235,74 +232,39 @@ def pool_rows(
     return {fast: Row(float(np.mean(found)), most[fast]) for fast, found in cycles.items()}
 
 
+def seen_pool(
+    total: float, rows: Rows, near: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> SeenPool:
+    """What was seen of the `chosen` accesses `[J]` of a pool; `near` has an entry for each."""
+    return SeenPool(
+        total,
+        np.array(list(rows), dtype=float)[:, chosen],
+        np.array([row.cycles for row in rows.values()]),
+        np.array([row.weight for row in rows.values()]),
+        near,
+    )
+
+
 def _fit_pool(
     total: float, rows: Rows, prior: NDArray[np.float64], guess: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Savings `[J]` of one pool and how much more they may be; `total` cycles if all is slow."""
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """The floor of one pool, its savings `[J]`, and how much more these may be.
+
+    `total`: cycles if all is slow.
+    """
     matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
-    saved = np.array([total - row.cycles for row in rows.values()])
-    weights = np.array([row.weight for row in rows.values()])
-    is_seen = matrix.any(axis=0)
-    limit = max(MAX_SAVED_SHARE * total, saved.max(initial=0.0))
-    savings = np.zeros(len(prior))
+    is_seen = np.asarray(matrix.any(axis=0))
+    limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
+    floor, savings = 0.0, np.zeros(len(prior))
     if is_seen.any():
-        shared = np.minimum(prior, limit)[is_seen]
-        savings[is_seen] = least_squares(
-            matrix[:, is_seen], saved, weights, shared, limit=limit, scale=total
-        )
-    savings *= min(1.0, limit / max(savings.sum(), 1.0))
+        near = np.minimum(prior, limit)[is_seen]
+        floor, savings[is_seen] = seen_pool(total, rows, near, is_seen).fit(limit)
     more = np.minimum(_shared(matrix, savings), MAX_PER_BYTE * prior)
-    left = limit - float(savings.sum())
+    left = max(0.0, limit - float(savings.sum()))
     unseen = np.where(is_seen, 0.0, prior)
     guessed = guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
     more += np.where(is_seen, 0.0, np.minimum(unseen, left) - guessed)
-    return savings + guessed, np.maximum(0.0, more)
-
-
-def least_squares(
-    matrix: NDArray[np.float64],
-    saved: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    near: NDArray[np.float64],
-    *,
-    limit: float,
-    scale: float,
-) -> NDArray[np.float64]:
-    """Savings `[J]`, none negative, at most `limit` in all, that sum to what was `saved` `[R]`.
-
-    `matrix` `[R, J]`: who was fast; `weights` `[R]`. Where sums cannot say all rows (two savings of
-    which an instruction that is bound by compute takes only one), to credit a row with too much
-    counts `CAUTION` times as much as too little. What the rows leave open is drawn weakly to
-    `near` `[J]`. `scale` is any size of the same kind; it makes the weights free of units.
-    """
-    over = np.ones(len(saved))
-    for _ in range(MAX_ROUNDS):
-        found = _nearest(matrix, saved, weights * over, near, limit=limit, scale=scale)
-        now = np.where(matrix @ found > saved * (1 + 1e-9), CAUTION, 1.0)
-        if (now == over).all():
-            break
-        over = now
-    return found
-
-
-def _nearest(
-    matrix: NDArray[np.float64],
-    saved: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    near: NDArray[np.float64],
-    *,
-    limit: float,
-    scale: float,
-) -> NDArray[np.float64]:
-    """`least_squares` with weights as they are."""
-    count = matrix.shape[1]
-    pull = PRIOR_WEIGHT * weights.min()
-    stacked = np.vstack([weights[:, None] * matrix, pull * np.eye(count)])
-    slack = np.zeros((len(stacked), 1))
-    stacked = np.vstack([np.hstack([stacked, slack]), np.full((1, count + 1), LIMIT_WEIGHT)])
-    goal = np.concatenate([weights * saved, pull * near, [LIMIT_WEIGHT * limit]])
-    found: NDArray[np.float64] = nnls(stacked, goal / scale, maxiter=200 + 60 * count)[0]
-    return found[:count] * scale
+    return floor, savings + guessed, np.maximum(0.0, more)
 
 
 def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,9 +19,9 @@ from engine.compiler.calibrate import (
     Rows,
     accesses_by_slot,
     compile_weights,
-    least_squares,
     pool_rows,
     pools,
+    seen_pool,
     slots_by_pool,
 )
 from engine.compiler.calibrate import with_costs as with_fit
@@ -43,14 +43,15 @@ def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
     accesses = accesses_by_slot(program)
     weights = compile_weights(program, seen)
     fitted = savings.copy()
+    floors = _floors_per_execution(program)
     for slots in slots_by_pool(pools(imported, slow)).values():
         total = float(slow.cycles[slots[0]])
         rows = pool_rows(slots, accesses, slow.cycles, seen, weights)
         if rows and total > 0:
-            found = _fit(total, rows, savings[accesses[slots[0]]])
+            found = _fit(total, rows, float(floors[slots[0]]), savings[accesses[slots[0]]])
             for slot in slots:
-                fitted[accesses[slot]] = found
-    fit = Fit(slow.cycles, fitted, np.zeros(len(fitted)))
+                floors[slot], fitted[accesses[slot]] = found
+    fit = Fit(slow.cycles, floors, fitted, np.zeros(len(fitted)))
     kept = tuple(
         replace(new, uncertainty_s=old.uncertainty_s)
         for new, old in zip(with_fit(program, fit).accesses, program.accesses, strict=True)
@@ -77,12 +78,23 @@ def _savings_per_execution(program: Program) -> NDArray[np.float64]:
     return savings
 
 
-def _fit(total: float, rows: Rows, present: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Savings `[J]` of one pool of `total` all-slow cycles, near the `present` ones."""
+def _floors_per_execution(program: Program) -> NDArray[np.float64]:
+    clock = program.hardware.clock_hz
+    counts = np.array([program.multiplicity(i.level) for i in program.instructions])
+    floors: NDArray[np.float64] = np.array([i.floor_s for i in program.instructions])
+    floors *= clock / counts
+    return floors
+
+
+def _fit(
+    total: float, rows: Rows, floor: float, present: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Floor and savings `[J]` of one pool of `total` all-slow cycles, near the present ones."""
     matrix = np.array(list(rows), dtype=float)
-    saved = np.array([total - row.cycles for row in rows.values()])
-    if np.abs(matrix @ present - saved).max() <= 1e-6 * total:
-        return present
-    limit = max(MAX_SAVED_SHARE * total, saved.max())
-    weights = np.array([row.weight for row in rows.values()])
-    return least_squares(matrix, saved, weights, present, limit=limit, scale=total)
+    cycles = np.array([row.cycles for row in rows.values()])
+    foretold = np.maximum(floor, total - matrix @ present)
+    if np.abs(foretold - cycles).max() <= 1e-6 * total:
+        return floor, present
+    everyone = np.ones(len(present), dtype=bool)
+    limit = max(MAX_SAVED_SHARE * total, total - cycles.min())
+    return seen_pool(total, rows, present, everyone).fit(limit)

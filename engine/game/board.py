@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.game.moves import NO_COPY
+
 OPEN = 2**30
 """End of a live block."""
 
@@ -20,7 +22,8 @@ class Block:
     `busy`: last slot in which it certainly must stand. `written`: slot of its last write; of a
     clean block, of its arrival. `level`: of its start; `level_end`: end of that level.
     `work_ticks`: of one copy of the group at that level. `next_rank`: `Move.rank` of the group's
-    next touch. `needed_until`: `Move.needed_until` of the group's last touch so far.
+    next touch. `needed_until`: `Move.needed_until` of the group's last touch so far. `is_kept`: a
+    cross-program prefetch, which must be in its place again at the end of the program.
     """
 
     group: int
@@ -36,6 +39,7 @@ class Block:
     work_ticks: int
     next_rank: int
     needed_until: int
+    is_kept: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -50,6 +54,14 @@ class Block:
     def is_ghost(self, slot: int) -> bool:
         """Whether a newcomer that starts at `slot` may take its place."""
         return self.is_live and self.busy < slot
+
+    def may_give_way(self, slot: int, *, is_lasting: bool) -> bool:
+        """Whether it is gone by `slot`, or a ghost.
+
+        A kept input needs its place at the end again, so it bars that to a lasting newcomer.
+        """
+        is_gone = self.is_ghost(slot) or not self.stands_at(slot)
+        return is_gone and not (self.is_kept and is_lasting)
 
     def stands_at(self, slot: int) -> bool:
         """Whether it bars the place to a newcomer that starts at `slot`, ghosts included."""
@@ -91,6 +103,7 @@ class Reason(StrEnum):
     MUST_STAND = "must-stand"
     MUST_BE_SLOW = "must-be-slow"
     STALL = "stall"
+    RETURNS = "returns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +148,11 @@ class Effect:
     def is_legal(self) -> bool:
         """Whether the action may be played."""
         return self.refusal is None
+
+    @property
+    def is_hoisted(self) -> bool:
+        """Whether it is a NoCopy whose content is copied in before the loop."""
+        return self.action == NO_COPY and any(b.is_prefetch for b in self.bookings)
 
 
 def free_gaps(obstacles: Iterable[Block], floor: int, capacity: int) -> list[tuple[int, int]]:

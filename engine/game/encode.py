@@ -45,7 +45,7 @@ def encode(
     rows = moves(program)
     _refuse_too_large(program, rules)
     shape = _fitting(_least_shape(program, rows, rules), rules, shape)
-    idle = [numbers.idle(t, d) for t, d in zip(numbers.base_ticks, numbers.base_draw, strict=True)]
+    idle = [numbers.idle(slot) for slot in range(program.num_slots)]
     before = np.concatenate([[0], np.cumsum(idle, dtype=np.int64)])
     starts = [-1, *(region.start for region in program.regions)]
     ends = [program.num_slots, *(region.end for region in program.regions)]
@@ -199,8 +199,11 @@ def _cells(
         "may_stay_before": int(move.may_stay_before),
         "slow_valid": slow_valid,
         "is_high": int(goes_high(rules, move, numbers.fast_granules)),
+        "top_work": min(TICKS, numbers.ticks_up(program.groups[move.group].size_bytes)),
+        "is_lasting": int(move.is_lasting),
         **_hoist_cells(move),
         "open_ticks": 0 if is_past else _open_ticks(numbers, time),
+        "spare": 0 if is_past else numbers.spare_ticks[time],
     }
 
 
@@ -212,6 +215,7 @@ def _hoist_cells(move: Move) -> dict[str, int]:
         "hoist_level": hoist.level if hoist else TOP_LEVEL,
         "hoist_work": hoist.work_ticks if hoist else TICKS,
         "hoist_reserved": hoist.reserved_ahead if hoist else 0,
+        "hoist_is_lasting": int(hoist.is_lasting) if hoist else 0,
     }
 
 

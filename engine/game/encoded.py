@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from engine.program.model import TOP_LEVEL
+
 INT32_MAX = int(np.iinfo(np.int32).max)
 FAR_SLOT = 2**22
 """Later than every slot."""
@@ -34,8 +36,10 @@ class MoveRow:
     at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
     idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
     negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
+    `spare`: what the moves of slot `time` can save together (`Quantised.spare_ticks`).
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
-    which a Copy may be taken (`Move.hoist`; none: `hoist_start` is -1).
+    which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one
+    copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
     `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
     start at -2.
     """
@@ -64,7 +68,11 @@ class MoveRow:
     hoist_level: Array
     hoist_work: Array
     hoist_reserved: Array
+    hoist_is_lasting: Array
+    top_work: Array
+    is_lasting: Array
     open_ticks: Array
+    spare: Array
     entered_start: Array  # [D]
     entered_end: Array  # [D]
 
@@ -159,6 +167,11 @@ class EncodedProgram:
     def games(self) -> tuple[int, ...]:
         """`(G,)` if this is a stack of programs, else `()`."""
         return self.num_moves.shape
+
+    @property
+    def return_slot(self) -> Array:
+        """`Quantised.return_slot`."""
+        return self.last_of(jnp.asarray(TOP_LEVEL), self.num_slots - 1)
 
     def row(self, move: Array) -> MoveRow:
         """The move of that number."""

@@ -11,12 +11,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.lanes import numbers_of
+from engine.game.lanes import numbers_of, rows_of
 from engine.game.ledger import Span
-from engine.game.places import NO_PLACE, Taken, Wish, find_place_before, find_places, taken_at
+from engine.game.places import (
+    NO_PLACE,
+    Wish,
+    find_last_place,
+    find_place_before,
+    find_places,
+    taken_at,
+)
 from engine.game.quantise import TICKS
 from engine.game.situation import Situation
-from engine.game.state import FIRST_HORIZON
+from engine.game.state import ENDED, FIRST_HORIZON, Table
 
 
 @jax.tree_util.register_dataclass
@@ -25,9 +32,9 @@ class Entry:
     """How the move's group would enter: its block, its copy, and the write-back of taken ghosts.
 
     The block, which stands at `offset` from `wish.start` on, is of `level` and a ghost from slot
-    `until` on. The copy (if the move reads) takes `copy_work` ticks from prefix sum `copy_begin` on
-    and stalls for `copy_stall`; the write-back, if `is_saved`, takes `saved_work` from
-    `saved_begin` on.
+    `until` on. The copy (if the move reads) takes `copy_work` ticks from prefix sum `copy_begin`
+    on, until `copy_deadline`, and stalls for `copy_stall`; the write-back, if `is_saved`, takes
+    `saved_work` from `saved_begin` on, until `saved_deadline`, and stalls for `saved_stall`.
     """
 
     is_possible: Array
@@ -36,25 +43,53 @@ class Entry:
     level: Array
     copy_begin: Array
     copy_work: Array
+    copy_deadline: Array
     copy_stall: Array
     offset: Array
     is_saved: Array
     saved_begin: Array
     saved_work: Array
+    saved_deadline: Array
+    saved_stall: Array
 
 
-def find_entry(now: Situation) -> Entry:
-    """The best way in: in front of the loop if that can be, else at the move itself."""
-    may_enter = (now.row.is_sink == 0) & ~now.own.is_resident
-    plain = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now)))
-    if not now.encoded.has_hoists:
-        return plain
-    may_hoist = jnp.any(may_enter & (now.row.hoist_start >= 0))
-    hoisted = _placed(now, numbers_of(may_hoist, lambda: _hoisted(now)))
-    entry: Entry = jax.tree.map(
-        lambda one, other: jnp.where(hoisted.is_possible, one, other), hoisted, plain
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Leaving:
+    """Whether the group's own block may end at slot `end`, to be copied in anew."""
+
+    is_possible: Array
+    end: Array
+
+
+def find_entry(now: Situation, leaving: Leaving) -> Entry:
+    """The way in at the move itself: by a Copy that ends there, or as the block that it writes.
+
+    A copy that finds no place starts later, with half of its work ahead of it or with all, and
+    stalls.
+    """
+    row = now.row
+    may_enter = (row.is_sink == 0) & (~now.own.is_resident | leaving.is_possible)
+    now = _without_own(now, leaving)
+    whole = jnp.asarray(0)
+    entry = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole)))
+    is_stuck = may_enter & (row.reads > 0) & ~entry.is_possible
+
+    def try_later(halves: Array, found: Entry) -> Entry:
+        other = _placed_last(now, _plain(now, leaving, halves))
+        return _chosen(is_stuck & ~found.is_possible & other.is_possible, other, found)
+
+    # A loop, although there are two tries only: compiling is what takes time.
+    started: Entry = jax.lax.cond(
+        jnp.any(is_stuck), lambda: jax.lax.fori_loop(1, 3, try_later, entry), lambda: entry
     )
-    return entry
+    return started
+
+
+def find_hoisted(now: Situation) -> Entry:
+    """A copy in front of the loop, whose block stays through the loop; it must not stall."""
+    may_hoist = (now.row.is_sink == 0) & ~now.own.is_resident & (now.row.hoist_start >= 0)
+    return _placed(now, numbers_of(jnp.any(may_hoist), lambda: _hoisted(now)))
 
 
 def offset_before(now: Situation) -> Array:
@@ -62,11 +97,11 @@ def offset_before(now: Situation) -> Array:
     encoded, state, row = now.encoded, now.state, now.row
     none = jnp.full_like(state.open_ticks, NO_PLACE)
     is_left = state.num_stays_before < encoded.max_stays_before
-    is_untouched = state.horizon == FIRST_HORIZON
+    is_untouched = (state.horizon == FIRST_HORIZON) & (row.top_work < TICKS)
     may_stay = (row.may_stay_before > 0) & is_left & is_untouched & now.has_row
 
     def find() -> Array:
-        wish = _wish(now, jnp.full_like(none, FIRST_HORIZON), encoded.max_reserved)
+        wish = _wish(now, jnp.full_like(none, FIRST_HORIZON), encoded.max_reserved, none)
         offset = find_place_before(state.table, wish, encoded.fast_granules)
         return jnp.where(may_stay, offset, NO_PLACE)
 
@@ -74,74 +109,109 @@ def offset_before(now: Situation) -> Array:
     return found
 
 
-def _plain(now: Situation) -> Entry:
-    """At the move: by a Copy that ends there, or as the block that it writes; not placed yet."""
-    row, reads = now.row, now.row.reads > 0
-    copy = now.ledger.prefetch(row.level, row.time, row.work, _earliest(now))
-    is_in_time = jnp.where(reads, copy.is_possible, row.time >= now.state.horizon)
+def _without_own(now: Situation, leaving: Leaving) -> Situation:
+    """The situation once the group's own block, if it leaves, has ended."""
+    table = now.state.table
+
+    def ended() -> Table:
+        here = (rows_of(table.rank) == now.own.number) & leaving.is_possible
+        return replace(
+            table,
+            until=jnp.where(here, leaving.end, table.until),
+            rank=jnp.where(here, ENDED, table.rank),
+        )
+
+    rest = jax.lax.cond(jnp.any(leaving.is_possible), ended, lambda: table)
+    return replace(
+        now, state=replace(now.state, table=rest), has_row=now.has_row | leaving.is_possible
+    )
+
+
+def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
+    """At the move, with so many halves of the copy's work left to a stall; not placed yet."""
+    row, reads, state = now.row, now.row.reads > 0, now.state
+    valid = jnp.maximum(row.slow_valid, now.stood_until)
+    valid = jnp.where(leaving.is_possible, leaving.end, valid)
+    hidden = jnp.where(halves == 0, row.work, jnp.where(halves == 1, row.work // 2, 0))
+    copy = now.ledger.prefetch(row.level, row.time, hidden, jnp.maximum(state.horizon, valid))
+    is_in_time = jnp.where(reads, copy.is_possible, row.time >= state.horizon)
+    must_return = now.must_return & (row.is_lasting > 0)
     start = jnp.where(reads, copy.start, row.time)
     return _unplaced(
         now,
-        is_possible=is_in_time & (row.work < TICKS) & (row.is_sink == 0),
+        is_possible=is_in_time
+        & (row.work < TICKS)
+        & (row.is_sink == 0)
+        & ~must_return
+        & (~now.own.is_resident | leaving.is_possible),
         start=start,
+        is_lasting=row.is_lasting,
         until=row.time + 1,
         level=row.level,
         copy_begin=copy.begin,
         copy_work=row.work,
-        copy_stall=jnp.maximum(0, row.work - copy.idle),
+        copy_deadline=row.time,
+        copy_stall=jnp.where(reads, jnp.maximum(0, row.work - copy.idle), 0),
         reserved=row.reserved_ahead,
     )
 
 
 def _hoisted(now: Situation) -> Entry:
-    """A Copy in front of the loop, whose block stays through the loop; it must not stall."""
+    """In front of the loop; not placed yet."""
     row, work = now.row, now.row.hoist_work
-    copy = now.ledger.prefetch(row.hoist_level, row.hoist_start, work, _earliest(now))
+    earliest = jnp.maximum(now.state.horizon, jnp.maximum(row.slow_valid, now.stood_until))
+    copy = now.ledger.prefetch(row.hoist_level, row.hoist_start, work, earliest)
     is_possible = (row.hoist_start >= 0) & copy.is_possible & (work < TICKS) & (copy.idle >= work)
+    must_return = now.must_return & (row.hoist_is_lasting > 0)
     return _unplaced(
         now,
-        is_possible=is_possible,
+        is_possible=is_possible & ~must_return & ~now.own.is_resident,
         start=copy.start,
+        is_lasting=row.hoist_is_lasting,
         until=row.hoist_end,
         level=row.hoist_level,
         copy_begin=copy.begin,
         copy_work=work,
+        copy_deadline=row.hoist_start,
         copy_stall=jnp.zeros_like(work),
         reserved=row.hoist_reserved,
     )
 
 
-def _unplaced(now: Situation, *, is_possible: Array, **numbers: Array) -> Entry:
+def _unplaced(now: Situation, *, is_lasting: Array, **numbers: Array) -> Entry:
     """An entry that has no place yet; `floor` takes in the scratch up to the move."""
     none = jnp.zeros_like(now.state.open_ticks)
-    is_possible = is_possible & ~now.own.is_resident
     start, reserved = numbers.pop("start"), numbers.pop("reserved")
     floor = jnp.maximum(reserved, now.encoded.most_reserved(start, now.row.time))
     entry = Entry(
-        is_possible=is_possible,
-        wish=_wish(now, start, floor),
+        wish=_wish(now, start, floor, is_lasting),
         offset=none + NO_PLACE,
         is_saved=none < 0,
         saved_begin=none,
         saved_work=none,
+        saved_deadline=none,
+        saved_stall=none,
         **numbers,
     )
     every: Entry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, none.shape), entry)
     return every
 
 
-def _earliest(now: Situation) -> Array:
-    """First slot in which a prefetch may start, level, barrier and look-back apart."""
-    return jnp.maximum(now.state.horizon, jnp.maximum(now.row.slow_valid, now.stood_until))
-
-
-def _wish(now: Situation, start: Array, floor: Array) -> Wish:
+def _wish(now: Situation, start: Array, floor: Array, is_lasting: Array) -> Wish:
     row = now.row
-    return Wish(start, floor, row.size, row.rank, row.is_high > 0, now.encoded.is_best_fit)
+    return Wish(
+        start=start,
+        floor=floor,
+        size=row.size,
+        rank=row.rank,
+        is_lasting=is_lasting > 0,
+        is_high=row.is_high > 0,
+        is_best_fit=now.encoded.is_best_fit,
+    )
 
 
 def _placed(now: Situation, entry: Entry) -> Entry:
-    """The entry with its place, and the write-back of the ghosts that stand there."""
+    """The entry in the first place that ghosts can leave, of those that spare ever fewer."""
     table, capacity = now.state.table, now.encoded.fast_granules
 
     def place() -> Entry:
@@ -150,7 +220,7 @@ def _placed(now: Situation, entry: Entry) -> Entry:
         free = replace(entry, is_possible=entry.is_possible & is_free, offset=offsets[0])
         placed: Entry = jax.lax.cond(
             jnp.any(entry.is_possible & ~is_free),
-            lambda: _evicting(now, free, is_free, entry.is_possible, offsets[1:]),
+            lambda: _chosen(is_free, free, _evicting(now, entry, offsets)),
             lambda: free,
         )
         return placed
@@ -159,36 +229,52 @@ def _placed(now: Situation, entry: Entry) -> Entry:
     return found
 
 
-def _evicting(
-    now: Situation, free: Entry, is_free: Array, may_enter: Array, offsets: Array
-) -> Entry:
-    """The entry in the first place of `offsets`, `[2]`, for which ghosts can go; unless free."""
-    second, third = (_evicting_at(now, free, may_enter, offset) for offset in offsets)
-
-    def pick(is_free_one: Array, one: Array, other: Array) -> Array:
-        return jnp.where(is_free, is_free_one, jnp.where(second.is_possible, one, other))
-
-    entry: Entry = jax.tree.map(pick, free, second, third)
-    return entry
+def _placed_last(now: Situation, entry: Entry) -> Entry:
+    """The entry in the place that spares no ghost; their write-back may stall."""
+    offset = find_last_place(now.state.table, entry.wish, now.encoded.fast_granules)
+    return _evicting_at(now, entry, offset, may_stall=True)
 
 
-def _evicting_at(now: Situation, entry: Entry, may_enter: Array, offset: Array) -> Entry:
+def _evicting(now: Situation, entry: Entry, offsets: Array) -> Entry:
+    """The entry at the second of `offsets`, `[3]`, if that takes no stall, else at the third."""
+
+    def try_place(number: Array, found: Entry) -> Entry:
+        other = _evicting_at(now, entry, offsets[number], may_stall=number == 2)
+        return _chosen(found.is_possible, found, other)
+
+    none = replace(entry, is_possible=jnp.zeros_like(entry.is_possible))
+    placed: Entry = jax.lax.fori_loop(1, 3, try_place, none)
+    return placed
+
+
+def _chosen(is_one: Array, one: Entry, other: Entry) -> Entry:
+    picked: Entry = jax.tree.map(lambda a, b: jnp.where(is_one, a, b), one, other)
+    return picked
+
+
+def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array | bool) -> Entry:
     """The entry at `offset`, for which ghosts may have to go."""
     wish = entry.wish
     taken = taken_at(now.state.table, wish, offset)
     span = now.ledger.write_back(taken.highest, wish.start, taken.written)
     has_place = (offset != NO_PLACE) & (taken.is_any | now.has_row)
+    stall = jnp.where(taken.is_dirty, jnp.maximum(0, taken.work - jnp.maximum(span.idle, 0)), 0)
+    is_one_level = taken.lowest == taken.highest
+    can_wait = can_stall(now, span) & may_stall
+    is_in_time = span.is_possible & is_one_level & ((stall == 0) | can_wait)
+    can_be_saved = ~taken.is_dirty | (is_in_time & ~now.own.is_resident & (taken.work < TICKS))
     return replace(
         entry,
-        is_possible=may_enter & has_place & _can_be_saved(taken, span),
+        is_possible=entry.is_possible & has_place & can_be_saved,
         offset=offset,
         is_saved=taken.is_dirty,
         saved_begin=span.begin,
         saved_work=taken.work,
+        saved_deadline=span.deadline,
+        saved_stall=stall,
     )
 
 
-def _can_be_saved(taken: Taken, span: Span) -> Array:
-    """Whether the dirty ghosts, if any, can be written back together without a stall."""
-    is_one_level = taken.lowest == taken.highest
-    return ~taken.is_dirty | (span.is_possible & is_one_level & (span.idle >= taken.work))
+def can_stall(now: Situation, span: Span) -> Array:
+    """Whether compute may wait at the span's deadline: no copy is under way there."""
+    return now.state.settled <= span.deadline

@@ -173,6 +173,10 @@ _PLAIN = {
         "Instruction {time} cannot serve {name} from fast memory on this hardware. Drop is the one"
         " action; a later Copy can bring it in."
     ),
+    Reason.RETURNS: (
+        "{name} was there from before the start and gave up its place, to which it must come back"
+        " at the end of the program; a stay elsewhere could last until then."
+    ),
     Reason.TOO_LONG: (
         "One copy of {name} between the memories takes as long as the whole program."
     ),
@@ -183,7 +187,8 @@ _PLAIN = {
     ),
     Reason.NOT_THERE: (
         "{name} is not in fast memory, and it cannot have been there from before the start (only"
-        " a program input that is never written can, at its first touch); Copy brings it in."
+        " a program input that is never written can, at its first touch), nor be copied in front of"
+        " a loop; Copy brings it in."
     ),
     Reason.INPUTS_TAKEN: (
         "{name} could only be there from before the start, but the program may keep at most"
@@ -216,7 +221,7 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
     if refusal.reason is Reason.STALL:
         why = "and a stall is not allowed here (strict sinks)"
     elif action == DROP:
-        why = "and only fast memory holds its content"
+        why = "other copies are under way there, and only fast memory holds its content"
     else:
         why = f"and {name} has no other place"
     return (
@@ -230,12 +235,12 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
     if move.is_sink:
         return _describe_sink(game, effect, name)
     parts = [_headline(game, effect, move, name)]
+    if effect.is_new and effect.dropped is not None:
+        parts.append(f"Its stay so far ends at slot {effect.dropped.end}, not with the loop.")
     if effect.evicted:
         taken = ", ".join(group_name(game, b.group) for b in effect.evicted)
         parts.append(f"It takes the place of {taken}.")
-    saved = [b for b in effect.bookings if not b.is_prefetch]
-    if saved:
-        parts.append(" ".join(_write_back(game, b) for b in saved))
+    parts += [_write_back(game, b) for b in effect.bookings if not b.is_prefetch]
     return " ".join(parts)
 
 
@@ -258,7 +263,7 @@ def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str
     if effect.block.start == BEFORE_START:
         return (
             f"{name} is at {place} from before the start, where the previous run left it, and"
-            f" stays to the end; saves {gain}."
+            f" is there again at the end; saves {gain}."
         )
     return f"Instruction {move.time} makes {name} in fast memory at {place}; saves {gain}."
 
@@ -267,7 +272,8 @@ def _describe_sink(game: ReferenceGame, effect: Effect, name: str) -> str:
     if not effect.bookings:
         return f"Slow memory holds {name}, or its stay covers the loop; nothing needs to be done."
     booking = effect.bookings[0]
-    return f"{_write_back(game, booking)[:-1]}{_stall(game, booking)}."
+    end = "" if booking.stall_ticks else " without a stall"
+    return f"{_write_back(game, booking)[:-1]}{end}."
 
 
 def _when(booking: Booking) -> str:
@@ -277,10 +283,11 @@ def _when(booking: Booking) -> str:
 
 
 def _write_back(game: ReferenceGame, booking: Booking) -> str:
-    return f"{group_name(game, booking.group)} is written back to slow memory {_when(booking)}."
+    name, stall = group_name(game, booking.group), _stall(game, booking)
+    return f"{name} is written back to slow memory {_when(booking)}{stall}."
 
 
 def _stall(game: ReferenceGame, booking: Booking) -> str:
     if not booking.stall_ticks:
-        return ", no stall" if booking.is_prefetch else " without a stall"
+        return ", no stall" if booking.is_prefetch else ""
     return f", but stalls {_ticks(game, booking.stall_ticks)}"

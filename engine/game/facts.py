@@ -32,13 +32,21 @@ class Facts:
         place = bisect_left(slots, begin)
         return slots[place] if place < len(slots) else self.program.num_slots + 1
 
-    def last_deadline(self, level: int, time: int) -> int:
-        """Latest deadline, not after `time`, of a write-back at `level`; -1 if none."""
-        if level != TOP_LEVEL and time == self.program.regions[level].end:
-            return time
+    def last_slot(self, level: int, time: int) -> int:
+        """Last slot of `level` not after `time`; -1 if none."""
         slots = self.level_slots[level]
         place = bisect_left(slots, time + 1)
         return slots[place - 1] if place else -1
+
+    def last_deadline(self, level: int, time: int) -> int:
+        """Latest deadline, not after `time`, of a write-back at `level`; -1 if none.
+
+        Where `time` lies in a loop inside the level, that is where the loop begins.
+        """
+        if level != TOP_LEVEL and time == self.program.regions[level].end:
+            return time
+        last = self.last_slot(level, time)
+        return last if last in (-1, time) else last + 1
 
 
 class State(Protocol):
@@ -49,9 +57,13 @@ class State(Protocol):
     ended: list[Block]
     left: list[int]
     valid_from: list[int]
-    barrier: int
+    settled: int
     horizon: int
     num_stayed_before: int
+    spare_s: float
+
+    def barrier(self, *, is_prefetch: bool, deadline: int) -> int:
+        """The slot before which no such copy with this deadline may start."""
 
 
 def outermost_entered(program: Program, start: int, time: int) -> int:

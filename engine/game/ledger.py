@@ -39,12 +39,14 @@ class Ledger:
 
     encoded: EncodedProgram
     time: Array
-    barrier: Array
+    read_stalls: tuple[Array, Array]
+    write_stalls: tuple[Array, Array]
     idle_before: Array
 
     def prefetch(self, level: Array, deadline: Array, work: Array, earliest: Array) -> Span:
         """The latest start of `level` whose idle ticks suffice, else the earliest allowed one."""
-        first = self.encoded.first_of(level, self._not_before(earliest))
+        barrier = _barrier(self.write_stalls, deadline)
+        first = self.encoded.first_of(level, self._not_before(earliest, barrier))
         now = self._idle_at(deadline)
         num_ample = jnp.sum(self.idle_before <= now - work, axis=0, dtype=jnp.int32)
         ample = jnp.minimum(self._oldest + num_ample - 1, deadline)
@@ -56,14 +58,14 @@ class Ledger:
     def write_back(self, level: Array, limit: Array, written: Array) -> Span:
         """The slots of a write-back at `level` of what was written before slot `written`.
 
-        Its deadline is the last slot of the level up to `limit`, or `limit` where the level ends.
+        Its deadline is `limit`; where that lies in a loop inside the level, the loop's begin.
         """
-        earliest = self._not_before(written)
-        is_end = (limit == self.encoded.end_of(level)) & (earliest <= limit)
-        deadline = jnp.where(is_end, limit, self.encoded.last_of(level, limit))
-        start = self.encoded.first_of(level, earliest)
-        start = jnp.where(is_end, jnp.minimum(start, limit), start)
-        begin, is_possible = self._idle_at(start), start <= deadline
+        earliest = self._not_before(written, _barrier(self.read_stalls, limit))
+        last = self.encoded.last_of(level, limit)
+        is_there = (last == limit) | (limit == self.encoded.end_of(level))
+        deadline = jnp.where(is_there, limit, jnp.where(last < 0, -1, last + 1))
+        start = jnp.minimum(self.encoded.first_of(level, earliest), deadline)
+        begin, is_possible = self._idle_at(start), earliest <= deadline
         idle = jnp.where(is_possible, self._idle_at(deadline) - begin, -1)
         return Span(is_possible, start, begin, idle, deadline)
 
@@ -72,18 +74,34 @@ class Ledger:
         is_short = self.idle_before - span.begin < work
         num_short = jnp.sum(is_short, axis=0, dtype=jnp.int32)
         slot = jnp.maximum(span.start, self._oldest + num_short)
-        return self.encoded.first_of(level, slot)
+        return jnp.minimum(self.encoded.first_of(level, slot), span.deadline)
 
     @property
     def _oldest(self) -> Array:
         return self.time - self.encoded.look_back
 
-    def _not_before(self, slot: Array) -> Array:
+    def _not_before(self, slot: Array, barrier: Array) -> Array:
         """The first slot from `slot` on in which a copy may start, levels apart."""
-        return jnp.maximum(jnp.maximum(slot, 0), jnp.maximum(self.barrier, self._oldest))
+        return jnp.maximum(jnp.maximum(slot, 0), jnp.maximum(barrier, self._oldest))
 
     def _idle_at(self, slot: Array) -> Array:
         return at(self.idle_before, slot - self._oldest)
+
+
+def _barrier(stalls: tuple[Array, Array], deadline: Array) -> Array:
+    """The slot before which no copy with this deadline may start.
+
+    `stalls`: of the other direction, which would be served while compute waits.
+    """
+    last, before = stalls
+    return jnp.where(last < deadline, last, before)
+
+
+def stalled(stalls: tuple[Array, Array], time: Array, ticks: Array) -> tuple[Array, Array]:
+    """The last two stalls after one of `ticks` before slot `time`, if that is more than none."""
+    last, before = stalls
+    is_new = (ticks > 0) & (time > last)
+    return jnp.where(is_new, time, last), jnp.where(is_new, last, before)
 
 
 def book(idle_before: Array, begin: Array, work: Array) -> Array:

@@ -7,19 +7,22 @@ sides:
    avoids the scratch of all slots from its start to `Move.life_end`: its floor is the larger of
    `Move.reserved_ahead` and the scratch in `[s, t)`. So NoCopy of a resident is always possible.
 2. *Levels of write-backs.* A write-back has the level of its block's start. Its latest deadline
-   for a time `t` is `t` where `t` has that level (or ends that level's region), else the last
-   earlier slot of that level: content made before a loop is saved before the loop. Dirty ghosts
-   which are taken together must have begun at one level.
-3. *Zero-length write-backs.* A sink at `t` without a slot of its level in `[written + 1, t)` books
-   the copy `(t, t)`, all of it a stall. Its work is that of the region which ends: the simulator
-   runs such a copy once per iteration, too.
+   for a time `t` is `t` where `t` has that level (or ends that level's region), else the begin of
+   the outermost region inside the level that holds `t`: content made before a loop is saved before
+   the loop. Dirty ghosts which are taken together must have begun at one level.
+3. *Zero-length write-backs.* A write-back whose level has no slot between the last write and its
+   deadline starts at its deadline, all of it a stall. At a sink its work is that of the region
+   which ends: the simulator runs such a copy once per iteration, too.
 4. *End of a block.* After every move of its group, a live block ends at `busy + 1` if the group's
    next touch (`Move.next_time`, sinks apart) is not before `level_end`, and the block is clean or
    the move was the group's last (`Move.is_last`). Hence no live block outlasts its `level_end`.
+   Cross-program prefetches stay live until they are dropped or taken.
 5. *Busy* never shrinks: it becomes the larger of the old and the new value.
 6. *Too long a copy.* No block of a group starts at a level where one copy of the group takes
-   `TICKS` or more (a cross-program prefetch, which costs nothing, may).
-7. *A full table* of live blocks admits no newcomer; ghosts that the newcomer takes end first.
+   `TICKS` or more; for a cross-program prefetch that level is the program. Dirty ghosts whose
+   write-backs take `TICKS` or more together are not taken.
+7. *A full table* of live blocks admits no newcomer; ghosts that the newcomer takes end first, and
+   so does its group's own block. The row of a cross-program prefetch is never given up.
 8. *A try that fails*, for want of a gap, a row or time to write back, is followed by the next try.
 9. *Start of a Copy.* `s = t` is a candidate like any other; if none is at or after the horizon,
    the barrier, the look-back `t - W` and the validity of the slow copy, Copy is illegal. The
@@ -27,6 +30,8 @@ sides:
 10. *One stay at a time.* When a block ends, its group's slow copy counts as valid from that end at
     the earliest, so that a later Copy does not reach back into the earlier stay.
 11. *Next touch* of a ghost means touch, not sink; a group without one ranks `-1`.
+12. *Half of the work*, that of a copy which finds no place, is rounded down.
+13. *A Copy of a resident* takes no dirty ghosts: its own block's write-back is enough for one move.
 """
 
 from __future__ import annotations
@@ -38,10 +43,10 @@ from engine.errors import ConfigError
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Touch
 
-RULES_VERSION = 1
-"""Of the rules: another one may end recorded moves otherwise, or forbid them."""
 COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
+RULES_VERSION = 2
+"""Of the rules: another one may end recorded moves otherwise, or forbid them."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
 BEST_FIT = "best_fit"
 SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
@@ -82,7 +87,8 @@ class Hoist:
     """Where a Copy may be taken out of a loop: in front of region `[start, end)`, at `level`.
 
     `work_ticks`: of one copy of the group at that level. `reserved_ahead`: most granules of scratch
-    in the slots which a block beginning at that level may have to hold from `start` on.
+    in the slots which a block beginning at that level may have to hold from `start` on;
+    `is_lasting` as in `Move`.
     """
 
     start: int
@@ -90,6 +96,7 @@ class Hoist:
     level: int
     work_ticks: int
     reserved_ahead: int
+    is_lasting: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,8 @@ class Move:
     most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
     prefetch (a first touch of an input that is never written). `needed_until`: the group's last
     touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
-    `must_be_slow`: a first touch that can only be dropped.
+    `must_be_slow`: a first touch that can only be dropped. `is_lasting`: `life_end` is past the
+    slot in which a kept input comes back (`Quantised.return_slot`).
     """
 
     time: int
@@ -128,6 +136,7 @@ class Move:
     may_stay_before: bool
     hoist: Hoist | None
     must_be_slow: bool
+    is_lasting: bool
     touch: int = -1
     saving_s: float = 0.0
     saving_ticks: int = 0
@@ -222,6 +231,7 @@ class _Builder:
             is_last=is_last,
             life_end=life_end,
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
+            is_lasting=life_end > self.numbers.return_slot,
             may_stay_before=is_first
             and group.is_input
             and not (group.is_written or touch.must_be_slow),
@@ -257,6 +267,7 @@ class _Builder:
             level=region.parent,
             work_ticks=min(TICKS, work),
             reserved_ahead=max(self.numbers.reserved[region.start : life_end]),
+            is_lasting=life_end > self.numbers.return_slot,
         )
 
     def sink(self, index: int, is_last: bool) -> Move:
@@ -273,6 +284,7 @@ class _Builder:
             is_first=False,
             may_stay_before=False,
             must_be_slow=False,
+            is_lasting=False,
             hoist=None,
             **self._common(sink.time, sink.group, sink.region, None),
         )

@@ -1,14 +1,14 @@
 """What a plan notes of the game it came from, so that it can be shown move by move.
 
-`plan.notes` hold `place`, the place rule, and `moves`, the actions from the first move on, a digit
-each.
+`plan.notes` hold `rules`, the version of the rules, `place`, the place rule, and `moves`, the
+actions from the first move on, a digit each. A game of another version is none that can be shown.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from engine.game.moves import NUM_ACTIONS, PLACE_RULES, Rules
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 
@@ -17,12 +17,15 @@ _DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
 
 def notes_of(game: ReferenceGame) -> dict[str, Any]:
     """Notes for the plan of a game, finished or not."""
-    return {"place": game.rules.place, "moves": "".join(map(str, game.actions))}
+    moves = "".join(map(str, game.actions))
+    return {"rules": RULES_VERSION, "place": game.rules.place, "moves": moves}
 
 
 def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:
     """The moves that the plan notes, at most `num_moves`; None if it notes none that fit."""
     text = plan.notes.get("moves")
+    if plan.notes.get("rules") != RULES_VERSION:
+        return None
     if not isinstance(text, str) or len(text) > num_moves or not _DIGITS.issuperset(text):
         return None
     return tuple(map(int, text))
@@ -31,4 +34,6 @@ def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:
 def noted_rules(plan: Plan) -> Rules | None:
     """The rules of the plan's own game; None if it does not say."""
     place = plan.notes.get("place")
-    return Rules(place=place) if isinstance(place, str) and place in PLACE_RULES else None
+    if plan.notes.get("rules") != RULES_VERSION or not isinstance(place, str):
+        return None
+    return Rules(place=place) if place in PLACE_RULES else None

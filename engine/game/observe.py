@@ -17,6 +17,7 @@ from engine.game.inputs import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
 from engine.game.lanes import in_lanes
 from engine.game.moves import NUM_ACTIONS
 from engine.game.options import earning
+from engine.game.places import is_taken
 from engine.game.state import Table
 
 
@@ -43,7 +44,7 @@ def view(encoded: EncodedProgram, known: Features, position: Position) -> Array:
 
 def greedy_choice(encoded: EncodedProgram, position: Position) -> Array:
     """What a greedy player would do here, as a policy `[A]`."""
-    saving = encoded.row(position.state.move).saving
+    saving = jnp.minimum(encoded.row(position.state.move).saving, position.state.spare)
     return jax.nn.one_hot(earning(position.options, saving), NUM_ACTIONS)
 
 
@@ -62,17 +63,17 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     options, state = position.options, position.state
     table, row = state.table, encoded.row(state.move)
     fast = encoded.fast_granules.astype(jnp.float32)
-    overlaps = (table.offset < options.offset + row.size) & (
-        table.offset + table.size > options.offset
-    )
-    enters = ~options.own.is_resident & (options.mask[0] | options.mask[1]) & (options.offset >= 0)
+    entry, departure = options.entry, options.departure
+    enters = ~options.own.is_resident & entry.is_possible
     # Where nothing enters the start is what the search for one happened to stop at.
-    early = jnp.where(enters, jnp.maximum(row.time - options.start, 0), 0)
-    taken = table.is_live & overlaps & (table.until <= options.start) & enters
+    early = jnp.where(enters, jnp.maximum(row.time - entry.wish.start, 0), 0)
+    taken = is_taken(table, entry.wish.start, entry.offset, row.size) & enters
     worth = jnp.where(taken, known.density[jnp.clip(table.rank, 0)] * table.size, 0.0)
     worth = jnp.where(table.rank >= 0, worth, 0.0)
-    saved = jnp.where(options.is_saved, options.saved_work, 0) / known.point_ticks
-    stall = jnp.where(options.mask[0], options.copy_stall, 0) / known.point_ticks
+    is_there = options.own.is_resident
+    is_saved = jnp.where(is_there, departure.is_saved, entry.is_saved)
+    saved = jnp.where(is_there, departure.work, entry.saved_work) / known.point_ticks
+    stall = jnp.where(options.mask[0], entry.copy_stall, 0) / known.point_ticks
     cells = jnp.stack(
         [
             options.own.is_resident,
@@ -82,7 +83,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             options.offset_before >= 0,
             jnp.any(taken),
             jnp.any(taken & table.is_dirty),
-            options.is_saved,
+            is_saved,
         ]
     ).astype(jnp.float32)
     amounts = jnp.stack(
@@ -90,11 +91,16 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             jnp.sum(jnp.where(taken, table.size, 0)) / fast,
             squash(jnp.sum(worth)),
             squash(stall),
-            squash(saved),
-            squash(options.sink_stall / known.point_ticks),
+            squash(jnp.where(is_saved, saved, 0)),
+            squash(departure.stall / known.point_ticks),
             jnp.log1p(early.astype(jnp.float32)) / 5.0,
-            jnp.where(enters, options.offset / fast, 0.0),
-            jnp.log1p(jnp.maximum(row.time - state.barrier, 0).astype(jnp.float32)) / 5.0,
+            jnp.where(enters, entry.offset / fast, 0.0),
+            jnp.log1p(
+                jnp.maximum(
+                    row.time - jnp.maximum(state.read_stalls[0], state.write_stalls[0]), 0
+                ).astype(jnp.float32)
+            )
+            / 5.0,
         ]
     ).astype(jnp.float32)
     return jnp.concatenate([cells, amounts])

@@ -13,9 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.game.encoded import EncodedProgram, MoveRow
-from engine.game.entry import Entry, find_entry, offset_before
+from engine.game.entry import Entry, Leaving, can_stall, find_entry, find_hoisted, offset_before
 from engine.game.lanes import in_lanes
-from engine.game.ledger import Span
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.places import NO_PLACE
 from engine.game.situation import Own, Situation, situation
@@ -24,69 +23,78 @@ from engine.game.state import State, is_over
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
+class Departure:
+    """How the group's own block would end by a Drop, at a sink, or to be copied in anew.
+
+    It ends at slot `end`. If `is_saved`, it is written back first: that takes `work` ticks from
+    prefix sum `begin` on, until `deadline`, and stalls for `stall`.
+    """
+
+    is_possible: Array
+    end: Array
+    is_saved: Array
+    begin: Array
+    work: Array
+    deadline: Array
+    stall: Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
 class Options:
     """What each action would do in one position; all scalars but `mask`.
 
-    `mask`: legal actions. A newcomer would stand at `offset` from `start` on (as a cross-program
-    prefetch at `offset_before` from -1 on), until `until` and at `level` (which differ from the
-    move's where the copy is hoisted out of a loop); its copy takes `copy_work` ticks from the slot
-    with prefix sum `copy_begin` on and stalls for `copy_stall`. The write-back that goes before it,
-    or with a Drop, takes `saved_work` from `saved_begin` on, until `saved_deadline`.
+    `mask`: legal actions. `own`: the group's block, and `departure` how it would end. `entry`: how
+    the group would enter by a Copy, or by the write of a NoCopy; `hoisted`: by a NoCopy that reads,
+    if that is possible, else as a cross-program prefetch at `offset_before`, from -1 on.
+    `no_copy_stall`: of a NoCopy.
     """
 
     mask: Array  # [3]
     is_over: Array
     own: Own
-    start: Array
-    offset: Array
+    departure: Departure
+    entry: Entry
+    hoisted: Entry
     offset_before: Array
-    until: Array
-    level: Array
-    copy_begin: Array
-    copy_work: Array
-    copy_stall: Array
-    is_saved: Array
-    saved_begin: Array
-    saved_work: Array
-    saved_deadline: Array
-    sink_stall: Array
+    no_copy_stall: Array
 
 
 def earning(options: Options, saving: Array) -> Array:
     """The action of the word `EARN` (`engine.game.scripts`) at a move that saves `saving` ticks."""
-    wanted, stay = options.mask[COPY] & (options.copy_stall < saving), options.mask[NO_COPY]
-    return jnp.where(wanted, COPY, jnp.where(stay, NO_COPY, DROP)).astype(jnp.int32)
+    entry, hoisted = options.entry, options.hoisted
+    pays = entry.copy_stall + entry.saved_stall < saving
+    is_hoisted = hoisted.is_possible & (hoisted.saved_stall < saving)
+    copies = options.mask[COPY] & pays & ~options.own.is_resident & ~is_hoisted
+    stays = options.mask[NO_COPY] & (options.no_copy_stall < jnp.maximum(saving, 1))
+    return jnp.where(copies, COPY, jnp.where(stays, NO_COPY, DROP)).astype(jnp.int32)
 
 
 @in_lanes
 def analyse(encoded: EncodedProgram, state: State) -> Options:
     """What each action would do now. Once the game is over all actions are legal and do nothing."""
     now = situation(encoded, state)
-    entry, before = find_entry(now), offset_before(now)
-    own, row, ledger = now.own, now.row, now.ledger
+    departure = _departure(now)
+    entry = find_entry(now, _leaving(now, departure))
+    hoisted = find_hoisted(now) if encoded.has_hoists else entry
+    if not encoded.has_hoists:
+        hoisted = jax.tree.map(jnp.zeros_like, entry)
+    before = offset_before(now)
     over, games = is_over(encoded, state), state.open_ticks.shape
-    saved = ledger.write_back(own.level, row.time, own.written)
-    done = ledger.done(own.level, saved, own.work)
-    mask, sink_stall = _mask(now, entry, before, saved)
-    is_sunk = row.is_sink > 0
     options = Options(
         # Nothing can go wrong after the end, so searches may step on without special cases.
-        mask=mask | over,
+        mask=_mask(now, departure, entry, hoisted, before) | over,
         is_over=over,
-        own=own,
-        start=entry.wish.start,
-        offset=entry.offset,
+        own=now.own,
+        departure=departure,
+        entry=entry,
+        hoisted=hoisted,
         offset_before=before,
-        until=entry.until,
-        level=entry.level,
-        copy_begin=entry.copy_begin,
-        copy_work=entry.copy_work,
-        copy_stall=entry.copy_stall,
-        is_saved=jnp.where(own.is_resident, _needs_saving(row, own), entry.is_saved),
-        saved_begin=jnp.where(own.is_resident, saved.begin, entry.saved_begin),
-        saved_work=jnp.where(own.is_resident, own.work, entry.saved_work),
-        saved_deadline=jnp.where(is_sunk, saved.deadline, jnp.maximum(own.until, done)),
-        sink_stall=sink_stall,
+        no_copy_stall=jnp.where(
+            now.own.is_resident,
+            0,
+            jnp.where(now.row.reads > 0, hoisted.saved_stall, entry.saved_stall),
+        ),
     )
     return _of_all(options, games)
 
@@ -102,27 +110,54 @@ def _of_all(options: Options, games: tuple[int, ...]) -> Options:
     return every
 
 
+def _departure(now: Situation) -> Departure:
+    row, own, ledger = now.row, now.own, now.ledger
+    is_sink = row.is_sink > 0
+    saved = ledger.write_back(own.level, row.time, own.written)
+    done = ledger.done(own.level, saved, own.work)
+    is_saved = own.is_resident & _needs_saving(row, own)
+    lacking = jnp.maximum(own.work - jnp.maximum(saved.idle, 0), 0)
+    stall = jnp.where(is_saved, lacking, 0)
+    in_time = (stall == 0) | can_stall(now, saved)
+    may_go = (own.until <= row.time) & (~is_saved | (saved.is_possible & in_time))
+    is_possible = jnp.where(is_sink, (stall == 0) | (not now.encoded.is_strict), may_go)
+    deadline = jnp.where(is_sink, saved.deadline, done)
+    end = jnp.where(is_saved, jnp.where(is_sink, deadline, jnp.maximum(own.until, done)), own.until)
+    # Where a kept input comes back, it must not have stood since: else it stays to the end.
+    is_late = own.is_kept & (own.until > now.encoded.return_slot)
+    return Departure(
+        is_possible=is_possible | ~own.is_resident,
+        end=jnp.where(is_late, now.encoded.num_slots, end),
+        is_saved=is_saved,
+        begin=saved.begin,
+        work=own.work,
+        deadline=deadline,
+        stall=stall,
+    )
+
+
+def _leaving(now: Situation, departure: Departure) -> Leaving:
+    """A Copy of a resident group, so that its block need not cover the loop that the move is in."""
+    row, own = now.row, now.own
+    would_cover = row.busy_after(own.level_start) > row.time + 1
+    is_free = own.is_resident & ~own.is_kept & (own.until <= row.time)
+    may_leave = is_free & would_cover & (row.reads > 0) & (row.is_sink == 0)
+    return Leaving(may_leave & departure.is_possible, departure.end)
+
+
 def _needs_saving(row: MoveRow, own: Own) -> Array:
-    """Whether a Drop of the resident block needs its content in slow memory."""
+    """Whether the end of the resident block needs its content in slow memory."""
     is_sunk = (row.is_sink > 0) & (own.level_start >= row.region_start)
     return own.is_dirty & ((row.reads > 0) | is_sunk)
 
 
-def _mask(now: Situation, entry: Entry, before: Array, saved: Span) -> tuple[Array, Array]:
-    """The legal actions, and the stall of a sink."""
-    row, own = now.row, now.own
+def _mask(
+    now: Situation, departure: Departure, entry: Entry, hoisted: Entry, before: Array
+) -> Array:
+    """The legal actions."""
+    row, is_there = now.row, now.own.is_resident
     is_touch, reads = row.is_sink == 0, row.reads > 0
-    may_enter = is_touch & ~own.is_resident
-    enters = may_enter & entry.is_possible
-    copy_ok = enters & reads
-    before_ok = may_enter & (before != NO_PLACE)
-    no_copy_ok = (is_touch & own.is_resident) | (enters & ~reads) | before_ok
-    needs_saving = own.is_resident & _needs_saving(row, own)
-    lacking = jnp.where(needs_saving, own.work - jnp.maximum(saved.idle, 0), 0)
-    lacking = jnp.maximum(lacking, 0)
-    touch_drop_ok = ~own.is_resident | (
-        (own.until <= row.time) & ~(needs_saving & ((lacking > 0) | ~saved.is_possible))
-    )
-    sink_ok = (lacking == 0) | (not now.encoded.is_strict)
-    drop_ok = jnp.where(is_touch, touch_drop_ok, sink_ok)
-    return jnp.stack([copy_ok, no_copy_ok, drop_ok]), jnp.where(is_touch, 0, lacking)
+    copy_ok = is_touch & entry.is_possible & reads
+    enters = jnp.where(reads, hoisted.is_possible | (before != NO_PLACE), entry.is_possible)
+    no_copy_ok = is_touch & (is_there | enters)
+    return jnp.stack([copy_ok, no_copy_ok, jnp.broadcast_to(departure.is_possible, copy_ok.shape)])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
 from engine.game.facts import FIRST_HORIZON, State, outermost_entered
 from engine.game.moves import COPY, DROP, NO_COPY, Hoist, Move
-from engine.game.placing import Place, find_place, write_back
+from engine.game.placing import LAST_TRY, TRIES, Place, find_place, write_back
 from engine.game.quantise import TICKS
 from engine.program.model import TOP_LEVEL, Program
 
@@ -45,15 +45,21 @@ def _no_copy(state: State, move: Move) -> Effect:
             next_rank=move.next_rank,
             needed_until=move.needed_until,
         )
-        return Effect(NO_COPY, block=kept, saving_s=move.saving_s)
+        return Effect(NO_COPY, block=kept, saving_s=_gain_s(state, move))
     if move.reads:
-        return _stay_before(state, move)
+        hoisted = None if move.hoist is None else _hoisted(state, move, move.hoist)
+        return hoisted or _stay_before(state, move)
     if move.work_ticks >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
     place = find_place(state, move, move.time, move.time + 1)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     return _arrival(state, move, move.time, place)
+
+
+def _gain_s(state: State, move: Move) -> float:
+    """What the move saves: less than `saving_s` where the instruction's floor is reached."""
+    return min(move.saving_s, state.spare_s)
 
 
 def _last_busy(program: Program, start: int, time: int) -> int:
@@ -70,47 +76,96 @@ def _stay_before(state: State, move: Move) -> Effect:
         return _refused(NO_COPY, Reason.INPUTS_TAKEN)
     if state.horizon != FIRST_HORIZON:
         return Effect(NO_COPY, Refusal(Reason.FORGOTTEN, start=state.horizon))
+    work = state.facts.numbers.ticks_up(program.groups[move.group].size_bytes)
+    if work >= TICKS:
+        return _refused(NO_COPY, Reason.TOO_LONG)
     place = find_place(state, move, FIRST_HORIZON, program.num_slots)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     block = _new_block(state, move, FIRST_HORIZON, place.offset)
-    block = replace(block, busy=program.num_slots - 1, level=TOP_LEVEL, level_end=program.num_slots)
-    return Effect(NO_COPY, block=block, is_new=True, saving_s=move.saving_s)
+    block = replace(
+        block,
+        busy=_last_busy(program, FIRST_HORIZON, move.time),
+        level=TOP_LEVEL,
+        level_end=program.num_slots,
+        work_ticks=work,
+        is_kept=True,
+    )
+    return Effect(NO_COPY, block=block, is_new=True, saving_s=_gain_s(state, move))
 
 
 def _copy(state: State, move: Move) -> Effect:
-    if move.group in state.live:
-        return _refused(COPY, Reason.RESIDENT)
+    """A copy that ends at the move; of a resident, after its block has ended."""
     if not move.reads:
         return _refused(COPY, Reason.PURE_WRITE)
-    if move.hoist is not None:
-        hoisted = _hoisted_copy(state, move, move.hoist)
-        if hoisted is not None:
-            return hoisted
+    if move.is_lasting and _must_return(state, move.group):
+        return _refused(COPY, Reason.RETURNS)
     if move.work_ticks >= TICKS:
         return _refused(COPY, Reason.TOO_LONG)
-    begin = _earliest_start(state, move, move.level)
+    leaving, valid_from = None, state.valid_from[move.group]
+    if move.group in state.live:
+        leaving = _leave(state, move, state.live[move.group])
+        if leaving.refusal or leaving.dropped is None:
+            return leaving
+        valid_from = leaving.dropped.end
+    entry = _entry(state, move, valid_from)
+    if leaving is None or not entry.is_legal:
+        return entry
+    return replace(
+        entry,
+        dropped=leaving.dropped,
+        bookings=leaving.bookings + entry.bookings,
+        stall_ticks=leaving.stall_ticks + entry.stall_ticks,
+    )
+
+
+def _leave(state: State, move: Move, block: Block) -> Effect:
+    """The end of a resident block which would else have to cover the loop that the move is in."""
+    is_bound = _last_busy(state.facts.program, block.start, move.time) > move.time
+    if not is_bound or block.is_kept:
+        return _refused(COPY, Reason.RESIDENT)
+    return replace(_drop(state, move), action=COPY)
+
+
+def _must_return(state: State, group: int) -> bool:
+    """Whether the group is a kept input that has given up its place."""
+    return any(b.is_kept and b.group == group for b in state.ended)
+
+
+def _entry(state: State, move: Move, valid_from: int) -> Effect:
+    """A Copy as late as idle time allows; where no place is free then, later and with a stall."""
+    begin = _earliest_start(state, move, valid_from, move.level, move.time)
     if begin > move.time:
         return Effect(COPY, Refusal(Reason.NO_START, start=begin, end=move.time))
-    start, shortfall = _latest_start(state, begin, move.time, move.level, move.work_ticks)
-    place = find_place(state, move, start, move.time + 1)
-    if isinstance(place, Refusal):
-        return Effect(COPY, place)
-    prefetch = Booking(move.group, True, start, move.time, move.work_ticks, shortfall)
-    return _arrival(state, move, start, place, prefetch=prefetch)
+    refusal: Refusal | None = None
+    for hidden, tries in (
+        (move.work_ticks, TRIES),
+        (move.work_ticks // 2, LAST_TRY),
+        (0, LAST_TRY),
+    ):
+        start, _ = latest_start(state, begin, move.time, move.level, hidden)
+        place = find_place(state, move, start, move.time + 1, tries)
+        if isinstance(place, Place):
+            stall = max(0, move.work_ticks - sum(state.left[start : move.time]))
+            prefetch = Booking(move.group, True, start, move.time, move.work_ticks, stall)
+            return _arrival(state, move, start, place, prefetch=prefetch)
+        refusal = refusal or place
+    assert refusal is not None
+    return Effect(COPY, refusal)
 
 
-def _hoisted_copy(state: State, move: Move, hoist: Hoist) -> Effect | None:
-    """A Copy in front of the loop that holds its place through the loop, or None."""
-    if hoist.work_ticks >= TICKS:
+def _hoisted(state: State, move: Move, hoist: Hoist) -> Effect | None:
+    """A NoCopy whose copy is in front of the loop, and whose block covers the loop; or None."""
+    if hoist.work_ticks >= TICKS or (hoist.is_lasting and _must_return(state, move.group)):
         return None
-    begin = _earliest_start(state, move, hoist.level)
+    valid_from = state.valid_from[move.group]
+    begin = _earliest_start(state, move, valid_from, hoist.level, hoist.start)
     if begin >= hoist.start:
         return None
-    start, shortfall = _latest_start(state, begin, hoist.start, hoist.level, hoist.work_ticks)
+    start, shortfall = latest_start(state, begin, hoist.start, hoist.level, hoist.work_ticks)
     if shortfall or start >= hoist.start:
         return None
-    ahead = replace(move, reserved_ahead=hoist.reserved_ahead)
+    ahead = replace(move, reserved_ahead=hoist.reserved_ahead, is_lasting=hoist.is_lasting)
     place = find_place(state, ahead, start, hoist.end)
     if isinstance(place, Refusal):
         return None
@@ -124,21 +179,21 @@ def _hoisted_copy(state: State, move: Move, hoist: Hoist) -> Effect | None:
         level_end=state.facts.program.level_end(hoist.level),
         work_ticks=hoist.work_ticks,
     )
-    return replace(effect, block=block)
+    return replace(effect, action=NO_COPY, block=block)
 
 
-def _earliest_start(state: State, move: Move, level: int) -> int:
+def _earliest_start(state: State, move: Move, valid_from: int, level: int, deadline: int) -> int:
     """The first slot at which a copy of the move's group may start."""
     return max(
         state.horizon,
-        state.barrier,
+        state.barrier(is_prefetch=True, deadline=deadline),
         move.time - state.facts.rules.look_back,
-        state.valid_from[move.group],
+        valid_from,
         0 if level == TOP_LEVEL else state.facts.program.regions[level].start,
     )
 
 
-def _latest_start(
+def latest_start(
     state: State, begin: int, deadline: int, level: int, work_ticks: int
 ) -> tuple[int, int]:
     """Latest slot of the level whence the copy fits, else the earliest and the shortfall."""
@@ -157,14 +212,15 @@ def _latest_start(
 def _arrival(
     state: State, move: Move, start: int, place: Place, *, prefetch: Booking | None = None
 ) -> Effect:
+    bookings = place.bookings + ((prefetch,) if prefetch else ())
     return Effect(
         COPY if prefetch else NO_COPY,
         block=_new_block(state, move, start, place.offset),
         is_new=True,
         evicted=place.evicted,
-        bookings=place.bookings + ((prefetch,) if prefetch else ()),
-        saving_s=move.saving_s,
-        stall_ticks=prefetch.stall_ticks if prefetch else 0,
+        bookings=bookings,
+        saving_s=_gain_s(state, move),
+        stall_ticks=sum(b.stall_ticks for b in bookings),
     )
 
 
@@ -196,13 +252,15 @@ def _drop(state: State, move: Move) -> Effect:
         )
         return Effect(DROP, blockers)
     if not (block.is_dirty and move.reads):
-        return Effect(DROP, dropped=replace(block, end=block.busy + 1))
-    saved = write_back(state, move, (block,), move.time)
+        is_too_late = block.is_kept and block.busy >= state.facts.numbers.return_slot
+        end = state.facts.program.num_slots if is_too_late else block.busy + 1
+        return Effect(DROP, dropped=replace(block, end=end))
+    saved = write_back(state, move, (block,), move.time, may_stall=True)
     if isinstance(saved, Refusal):
         return Effect(DROP, saved)
     booking = replace(saved[0], deadline=_done(state, block.level, saved[0]))
     dropped = replace(block, end=max(block.busy + 1, booking.deadline), is_dirty=False)
-    return Effect(DROP, dropped=dropped, bookings=(booking,))
+    return Effect(DROP, dropped=dropped, bookings=(booking,), stall_ticks=booking.stall_ticks)
 
 
 def _done(state: State, level: int, booking: Booking) -> int:
@@ -221,7 +279,8 @@ def _sink(state: State, move: Move) -> Effect:
     region_start = 0 if move.level == TOP_LEVEL else facts.program.regions[move.level].start
     if block is None or not block.is_dirty or block.start < region_start:
         return Effect(DROP, block=block)
-    begin = max(block.written + 1, state.barrier, move.time - facts.rules.look_back)
+    barrier = state.barrier(is_prefetch=False, deadline=move.time)
+    begin = max(block.written + 1, barrier, move.time - facts.rules.look_back)
     start = min(move.time, facts.first_slot(block.level, begin))
     free = sum(state.left[start : move.time])
     booking = Booking(

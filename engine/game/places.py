@@ -29,13 +29,15 @@ STRIDE = 8
 class Wish:
     """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
 
-    `is_high`: at the high end of the highest gap. `is_best_fit`: in the tightest gap instead.
+    `is_lasting`: it may have to stand where kept inputs come back. `is_high`: at the high end of
+    the highest gap. `is_best_fit`: in the tightest gap instead.
     """
 
     start: Array
     floor: Array
     size: Array
     rank: Array
+    is_lasting: Array
     is_high: Array
     is_best_fit: bool = field(metadata={"static": True})
 
@@ -44,8 +46,18 @@ def find_places(table: Table, wish: Wish, capacity: Array) -> Array:
     """Offset of the place in each try, or `NO_PLACE`, `[L]`."""
     tries = beside(jnp.arange(3, dtype=jnp.int32), table.rank.shape[1:])
     spare_above = jnp.where(tries == 0, ENDED, jnp.where(tries == 1, wish.rank, INT32_MAX))
-    is_certain = table.until > wish.start
-    return _find(table, is_certain[:, None] | (table.rank[:, None] > spare_above), wish, capacity)
+    certain = is_certain(table, wish)[:, None]
+    return _find(table, certain | (table.rank[:, None] > spare_above), wish, capacity)
+
+
+def find_last_place(table: Table, wish: Wish, capacity: Array) -> Array:
+    """Offset of the place that spares no ghost, or `NO_PLACE`."""
+    return _find(table, is_certain(table, wish)[:, None], wish, capacity)[0]
+
+
+def is_certain(table: Table, wish: Wish) -> Array:
+    """Which blocks a newcomer must avoid, `[K]`; the other ones are ghosts or gone."""
+    return (table.until > wish.start) | (table.is_kept & wish.is_lasting)
 
 
 def find_place_before(table: Table, wish: Wish, capacity: Array) -> Array:

@@ -5,7 +5,7 @@ The rules stand in `docs/model.md` under "Places".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.game.board import Block, Booking, Reason, Refusal, choose_offset, free_gaps
@@ -18,6 +18,7 @@ from engine.game.look_ahead import (
     supported_offset,
 )
 from engine.game.moves import BEST_FIT, LOOK_AHEAD_RULES, Move, goes_high, lives_long
+from engine.game.quantise import TICKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,29 @@ class Place:
     bookings: tuple[Booking, ...] = ()
 
 
-def find_place(state: State, move: Move, start: int, end: int) -> Place | Refusal:
+Try = tuple[Callable[[Block, Move], bool], bool]
+"""Which ghosts a try spares, and whether the write-back of the others may stall."""
+
+
+def _all(ghost: Block, newcomer: Move) -> bool:
+    return True
+
+
+def _worthier(ghost: Block, newcomer: Move) -> bool:
+    return ghost.next_rank > newcomer.rank
+
+
+def _none(ghost: Block, newcomer: Move) -> bool:
+    return False
+
+
+LAST_TRY: Sequence[Try] = ((_none, True),)
+TRIES: Sequence[Try] = ((_all, False), (_worthier, False), (_none, False), *LAST_TRY)
+
+
+def find_place(
+    state: State, move: Move, start: int, end: int, tries: Sequence[Try] = TRIES
+) -> Place | Refusal:
     """A place for the newcomer `[start, end)`, under `support` beside the giants to come first."""
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
@@ -44,28 +67,31 @@ def find_place(state: State, move: Move, start: int, end: int) -> Place | Refusa
     if state.facts.rules.place == "support":
         room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
         beside = replace(newcomer, floor=newcomer.floor + room)
-        found = _in_three_tries(state, move, beside) if room else None
+        found = _in_tries(state, move, beside, tries) if room else None
         if isinstance(found, Place):
             return found
-    found = _in_three_tries(state, move, newcomer)
+    found = _in_tries(state, move, newcomer, tries)
     if isinstance(found, Refusal) and found.hole < move.size_granules:
         return replace(found, start=start, end=end)
     return found
 
 
-def _in_three_tries(state: State, move: Move, newcomer: Newcomer) -> Place | Refusal:
-    """A place for the newcomer in three tries, each sparing fewer ghosts."""
+def _in_tries(
+    state: State, move: Move, newcomer: Newcomer, tries: Sequence[Try]
+) -> Place | Refusal:
+    """A place for the newcomer in some tries, each sparing fewer ghosts."""
     start = newcomer.start
-    solid = [b for b in state.ended if b.stands_at(start)]
-    solid += [b for b in state.live.values() if not b.is_ghost(start)]
-    ghosts = [b for b in state.live.values() if b.is_ghost(start)]
+    others = [b for b in (*state.ended, *state.live.values()) if b.is_kept or b.stands_at(start)]
+    # The group's own block has left when it is copied in anew.
+    others = [b for b in others if not (b.is_live and b.group == move.group)]
+    solid = [b for b in others if not b.may_give_way(start, is_lasting=move.is_lasting)]
+    ghosts = [b for b in others if b.is_ghost(start) and b not in solid]
     if state.facts.rules.place in LOOK_AHEAD_RULES:
         solid += [b for b in ghosts if b.is_dirty and not _fits_before(state, move, b, start)]
-    spared: list[list[Block]] = [ghosts, [b for b in ghosts if b.next_rank > move.rank], []]
     refusal: Refusal | None = None
-    for avoided in spared:
-        obstacles = solid + [b for b in avoided if b not in solid]
-        found = _try_place(state, move, newcomer, obstacles, ghosts)
+    for spares, may_stall in tries:
+        obstacles = solid + [b for b in ghosts if spares(b, move) and b not in solid]
+        found = _try_place(state, move, newcomer, obstacles, ghosts, may_stall)
         if isinstance(found, Place):
             return found
         refusal = found
@@ -83,12 +109,18 @@ def _floor(state: State, move: Move, start: int) -> int:
 
 def _fits_before(state: State, move: Move, block: Block, deadline: int) -> bool:
     """Whether idle time is left to write the dirty block back by `deadline`, levels apart."""
-    begin = max(block.written + 1, state.barrier, move.time - state.facts.rules.look_back)
+    barrier = state.barrier(is_prefetch=False, deadline=deadline)
+    begin = max(block.written + 1, barrier, move.time - state.facts.rules.look_back)
     return sum(state.left[begin:deadline]) >= block.work_ticks
 
 
 def _try_place(
-    state: State, move: Move, newcomer: Newcomer, obstacles: list[Block], ghosts: list[Block]
+    state: State,
+    move: Move,
+    newcomer: Newcomer,
+    obstacles: list[Block],
+    ghosts: list[Block],
+    may_stall: bool,
 ) -> Place | Refusal:
     size, start = newcomer.size, newcomer.start
     gaps = free_gaps(obstacles, newcomer.floor, newcomer.capacity)
@@ -101,10 +133,13 @@ def _try_place(
         key=lambda b: b.group,
     )
     full = len(state.live) + len(state.ended) >= state.facts.rules.max_blocks
-    if full and not state.ended and not taken:
+    is_freed = not all(b.is_kept for b in taken) or move.group in state.live
+    if full and not is_freed and all(b.is_kept for b in state.ended):
         return Refusal(Reason.TABLE_FULL, hole=size)
     dirty = [b for b in taken if b.is_dirty]
-    saved = write_back(state, move, dirty, start) if dirty else ()
+    if dirty and move.group in state.live:
+        return Refusal(Reason.NO_TIME, start=start, end=move.time, blockers=tuple(dirty), hole=size)
+    saved = write_back(state, move, dirty, start, may_stall=may_stall) if dirty else ()
     if isinstance(saved, Refusal):
         return replace(saved, floor=newcomer.floor, hole=size)
     evicted = tuple(replace(b, end=start, is_dirty=False) for b in taken)
@@ -129,25 +164,34 @@ def _choose(
 
 
 def write_back(
-    state: State, move: Move, blocks: Sequence[Block], deadline: int
+    state: State, move: Move, blocks: Sequence[Block], deadline: int, *, may_stall: bool
 ) -> tuple[Booking, ...] | Refusal:
-    """Book write-backs of dirty `blocks` together, to be complete by `deadline` without a stall."""
+    """Book write-backs of dirty `blocks` together, to be complete by `deadline`.
+
+    What idle time does not cover is a stall, where one is allowed and no copy is under way.
+    """
     facts = state.facts
     level = blocks[0].level
-    begin = max(
-        max(b.written for b in blocks) + 1, state.barrier, move.time - facts.rules.look_back
-    )
-    start = facts.first_slot(level, begin)
+    barrier = state.barrier(is_prefetch=False, deadline=deadline)
+    written = max(b.written for b in blocks)
+    begin = max(written + 1, barrier, move.time - facts.rules.look_back)
     end = facts.last_deadline(level, deadline)
+    start = begin if begin > end else min(facts.first_slot(level, begin), end)
     work = sum(b.work_ticks for b in blocks)
     free = sum(state.left[start:end]) if start <= end else -1
-    if free < work or any(b.level != level for b in blocks):
+    can_wait = may_stall and state.settled <= end and start <= end and work < TICKS
+    if (free < work and not can_wait) or any(b.level != level for b in blocks):
         return Refusal(
             Reason.NO_TIME,
             start=begin,
-            end=deadline,
+            end=end,
             blockers=tuple(blocks),
             needed_ticks=work,
             free_ticks=max(0, free),
         )
-    return tuple(Booking(b.group, False, start, end, b.work_ticks) for b in blocks)
+    bookings = []
+    for block in blocks:
+        stall = max(0, block.work_ticks - free)
+        free = max(0, free - block.work_ticks)
+        bookings.append(Booking(block.group, False, start, end, block.work_ticks, stall))
+    return tuple(bookings)

@@ -13,10 +13,10 @@ from engine.game.board import Block, Booking, Effect, Reason, Refusal
 from engine.game.decode import Records, plan_from_records
 from engine.game.facts import FIRST_HORIZON, Facts
 from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY, Move, Rules
-from engine.game.outcome import effect_of
+from engine.game.outcome import effect_of, latest_start
 from engine.game.quantise import TICKS
 from engine.plan.model import Plan
-from engine.program.model import Program
+from engine.program.model import TOP_LEVEL, Program
 
 _DEFAULT_RULES = Rules()
 
@@ -27,8 +27,10 @@ class ReferenceGame:
     State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
     still remembered), `left` (idle ticks per slot; final for slots before the current move's),
     `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
-    `barrier`, `horizon`, `num_stayed_before`, `actions` (one per move played), `forced` (moves that
-    Drop-backup has forced to Drop), `records`, `total_reward`.
+    `settled` (the latest deadline of all copies), `horizon`, `num_stayed_before`, `actions` (one
+    per move played), `spare_s` and `spare_ticks` (what the moves left in the slot can still save
+    together, see `Quantised`), `forced` (moves that Drop-backup has forced to Drop), `records`,
+    `return_stall_ticks` (of kept inputs that come back after the last move), `total_reward`.
     """
 
     def __init__(
@@ -47,19 +49,22 @@ class ReferenceGame:
         self.move_index = 0
         self.live: dict[int, Block] = {}
         self.ended: list[Block] = []
-        self.left = [
-            numbers.idle(ticks, draw)
-            for ticks, draw in zip(numbers.base_ticks, numbers.base_draw, strict=True)
-        ]
+        self.left = [numbers.idle(slot) for slot in range(self.program.num_slots)]
         self.valid_from = list(numbers.valid_from)
-        self.barrier = 0
+        self.settled = 0
+        # The last two slots before which a prefetch (True) or a write-back was awaited.
+        self.stalled = {True: (0, 0), False: (0, 0)}
         self.horizon = FIRST_HORIZON
         self.num_stayed_before = 0
         self.actions: list[int] = []
         self.records = Records()
         self.total_reward = 0.0
+        self.return_stall_ticks = 0
         self._slow_ticks = 0
         self._slow_draw = 0
+        self.spare_s: float
+        self.spare_ticks: int
+        self._begin_slot()
         self._effects: dict[int, Effect] = {}
 
     @property
@@ -135,7 +140,10 @@ class ReferenceGame:
         self._retire(move)
         self._advance(move)
         self.actions.append(action)
-        reward = effect.saving_s / self.program.all_slow_s - effect.stall_ticks / TICKS
+        if self.is_over:
+            self.return_stall_ticks = self._return_kept()
+        stall_ticks = effect.stall_ticks + self.return_stall_ticks
+        reward = effect.saving_s / self.program.all_slow_s - stall_ticks / TICKS
         self.total_reward += reward
         return reward
 
@@ -156,10 +164,13 @@ class ReferenceGame:
         for booking in effect.bookings:
             self._take(booking)
             self.records.copies.append(booking)
+            self.settled = max(self.settled, booking.deadline)
             if not booking.is_prefetch:
                 self.valid_from[booking.group] = booking.deadline
-        if effect.stall_ticks:
-            self.barrier = self.move.time
+            if booking.stall_ticks:
+                last, _ = self.stalled[booking.is_prefetch]
+                if booking.deadline > last:
+                    self.stalled[booking.is_prefetch] = (booking.deadline, last)
 
     def _take(self, booking: Booking) -> None:
         """Take idle ticks from the start forward, as the simulator serves copies."""
@@ -171,9 +182,17 @@ class ReferenceGame:
             self.left[slot] -= used
             wanted -= used
 
+    def barrier(self, *, is_prefetch: bool, deadline: int) -> int:
+        """The slot before which no such copy with this deadline may start.
+
+        While the other direction is awaited it would be served too, so it must not have started.
+        """
+        last, before = self.stalled[not is_prefetch]
+        return last if last < deadline else before
+
     def _place(self, block: Block, is_new: bool) -> None:
         if is_new and len(self.live) + len(self.ended) >= self.rules.max_blocks:
-            oldest = min(self.ended, key=lambda b: b.end)
+            oldest = min((b for b in self.ended if not b.is_kept), key=lambda b: b.end)
             self.ended.remove(oldest)
             self.horizon = max(self.horizon, oldest.end)
         if is_new and block.start == FIRST_HORIZON:
@@ -183,6 +202,8 @@ class ReferenceGame:
     def _serve(self, move: Move, action: int) -> None:
         if action != DROP:
             self.records.fast_touches.append(move.touch)
+            self.spare_s = max(0.0, self.spare_s - move.saving_s)
+            self.spare_ticks = max(0, self.spare_ticks - move.saving_ticks)
             return
         self._slow_ticks += move.saving_ticks
         self._slow_draw += move.draw_ticks
@@ -192,7 +213,7 @@ class ReferenceGame:
     def _retire(self, move: Move) -> None:
         """End the group's block if no later move can use it."""
         block = self.live.get(move.group)
-        if block is None or move.next_time < block.level_end:
+        if block is None or block.is_kept or move.next_time < block.level_end:
             return
         if move.is_last or not block.is_dirty:
             self._end(replace(block, end=block.busy + 1))
@@ -203,12 +224,48 @@ class ReferenceGame:
         self._effects = {}
         if self.is_over or self.move.time > move.time:
             if self._slow_ticks or self._slow_draw:
-                numbers = self.facts.numbers
-                self.left[move.time] = numbers.idle(
-                    numbers.base_ticks[move.time] + self._slow_ticks,
-                    numbers.base_draw[move.time] + self._slow_draw,
+                self.left[move.time] = self.facts.numbers.idle(
+                    move.time, self._slow_ticks, self._slow_draw
                 )
             self._slow_ticks = self._slow_draw = 0
+            self._begin_slot()
+
+    def _begin_slot(self) -> None:
+        self.spare_s, self.spare_ticks = 0.0, 0
+        if not self.is_over and self.move.time < self.program.num_slots:
+            self.spare_s = self.facts.numbers.spare_s[self.move.time]
+            self.spare_ticks = self.facts.numbers.spare_ticks[self.move.time]
+
+    def _return_kept(self) -> int:
+        """Bring back the inputs that were kept and gave up their places; returns the stall."""
+        end = self.program.num_slots
+        for block in list(self.live.values()):
+            self._end(replace(block, end=end))
+        stall = 0
+        for block in sorted((b for b in self.ended if b.is_kept), key=lambda b: b.offset):
+            if block.end < end:
+                stall += self._return(block)
+        return stall
+
+    def _return(self, block: Block) -> int:
+        end = self.program.num_slots
+        begin = max(
+            self.horizon,
+            self.barrier(is_prefetch=True, deadline=end),
+            end - self.rules.look_back,
+            *(
+                b.end
+                for b in self.ended
+                if b.group == block.group
+                or (b.offset < block.offset + block.size and block.offset < b.offset + b.size)
+            ),
+        )
+        start, shortfall = latest_start(self, begin, end, TOP_LEVEL, block.work_ticks)
+        booking = Booking(block.group, True, start, end, block.work_ticks, shortfall)
+        self._book(Effect(COPY, bookings=(booking,)))
+        start = min(start, self.facts.numbers.return_slot)
+        self.records.stays.append(replace(block, start=start, end=end))
+        return shortfall
 
     def clone(self) -> ReferenceGame:
         """An independent copy that shares what never changes."""
@@ -219,6 +276,7 @@ class ReferenceGame:
         twin.left = list(self.left)
         twin.valid_from = list(self.valid_from)
         twin.actions = list(self.actions)
+        twin.stalled = dict(self.stalled)
         twin.records = self.records.copy()
         twin._effects = dict(self._effects)
         return twin

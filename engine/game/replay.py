@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 
+from engine.game.board import Block
 from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
-from engine.plan.model import BEFORE_START, Plan, Stay
+from engine.plan.model import BEFORE_START, Copy, Plan, Stay
+from engine.plan.simulate import simulate
 from engine.program.model import Program
 
 ENOUGH = 0.995
@@ -24,9 +26,8 @@ def replay(program: Program, plan: Plan, rules: Rules | None = None) -> Referenc
     """
     if rules is not None:
         return _play(program, plan, rules)
-    saved_s = sum(
-        a.saving_s for a, is_fast in zip(program.accesses, plan.is_fast, strict=True) if is_fast
-    )
+    judged = simulate(program, plan)
+    saved_s = judged.all_slow_s - judged.latency_s
     best: ReferenceGame | None = None
     for place in PLACE_RULES:
         game = _play(program, plan, Rules(place=place))
@@ -42,23 +43,29 @@ def _play(program: Program, plan: Plan, rules: Rules) -> ReferenceGame:
     game = ReferenceGame(program, rules)
     wanted = _Wishes(program, plan)
     while not game.is_over:
-        game.step(_choose(game, wanted.action(game.move)))
+        game.step(_choose(game, wanted))
     return game
 
 
-def _choose(game: ReferenceGame, wanted: int) -> int:
+def _choose(game: ReferenceGame, wishes: _Wishes) -> int:
     """The wanted action, else what keeps the group where the plan has it, else Drop.
 
     A Copy that costs more than it saves is not played, and NoCopy never where it would mean a
     cross-program prefetch that the plan has not.
     """
-    legal = game.legal()
-    if legal[wanted] and (wanted != COPY or immediate_reward(game, COPY) >= 0):
-        return wanted
-    if wanted == COPY and legal[NO_COPY] and not game.placement(NO_COPY).is_new:
+    move, legal = game.move, game.legal()
+    wanted = wishes.action(move, game.live.get(move.group))
+    stay = game.placement(NO_COPY).block
+    is_kept = stay is not None and stay.start == BEFORE_START and move.group not in game.live
+    may_stay = legal[NO_COPY] and (not is_kept or wishes.is_kept(move.group))
+    if wanted == DROP and legal[DROP]:
+        return DROP
+    if wanted == NO_COPY and may_stay:
         return NO_COPY
-    if wanted == NO_COPY and legal[COPY] and immediate_reward(game, COPY) >= 0:
+    if wanted != DROP and legal[COPY] and immediate_reward(game, COPY) >= 0:
         return COPY
+    if move.group in game.live and may_stay:
+        return NO_COPY
     return DROP if legal[DROP] else NO_COPY
 
 
@@ -82,11 +89,22 @@ class _Wishes:
         self._program = program
         self._is_fast = plan.is_fast
         self._stays: dict[int, list[Stay]] = defaultdict(list)
+        self._prefetches: dict[int, list[Copy]] = defaultdict(list)
         for stay in sorted(plan.stays, key=lambda s: s.start):
             self._stays[stay.group].append(stay)
+        for copy in plan.copies:
+            if copy.is_prefetch:
+                self._prefetches[copy.group].append(copy)
 
-    def action(self, move: Move) -> int:
-        """Drop, NoCopy, or Copy where the plan's stay serves its first touch by a prefetch."""
+    def is_kept(self, group: int) -> bool:
+        """Whether the plan has a cross-program prefetch of the group."""
+        return any(stay.start == BEFORE_START for stay in self._stays[group])
+
+    def action(self, move: Move, block: Block | None) -> int:
+        """Drop, NoCopy, or Copy where a prefetch serves the first touch of the plan's stay.
+
+        `block`: the group's block in the game. A prefetch in front of the loop is a NoCopy.
+        """
         if move.is_sink:
             return DROP
         touch = self._program.touches[move.touch]
@@ -94,6 +112,15 @@ class _Wishes:
             return DROP
         stays = self._stays[move.group]
         number = bisect_right(stays, move.time, key=lambda s: s.start) - 1
-        if number < 0 or stays[number].start in (BEFORE_START, move.time) or not move.reads:
+        if number < 0 or not move.reads:
             return NO_COPY
-        return COPY
+        return COPY if self._is_copied(stays[number], move, block) else NO_COPY
+
+    def _is_copied(self, stay: Stay, move: Move, block: Block | None) -> bool:
+        if block is not None and block.busy >= stay.start:
+            return False
+        since = -1 if move.hoist is None else move.hoist.start
+        return any(
+            stay.start <= copy.start and since < copy.deadline <= move.time
+            for copy in self._prefetches[stay.group]
+        )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.game.board import Effect
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 
 EARN = NUM_ACTIONS
-"""Copy where its stall costs less than it saves, else as if Copy were illegal."""
+"""What brings the group in where its stall costs less than it saves: a copy in front of the loop,
+else Copy, else NoCopy; where neither does, Drop."""
 NUM_WORDS = NUM_ACTIONS + 1
 
 
@@ -34,11 +36,22 @@ def play_word(game: ReferenceGame, word: int) -> None:
 
 def _action(game: ReferenceGame, word: int) -> int:
     legal = game.legal()
-    wanted = COPY if word == EARN else word
-    if legal[wanted] and not (word == EARN and _is_vain(game)):
-        return wanted
+    if word == EARN:
+        return earning(game)
+    if legal[word]:
+        return word
     return NO_COPY if legal[NO_COPY] else DROP
 
 
-def _is_vain(game: ReferenceGame) -> bool:
-    return game.placement(COPY).stall_ticks >= game.move.saving_ticks
+def earning(game: ReferenceGame) -> int:
+    """The action of the word `EARN`: what keeps or brings the group in, where that pays."""
+    saving, is_there = min(game.move.saving_ticks, game.spare_ticks), game.move.group in game.live
+    stay, copy = game.placement(NO_COPY), game.placement(COPY)
+    is_hoisted = stay.is_legal and stay.is_hoisted and _pays(stay, saving)
+    if copy.is_legal and _pays(copy, saving) and not (is_there or is_hoisted):
+        return COPY
+    return NO_COPY if stay.is_legal and (not stay.stall_ticks or _pays(stay, saving)) else DROP
+
+
+def _pays(effect: Effect, saving: int) -> bool:
+    return effect.stall_ticks < saving

@@ -15,7 +15,7 @@ from engine.game.encoded import EncodedProgram, MoveRow
 from engine.game.lanes import at, rows_of
 from engine.game.ledger import Ledger
 from engine.game.quantise import TICKS
-from engine.game.state import ENDED, State, Table, level_of
+from engine.game.state import KEPT, State, Table, level_of
 
 
 @jax.tree_util.register_dataclass
@@ -40,19 +40,26 @@ class Own:
         """Whether its content is newer than the slow copy."""
         return self.written > 0
 
+    @property
+    def is_kept(self) -> Array:
+        """Whether it is a cross-program prefetch."""
+        return self.written == KEPT
+
 
 @dataclass(frozen=True)
 class Situation:
     """A position, seen by the move to be decided.
 
-    `stood_until`: end of the group's latest block, if it has none now, else 0. `has_row`: whether
-    the table takes a new block, if need be in place of one that has ended.
+    `stood_until`: end of the group's latest block, if it has none now, else 0. `must_return`: the
+    group is a kept input that gave up its place. `has_row`: whether the table takes a new block, if
+    need be in place of one that has ended.
     """
 
     encoded: EncodedProgram
     state: State
     own: Own
     stood_until: Array
+    must_return: Array
     has_row: Array
 
     @property
@@ -64,7 +71,8 @@ class Situation:
     def ledger(self) -> Ledger:
         """What the move may look back on."""
         state = self.state
-        return Ledger(self.encoded, self.row.time, state.barrier, state.idle_before)
+        stalls = (state.read_stalls, state.write_stalls)
+        return Ledger(self.encoded, self.row.time, *stalls, state.idle_before)
 
 
 def situation(encoded: EncodedProgram, state: State) -> Situation:
@@ -79,7 +87,8 @@ def situation(encoded: EncodedProgram, state: State) -> Situation:
         state=state,
         own=_own(encoded, table, jnp.where(is_resident, found - TICKS, -1)),
         stood_until=jnp.where(is_resident, 0, found),
-        has_row=jnp.min(table.rank, axis=0) == ENDED,
+        must_return=jnp.any((table.group == row.group) & table.is_kept & ~table.is_live, axis=0),
+        has_row=jnp.any(table.can_go, axis=0),
     )
 
 

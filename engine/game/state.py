@@ -23,6 +23,8 @@ FAR = 2**30
 """Offset of empty rows, which keeps them behind all blocks."""
 NOBODY = -1
 """Group of empty rows."""
+KEPT = -1
+"""`Table.written` of cross-program prefetches, which are never written."""
 ENDED = -2
 """`Table.rank` of blocks that have ended, and of empty rows."""
 
@@ -44,8 +46,9 @@ class Table:
 
     `home`: the group and the level of the block's start. `until`: of an ended block its end, of a
     live one the first slot in which it is only a ghost (`busy + 1`). `written`: slot after its last
-    write, 0 if it is clean. `work`: ticks of one copy of the group at that level. `rank`: of the
-    group's next touch, as in `MoveRow.next_rank`; `ENDED` if the block has ended.
+    write, 0 if it is clean, `KEPT` of a cross-program prefetch. `work`: ticks of one copy of the
+    group at that level. `rank`: of the group's next touch, as in `MoveRow.next_rank`; `ENDED` if
+    the block has ended.
     """
 
     home: Array  # [K]
@@ -72,6 +75,19 @@ class Table:
         return self.rank > ENDED
 
     @property
+    def is_kept(self) -> Array:
+        """Whether each block is a cross-program prefetch, to be there again at the end, `[K]`.
+
+        Its row stays when it has ended.
+        """
+        return self.written == KEPT
+
+    @property
+    def can_go(self) -> Array:
+        """Whether each row is empty, or of a block that has ended and may be forgotten, `[K]`."""
+        return (self.rank == ENDED) & ~self.is_kept
+
+    @property
     def is_dirty(self) -> Array:
         """Whether each block's content is newer than the slow copy, `[K]`."""
         return self.written > 0
@@ -82,16 +98,21 @@ class Table:
 class State:
     """One position of one game.
 
-    `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the idle
-    ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it by one
-    comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may be below
-    zero).
+    `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the
+    idle ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it
+    by one comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may
+    be below zero). `spare`: what the moves left in slot `t` can still save together.
+    `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a write-back,
+    was awaited. `settled`: the latest deadline of all copies.
     """
 
     move: Array  # []
     idle_before: Array  # [W + 1]
     open_ticks: Array  # []
-    barrier: Array  # []
+    spare: Array  # []
+    read_stalls: tuple[Array, Array]  # [], []
+    write_stalls: tuple[Array, Array]  # [], []
+    settled: Array  # []
     horizon: Array  # []
     num_stays_before: Array  # []
     is_dead: Array  # []
@@ -115,7 +136,10 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
         move=move,
         idle_before=jnp.broadcast_to(idle, (*idle.shape[:1], *games)),
         open_ticks=number(row.open_ticks),
-        barrier=number(0),
+        spare=number(row.spare),
+        read_stalls=(number(0), number(0)),
+        write_stalls=(number(0), number(0)),
+        settled=number(0),
         horizon=number(FIRST_HORIZON),
         num_stays_before=number(0),
         is_dead=jnp.zeros(games, bool),

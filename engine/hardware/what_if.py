@@ -146,7 +146,12 @@ def _instruction(
     is_known = original.name in DEVICES and wished.name in DEVICES
     if is_known and reserved == DEVICES[original.name].reserved_bytes(instruction.scratch_bytes):
         reserved = DEVICES[wished.name].reserved_bytes(instruction.scratch_bytes)
-    return replace(instruction, fast_s=scale * instruction.fast_s, reserved_bytes=reserved)
+    return replace(
+        instruction,
+        fast_s=scale * instruction.fast_s,
+        floor_s=scale * instruction.floor_s,
+        reserved_bytes=reserved,
+    )
 
 
 def _accesses(program: Program, bandwidth: float, scale: float) -> tuple[Access, ...]:

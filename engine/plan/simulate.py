@@ -143,6 +143,7 @@ def _instruction_times(program: Program, plan: Plan) -> tuple[FloatArray, FloatA
     drawn = np.array([a.slow_bytes for a in slow], dtype=np.float64)
     duration = np.array([i.fast_s for i in program.instructions], dtype=np.float64)
     duration += np.bincount(times, savings, program.num_slots)
+    duration = np.maximum(duration, [i.floor_s for i in program.instructions])
     draw = np.bincount(times, drawn, program.num_slots) / program.hardware.bandwidth
     return duration, np.maximum(0.0, duration - draw)
 

@@ -31,8 +31,10 @@ _TABLES: Mapping[str, type] = {
     "accesses": Access,
     "regions": Region,
 }
-_OPTIONAL = {"flops", "uncertainty_s", "must_be_slow"}
+_OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
+TINY_S = 1e-12
+"""Room for rounding in sums of times."""
 _NO_IDENTITY = {"flops", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
 
@@ -206,6 +208,7 @@ def _first_problem(program: Program) -> str:
         or _instruction_problem(program)
         or _value_problem(program)
         or _access_problem(program)
+        or _floor_problem(program)
     )
 
 
@@ -232,7 +235,8 @@ def _instruction_problem(program: Program) -> str:
     for index, region in enumerate(program.regions):
         innermost[region.start : region.end] = [index] * (region.end - region.start)
     for time, instruction in enumerate(program.instructions):
-        if min(instruction.fast_s, instruction.reserved_bytes, instruction.flops) < 0:
+        numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.flops)
+        if min(*numbers, instruction.floor_s) < 0:
             return f"instruction {time} has a negative time, scratch or count of operations"
         if instruction.level != innermost[time]:
             return f"instruction {time} names a level that is not its innermost region"
@@ -270,3 +274,13 @@ def _access_problem(program: Program) -> str:
         if access.is_write:
             unwritten.discard(access.value)
     return f"value {min(unwritten)} is no input, and no access writes it" if unwritten else ""
+
+
+def _floor_problem(program: Program) -> str:
+    slow_s = [instruction.fast_s for instruction in program.instructions]
+    for access in program.accesses:
+        slow_s[access.time] += access.saving_s
+    for time, instruction in enumerate(program.instructions):
+        if instruction.floor_s > slow_s[time] + TINY_S:
+            return f"instruction {time} has a floor above its time with all accesses slow"
+    return ""

@@ -39,10 +39,12 @@ class Region:
 class Instruction:
     """One scheduled instruction.
 
-    `fast_s`: seconds with every access served from fast memory. `reserved_bytes`: scratch at
+    `fast_s`: seconds less all that its accesses can save. `reserved_bytes`: scratch at
     offset 0 of the fast memory that no stay may touch in this slot; `scratch_bytes`: the part of
     it that the instruction really uses (shown, never judged). `flops`: floating-point operations
-    over one run; 0 where nobody counted them (they never change a plan's cost).
+    over one run; 0 where nobody counted them (they never change a plan's cost). `floor_s`: seconds
+    that it takes at least, however much is fast: where it is bound by compute, what its accesses
+    save does not add up. At most its seconds with every access slow.
     """
 
     name: str
@@ -53,6 +55,12 @@ class Instruction:
     scratch_bytes: int = 0
     op_name: str = ""
     flops: float = 0.0
+    floor_s: float = 0.0
+
+    @property
+    def least_s(self) -> float:
+        """Seconds with every access served from fast memory: `fast_s`, or the floor if higher."""
+        return max(self.fast_s, self.floor_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +280,13 @@ class Program:
     @cached_property
     def all_fast_s(self) -> float:
         """Seconds with every access served from fast memory."""
-        return sum(i.fast_s for i in self.instructions)
+        return sum(i.least_s for i in self.instructions)
 
     @cached_property
     def all_slow_s(self) -> float:
         """Seconds with every access served from slow memory."""
-        return self.all_fast_s + sum(a.saving_s for a in self.accesses)
+        # No floor is higher than its instruction's seconds with every access slow.
+        return sum(i.fast_s for i in self.instructions) + sum(a.saving_s for a in self.accesses)
 
     def level_at(self, time: int) -> int:
         """Innermost region that holds slot `time`; `TOP_LEVEL` outside the schedule."""

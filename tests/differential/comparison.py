@@ -25,13 +25,14 @@ def compare(program: Program, rules: Rules, record: Record) -> tuple[ReferenceGa
             return game, f"{where}: mask {found['mask']}, not {game.legal()}"
         action = int(found["action"])
         effect = game.placement(action)
-        saving = move.saving_ticks if action != DROP else 0
-        expected = {"reward_ticks": saving - effect.stall_ticks, "stall_ticks": effect.stall_ticks}
+        saving = min(move.saving_ticks, game.spare_ticks) if action != DROP else 0
+        game.step(action)
+        stall = effect.stall_ticks + game.return_stall_ticks
+        expected = {"reward_ticks": saving - stall, "stall_ticks": stall}
         if effect.is_new:
             assert effect.block is not None
             expected |= {"offset": effect.block.offset, "start": effect.block.start}
         for name, value in expected.items():
             if found[name] != value:
                 return game, f"{where}: {name} {found[name]}, not {value}"
-        game.step(action)
     return game, ""

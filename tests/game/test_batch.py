@@ -91,7 +91,7 @@ def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -
     assert (np.asarray(actions)[:middle] == -1).all()
 
 
-def test_earn_is_copy_unless_its_stall_eats_the_saving() -> None:
+def test_earn_brings_in_what_its_stall_does_not_eat() -> None:
     """Every choice of `EARN` in some games, judged by what the position says."""
     seen = set()
     for seed in range(12):
@@ -100,8 +100,12 @@ def test_earn_is_copy_unless_its_stall_eats_the_saving() -> None:
         actions = play_script(program, [EARN] * game.num_moves).actions
         for action in actions:
             legal = game.legal()
-            pays = legal[COPY] and game.placement(COPY).stall_ticks < game.move.saving_ticks
-            assert action == (COPY if pays else NO_COPY if legal[NO_COPY] else DROP)
+            stay, saving = game.placement(NO_COPY), min(game.move.saving_ticks, game.spare_ticks)
+            pays = legal[COPY] and game.placement(COPY).stall_ticks < saving
+            is_there = game.move.group in game.live
+            may_stay = legal[NO_COPY] and stay.stall_ticks < max(1, saving)
+            copies = pays and not is_there and not (may_stay and stay.is_hoisted)
+            assert action == (COPY if copies else NO_COPY if may_stay else DROP)
             seen.add((legal[COPY], pays))
             game.step(action)
     assert seen == {(True, True), (True, False), (False, False)}

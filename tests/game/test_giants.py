@@ -54,8 +54,9 @@ def test_a_small_tensor_stays_out_of_the_middle(place: str, offset: int) -> None
     assert game.live[2].offset == offset
     effect = game.placement(NO_COPY)
     if place != "support":
-        assert effect.refusal is not None
+        assert effect.stall_ticks > 0
         return
+    assert not effect.stall_ticks
     assert effect.block is not None
     assert effect.block.offset == 0
     while not game.is_over:

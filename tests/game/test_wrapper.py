@@ -47,11 +47,13 @@ def test_illegal_actions_are_replaced_and_forced_moves_play_themselves() -> None
     env = MallocEnv(program_of([5, 5], [a]))
     _, info = env.reset()
     assert info["action_mask"].tolist() == [0, 1, 1]
-    # Copy is illegal, NoCopy counts, and the read has no other action.
+    # Copy is illegal, NoCopy counts; what touches nothing any more plays itself.
     _, reward, is_over, _, info = env.step(np.int64(COPY))
     assert info["played_action"] == NO_COPY
+    assert not is_over
+    _, more, is_over, _, _ = env.step(np.int64(NO_COPY))
     assert is_over
-    assert reward == pytest.approx(6 / 16)
+    assert reward + more == pytest.approx(6 / 16)
 
 
 def test_drop_replaces_where_nocopy_is_illegal_too() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.plan.bounds.linear import LinearProgram
-from engine.plan.bounds.residency import Residency, Scale
+from engine.plan.bounds.residency import Expression, Residency, Scale, scaled
 from engine.plan.bounds.traffic import Traffic
 from engine.program.model import Program
 
@@ -58,12 +59,31 @@ def formulate(program: Program) -> Formulation | None:
     rows = Residency(program, linear, scale)
     for number in worth:
         rows.add_group(number)
-    traffic = Traffic(rows)
+    traffic = Traffic(rows, _add_floors(rows))
     traffic.add()
     for index, terms in rows.served.items():
         for variable, value in terms:
             linear.costs[variable] -= program.touches[index].saving_s / scale.second_s * value
     return Formulation(program, scale, linear, rows, traffic)
+
+
+def _add_floors(rows: Residency) -> dict[int, int]:
+    """Per slot whose instruction has a floor: the time by which sums of savings are too many."""
+    program, second_s = rows.program, rows.scale.second_s
+    slow_s = np.array([i.fast_s for i in program.instructions])
+    terms: dict[int, Expression] = defaultdict(list)
+    for index, touch in enumerate(program.touches):
+        slow_s[touch.time] += touch.saving_s
+        served = rows.served.get(index, [])
+        terms[touch.time] += scaled(served, -touch.saving_s / second_s)
+    floors: dict[int, int] = {}
+    for slot, instruction in enumerate(program.instructions):
+        spare = (slow_s[slot] - instruction.floor_s) / second_s
+        if instruction.floor_s > instruction.fast_s and terms[slot]:
+            floors[slot] = rows.linear.add_variable(slow_s[slot] / second_s, cost=1.0)
+            # The seconds with some served fast, and this, are at least the floor.
+            rows.linear.add_row([(floors[slot], 1.0), *terms[slot]], low=-spare)
+    return floors
 
 
 def _is_worth_serving(program: Program, group: int) -> bool:

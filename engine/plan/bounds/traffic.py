@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,11 +26,13 @@ ROUNDING = 1e-9
 class Traffic:
     """Adds the rows that all groups share.
 
-    `capacity`, `idle`: a row per slot. `packing`: rows with their slot and the bytes (in units of
-    the fast memory) that one unit of their right-hand side stands for.
+    `floors`: per slot the variable by which savings that add up to too much are cut, if there is
+    one. `capacity`, `idle`: a row per slot. `packing`: rows with their slot and the bytes (in units
+    of the fast memory) that one unit of their right-hand side stands for.
     """
 
     rows: Residency
+    floors: Mapping[int, int]
     capacity: list[int] = field(default_factory=list)
     idle: list[int] = field(default_factory=list)
     packing: list[tuple[int, int, float]] = field(default_factory=list)
@@ -243,6 +246,8 @@ class Traffic:
                     for slope, served in zip(slopes, shares, strict=True)
                     for v, value in served
                 ]
+                # An instruction that takes longer than its sum leaves as much more time idle.
+                + ([(self.floors[slot], 1.0)] if slot in self.floors else [])
             )
             constants.append((constant + float(slopes.sum())) / second_s)
         return terms, constants

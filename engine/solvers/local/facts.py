@@ -24,7 +24,8 @@ Flags = NDArray[np.bool_]
 class Facts(NamedTuple):
     """The program; never written to.
 
-    `base_s`, `base_draw` `[T]`: seconds of an instruction, and bytes that it draws from slow
+    `floor_s` `[T]`: seconds that an instruction takes at least. `base_s`, `base_draw` `[T]`: its
+    seconds, and bytes that it draws from slow
     memory, with every candidate in fast memory. `reserved` `[L, T]`: row `n` holds the most
     scratch in the `2^n` slots from each one on. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
     touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
@@ -37,6 +38,7 @@ class Facts(NamedTuple):
     max_kept: int
     bandwidth: float
     base_s: Floats
+    floor_s: Floats
     base_draw: Floats
     level: Ints
     reserved: Ints
@@ -108,6 +110,7 @@ def _slots(program: Program, touches: list[int]) -> dict[str, Any]:
         base_draw[touch.time] += touch.slow_bytes
     return {
         "base_s": base_s,
+        "floor_s": np.array([i.floor_s for i in program.instructions], dtype=np.float64),
         "base_draw": base_draw,
         "level": np.array([*(i.level for i in program.instructions), TOP_LEVEL], dtype=np.int64),
         "reserved": _range_maxima(program),

@@ -90,6 +90,7 @@ def _take_times(facts: Facts, state: State, time: int) -> None:
         if state.served_by[touch] == NONE:
             duration_s += facts.saving_s[touch]
             draw += facts.slow_bytes[touch]
+    duration_s = max(duration_s, facts.floor_s[time])
     state.sums[COMPUTE_S] += duration_s - state.duration_s[time]
     state.duration_s[time] = duration_s
     state.idle_s[time] = max(0.0, duration_s - draw / facts.bandwidth)

@@ -67,6 +67,7 @@ def test_plans_around_reads_that_must_be_slow_are_points(seed: int) -> None:
         replace(a, saving_s=0.0, must_be_slow=True) if chance.random() < 0.3 else a
         for a in program.accesses
     )
-    program = replace(program, accesses=accesses)
+    instructions = tuple(replace(i, floor_s=0.0) for i in program.instructions)
+    program = replace(program, accesses=accesses, instructions=instructions)
     for plan in walk(program, chance, 200):
         judge(program, plan)

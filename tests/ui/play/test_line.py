@@ -8,7 +8,9 @@ import pytest
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.plan.check import check
 from engine.plan.simulate import simulate
+from engine.program import library
 from engine.program.model import Program
+from engine.solvers import solve
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from ui.components.memory_map.actions import NO_ACTION, actions_of
@@ -127,7 +129,10 @@ def test_dropping_a_tensor_costs_what_the_simulator_says(program: Program, film:
         assert found.actions[fast] == DROP
 
 
-def test_what_cannot_be_dropped_says_why(film: Film) -> None:
+def test_what_cannot_be_dropped_says_why() -> None:
+    # In a loop, what came before it must stand to its end.
+    program = library.load_sample("gptdecode-v5e-b8")
+    film = Film(program, solve("greedy", program))
     line = Line(film)
     moves = line.game_at(0).moves
     stuck = next(

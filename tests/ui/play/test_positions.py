@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.game.moves import RULES_VERSION
 from engine.game.notes import noted_actions, noted_rules, notes_of
 from engine.game.reference import ReferenceGame
 from engine.game.replay import best_action
@@ -91,7 +92,7 @@ def test_notes_that_fit_no_game_are_left_alone(program: Program, moves: object) 
     game = ReferenceGame(program)
     while not game.is_over:
         game.step(best_action(game))
-    plan = game.plan("you", {"moves": moves, "place": "nowhere"})
+    plan = game.plan("you", {"rules": RULES_VERSION, "moves": moves, "place": "nowhere"})
     assert noted_actions(plan, game.num_moves) is None
     assert noted_rules(plan) is None
     assert Film(program, plan).num_moves == game.num_moves

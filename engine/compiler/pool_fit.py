@@ -1,0 +1,104 @@
+"""Floor and savings of instructions that are equal but for their names, from what was seen of them.
+
+`cycles(placement) = max(floor, total - Σ saving_j·fast_j)`, savings >= 0, by least squares. What
+even this cannot say is said rather too slow than too fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+FloatArray = NDArray[np.float64]
+
+PRIOR_WEIGHT = 1e-3
+"""Weight of the prior against the least observation: it decides only what the data leave open."""
+
+CAUTION = 4.0
+"""How much more an error counts that credits a placement with more than it saves."""
+
+FLOOR_WIDTH = 0.02
+"""Cycles within this share of an instruction's all-slow cycles above its floor are at the floor."""
+
+MAX_ROUNDS = 20
+"""Until it is settled which placements are credited with too much."""
+
+LIMIT_WEIGHT = 100.0
+"""Weight of the limit to all savings of an instruction against one observation."""
+
+MUCH_LESS = 0.5
+TINY_LOSS = 1e-10
+"""A floor has to explain at least half of what is left, and something must be left."""
+
+
+@dataclass(frozen=True)
+class SeenPool:
+    """What was seen of a pool of equal instructions with `J` accesses, at `R` placements.
+
+    `total`: cycles with all slow. `matrix` `[R, J]`: who was fast; `cycles`, `weights` `[R]`: what
+    the compiler said, and how much it counts. `near` `[J]`: the savings to which is drawn what the
+    placements leave open.
+    """
+
+    total: float
+    matrix: FloatArray
+    cycles: FloatArray
+    weights: FloatArray
+    near: FloatArray
+
+    def fit(self, limit: float) -> tuple[float, FloatArray]:
+        """The floor and the savings `[J]` that explain best what was seen.
+
+        Without a floor all savings sum to at most `limit`, with one to at most `total`. A floor is
+        one of the cycles that were seen, and only taken where sums alone explain less.
+        """
+        best = (0.0, self.savings(0.0, limit))
+        least = self.loss(*best)
+        for floor in sorted(set(self.cycles[self.cycles > 0].tolist())):
+            found = (floor, self.savings(floor, self.total))
+            loss = self.loss(*found)
+            if loss < MUCH_LESS * least and least > TINY_LOSS:
+                best, least = found, loss
+        return best
+
+    def savings(self, floor: float, limit: float) -> FloatArray:
+        """Savings `[J]` under a floor, none negative and at most `limit` in all.
+
+        What was seen at the floor only has to save enough to come down to it. Crediting a placement
+        with more than it saves counts `CAUTION` times as much as with less.
+        """
+        is_at_floor = self.cycles <= floor + FLOOR_WIDTH * self.total if floor > 0 else None
+        goal = self.total - self.cycles
+        if is_at_floor is not None:
+            goal = np.where(is_at_floor, self.total - floor, goal)
+        factor = np.ones(len(goal))
+        for _ in range(MAX_ROUNDS):
+            found = self._nearest(goal, self.weights * factor, limit)
+            saved = self.matrix @ found
+            now = np.where(saved > goal * (1 + 1e-9), CAUTION, 1.0)
+            if is_at_floor is not None:
+                now = np.where(is_at_floor, np.where(saved > goal * (1 + 1e-9), 0.0, 1.0), now)
+            if (now == factor).all():
+                break
+            factor = now
+        return found
+
+    def loss(self, floor: float, savings: FloatArray) -> float:
+        """The sum of squares of relative errors, as they count."""
+        error = np.maximum(floor, self.total - self.matrix @ savings) - self.cycles
+        counts = self.weights * np.where(error < 0, CAUTION, 1.0)
+        return float(np.sum((counts * error / self.total) ** 2))
+
+    def _nearest(self, goal: FloatArray, weights: FloatArray, limit: float) -> FloatArray:
+        count = self.matrix.shape[1]
+        pull = PRIOR_WEIGHT * self.weights.min()
+        stacked = np.vstack([weights[:, None] * self.matrix, pull * np.eye(count)])
+        slack = np.zeros((len(stacked), 1))
+        stacked = np.vstack([np.hstack([stacked, slack]), np.full((1, count + 1), LIMIT_WEIGHT)])
+        aim = np.concatenate([weights * goal, pull * self.near, [LIMIT_WEIGHT * limit]])
+        found: FloatArray = nnls(stacked, aim / self.total, maxiter=200 + 60 * count)[0]
+        savings = found[:count] * self.total
+        return savings * min(1.0, limit / max(float(savings.sum()), 1.0))
