@@ -165,6 +165,19 @@ def test_savings_that_do_not_add_up_have_a_floor() -> None:
     assert program.all_slow_s == pytest.approx(slow.cycles.sum() / program.hardware.clock_hz)
 
 
+def test_no_floor_is_above_the_time_with_everything_slow() -> None:
+    """`w` takes longer than all slow whatever is fast."""
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    observed = [
+        replace(observation(imported, fast), cycles=slow.cycles + [0, 0, 5_000])
+        for fast in ([6], [7], [6, 7])
+    ]
+    fit = fit_costs(imported.program, (0, 1, 2), slow, observed)
+    assert fit.floor_cycles == pytest.approx(np.zeros(3))
+    assert fit.savings == pytest.approx(np.zeros(len(fit.savings)), abs=1e-6)
+
+
 def test_what_neither_sums_nor_a_floor_explain_is_rather_too_slow() -> None:
     """`w` takes longer with its result fast as well: no saving is negative."""
     imported = three_calls()
