@@ -1,4 +1,4 @@
-"""A program of two instructions, the first with a floor: its two inputs save 384 s, but 94 at most."""
+"""A program of two instructions, the first with a floor: 384 s of savings, but 94 at most."""
 
 from __future__ import annotations
 
