@@ -17,6 +17,7 @@ from engine.errors import SolverError
 from engine.game.replay import replay
 from engine.plan.model import Plan, Stay
 from engine.plan.simulate import enclosing_levels, simulate
+from engine.program.floors import loss_s
 from engine.program.model import TOP_LEVEL, Program
 
 
@@ -154,7 +155,8 @@ def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
         and plan.is_fast[program.touches[i].accesses[0]]
     ]
     coming = [t for t in touches if t.time >= slot]
-    whole_s = sum(t.saving_s for t in touches)
+    whole_s = sum(loss_s(program, plan.is_fast, t) for t in touches)
+    is_whole = not coming or _enters(program, stay, slot)
     return Resident(
         stay=index,
         group=stay.group,
@@ -163,7 +165,7 @@ def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
         start=stay.start,
         end=stay.end,
         next_use=coming[0].time if coming else None,
-        saving_s=whole_s if not coming or _enters(program, stay, slot) else coming[0].saving_s,
+        saving_s=whole_s if is_whole else loss_s(program, plan.is_fast, coming[0]),
         stay_saving_s=whole_s,
     )
 

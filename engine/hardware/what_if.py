@@ -5,14 +5,14 @@ compiler made for the original chip. What changes:
 
 - fast-memory size, bandwidth, alignment and the number of cross-program prefetches;
 - the scoped scratch, where the original had its chip's own, becomes the new chip's;
-- `fast_s` is scaled by the ratio of the chips' peak rates, when both are known;
+- `fast_s` and `floor_s` are scaled by the ratio of the chips' peak rates, when both are known;
 - the savings of an instruction, together, by the roofline model of `engine.hardware.cost`. With
   `Q` bytes that its accesses draw from slow memory and `E` their savings, `H = Q / bandwidth - E`
   is the transfer time that was hidden behind compute. Hidden time is compute time, so the new
   sum is `max(0, Q / new bandwidth - scale * H)`, shared in proportion to the old savings (by bytes
   where there were none). An instruction that saved nothing hid at least `fast_s`:
   `H = max(fast_s, Q / bandwidth)`. A negative `H` is an overhead of slow accesses and stays as it
-  is.
+  is. Where the new savings leave less than the floor, `fast_s` rises until all slow is the floor.
 
 At the original hardware all of it changes nothing.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.errors import ProgramFormatError
@@ -91,8 +92,12 @@ def derive(program: Program, wish: WhatIf, name: str) -> Program:
     if not hardware.bandwidth > 0:
         raise ProgramFormatError(f"{name}: a bandwidth of {hardware.bandwidth} moves nothing")
     scale = _compute_scale(program.hardware.name, hardware.name)
+    accesses = _accesses(program, hardware.bandwidth, scale)
     instructions = tuple(
-        _instruction(i, program.hardware, hardware, scale) for i in program.instructions
+        _instruction(instruction, program.hardware, hardware, scale, saved_s)
+        for instruction, saved_s in zip(
+            program.instructions, _saved_s(program.num_slots, accesses), strict=True
+        )
     )
     scratch = max((i.reserved_bytes for i in instructions), default=0)
     if hardware.fast_bytes < scratch:
@@ -105,7 +110,7 @@ def derive(program: Program, wish: WhatIf, name: str) -> Program:
         hardware=hardware,
         instructions=instructions,
         values=program.values,
-        accesses=_accesses(program, hardware.bandwidth, scale),
+        accesses=accesses,
         regions=program.regions,
         provenance={
             "kind": KIND,
@@ -140,18 +145,27 @@ def _compute_scale(original: str, wished: str) -> float:
 
 
 def _instruction(
-    instruction: Instruction, original: Hardware, wished: Hardware, scale: float
+    instruction: Instruction, original: Hardware, wished: Hardware, scale: float, saved_s: float
 ) -> Instruction:
-    reserved = instruction.reserved_bytes
+    """The instruction there, whose accesses save `saved_s` in all."""
+    reserved, floor_s = instruction.reserved_bytes, scale * instruction.floor_s
     is_known = original.name in DEVICES and wished.name in DEVICES
     if is_known and reserved == DEVICES[original.name].reserved_bytes(instruction.scratch_bytes):
         reserved = DEVICES[wished.name].reserved_bytes(instruction.scratch_bytes)
     return replace(
         instruction,
-        fast_s=scale * instruction.fast_s,
-        floor_s=scale * instruction.floor_s,
+        fast_s=max(scale * instruction.fast_s, floor_s - saved_s),
+        floor_s=floor_s,
         reserved_bytes=reserved,
     )
+
+
+def _saved_s(num_slots: int, accesses: Sequence[Access]) -> list[float]:
+    """`[T]`: what all accesses of each instruction save, if that adds up."""
+    saved_s = [0.0] * num_slots
+    for access in accesses:
+        saved_s[access.time] += access.saving_s
+    return saved_s
 
 
 def _accesses(program: Program, bandwidth: float, scale: float) -> tuple[Access, ...]:

@@ -16,6 +16,8 @@ from engine.program.model import Program
 
 ABOVE_BOUND = (0.2, 0.1, 0.05, 0.02)
 """Shares above the bound to come within, as far as a plan is known that does."""
+NEARLY = 1.005
+"""Whoever comes within half a percent of the best latency known has beaten it."""
 CHANCE, GREEDY, COMPILER, RECORD = "chance", "greedy", "the compiler", "the best known"
 
 
@@ -36,7 +38,8 @@ def rungs(
 ) -> tuple[Rung, ...]:
     """All that apply, the weakest first. `compiled`: XLA's own plan.
 
-    `best_s`: the best latency known; it counts as beaten by whoever comes within half a percent.
+    `best_s`: the best latency known. It is no opponent where one of the others is as near to it as
+    whoever beats it.
     """
     found = [
         Rung(CHANCE, _latency_s(program, _dice)),
@@ -50,8 +53,8 @@ def rungs(
             limit_s = bound_s * (1 + share)
             if best_s < limit_s < weakest:
                 found.append(Rung(f"within {100 * share:g} % of the bound", limit_s))
-    if best_s is not None and best_s < weakest:
-        found.append(Rung(RECORD, best_s * 1.005))
+    if best_s is not None and best_s * NEARLY < weakest:
+        found.append(Rung(RECORD, best_s * NEARLY))
     return tuple(sorted(found, key=lambda rung: -rung.limit_s))
 
 

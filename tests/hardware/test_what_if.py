@@ -11,10 +11,13 @@ from engine.hardware.presets import DEVICES, MIB
 from engine.hardware.what_if import KIND, WhatIf, derive, name_of, wish_of
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
+from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash, from_json, to_json
 from engine.program.model import Program
 from engine.solvers import solve
+from tests.program.floored import FLOOR_S, floored
+from tests.strategies import all_slow_plan
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +81,24 @@ def test_another_chip(program: Program) -> None:
     assert other.all_fast_s == pytest.approx(scale * program.all_fast_s)
     assert {i.reserved_bytes for i in other.instructions} == {DEVICES["tpu-v5e"].scoped_bytes}
     assert from_json(to_json(other), "again") == other
+
+
+def test_a_floor_scales_with_compute_and_leaves_nothing_to_save_below_it() -> None:
+    """With 100 times the bandwidth the inputs save less than the floor is above the rest."""
+    plain = floored()
+    fast = derive(plain, WhatIf(bandwidth=100.0), "fast")
+    assert fast.instructions[0].floor_s == FLOOR_S
+    assert fast.all_slow_s == pytest.approx(
+        FLOOR_S + fast.instructions[1].fast_s + _saved_s(fast, 1)
+    )
+    assert simulate(fast, all_slow_plan(fast)).latency_s == pytest.approx(fast.all_slow_s)
+    slow = derive(plain, WhatIf(bandwidth=0.5), "slow")
+    assert slow.instructions[0] == plain.instructions[0]
+    assert slow.all_slow_s > plain.all_slow_s
+
+
+def _saved_s(program: Program, time: int) -> float:
+    return sum(a.saving_s for a in _of(program, time))
 
 
 def test_an_unknown_rate_leaves_compute_alone(program: Program) -> None:

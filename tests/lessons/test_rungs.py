@@ -22,7 +22,7 @@ from engine.plan.io import plan_from_json
 from engine.program import library
 from engine.solvers import solve
 
-NAME = "lstm-v5e-b128"
+NAME = "llamadecode-v6e-b8"
 PROGRAM = library.load_sample(NAME)
 ENTRY = library.find_sample(NAME)
 
@@ -37,6 +37,15 @@ def test_the_ladder_goes_from_weak_to_strong() -> None:
     assert any(name.startswith("within") for name in names)
     assert ENTRY.best_s is not None and all(rung.is_won(ENTRY.best_s) for rung in found)
     assert not any(rung.is_won(limits[0]) for rung in found)
+
+
+def test_a_record_that_greedy_all_but_reaches_is_no_opponent() -> None:
+    """Else greedy would beat it, and be the weaker one."""
+    greedy_s = greedy_end_s(ReferenceGame(PROGRAM))
+    for share, names in ((0.996, {CHANCE, GREEDY}), (0.99, {CHANCE, GREEDY, RECORD})):
+        found = rungs(PROGRAM, None, None, share * greedy_s)
+        assert {rung.name for rung in found} == names
+        assert [rung.limit_s for rung in found] == sorted((r.limit_s for r in found), reverse=True)
 
 
 def test_without_a_bound_or_the_compilers_plan_the_rest_is_there() -> None:

@@ -54,13 +54,14 @@ def grow(
 def made_up_trace(
     program: Program, place: str = "long_high", simulations: int = 24, seed: int = 0
 ) -> SearchTrace:
-    """The game that always keeps what it can, with made-up thoughts."""
+    """The game that keeps what it can but at every fourth move, with made-up thoughts."""
     rng = np.random.default_rng(seed)
     game = ReferenceGame(program, Rules(place=place))
     actions, legal, earned = [], [], []
     while not game.is_over:
         mask = game.legal()
-        action = next(a for a in (NO_COPY, COPY, DROP) if mask[a])
+        liked = (DROP, NO_COPY, COPY) if len(actions) % 4 == 3 else (NO_COPY, COPY, DROP)
+        action = next(a for a in liked if mask[a])
         legal.append(mask)
         actions.append(action)
         earned.append(game.step(action) * program.all_slow_s / POINT_S)

@@ -11,6 +11,7 @@ import pandas as pd
 from engine.analysis.attribution import Cost
 from engine.analysis.plan_diff import Change, Service, Source, TouchDifference
 from engine.game.moves import Move
+from engine.program.floors import worth_s
 from engine.program.model import Program, Touch
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, time_text
@@ -50,7 +51,8 @@ def divergence_text(program: Program, found: TouchDifference, names: tuple[str, 
     instruction = program.instructions[found.time].name
     return (
         f"Slot {found.time:,}, `{instruction}` {verb} `{tensor_name(program, found.group)}`"
-        f" ({time_text(touch.saving_s)} at stake): {names[0]} {_service_text(found.first, touch)},"
+        f" ({time_text(worth_s(program, touch))} at stake):"
+        f" {names[0]} {_service_text(found.first, touch)},"
         f" {names[1]} {_service_text(found.second, touch)}."
     )
 

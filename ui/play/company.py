@@ -27,14 +27,14 @@ def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
     if not line.is_on_plan:
         film = line.film
         simulation = caching.simulation_of(f"{plan.identity}-moves", program, film.plan)
-        own = saved_before(moves, film.actions, simulation)
+        own = saved_before(program, moves, film.actions, simulation)
         return Company(_marks(session), plan.name, tuple(own.tolist()))
     saved: tuple[float, ...] = ()
     if rival is not None:
         simulation = caching.simulation_of(rival.identity, program, rival.plan)
         identity = session.open.identity
         actions = caching.actions_of_plan(rival.identity, identity, program, rival.plan)
-        saved = tuple(saved_before(moves, actions, simulation).tolist())
+        saved = tuple(saved_before(program, moves, actions, simulation).tolist())
     estimates = estimates_of(plan.plan, len(moves))
     marks = _marks(session)
     if saved:

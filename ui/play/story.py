@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import islice
 
 from engine.game.moves import Move
+from engine.program.floors import has_floor, slow_s, worth_s
 from engine.program.model import TOP_LEVEL, Program
 from ui.components.units import count_text, size_text, time_text
 
@@ -37,7 +36,8 @@ def _touch_story(program: Program, move: Move) -> Story:
     if move.saving_s > 0:
         share = time_text(slow_s(program, move.time))
         stake = (
-            f"Served from {fast} it saves {time_text(move.saving_s)} of the instruction's {share}."
+            f"Served from {fast} it saves {time_text(worth_s(program, touch))} of the"
+            f" instruction's {share}.{_floor_text(program, move.time)}"
         )
     else:
         stake = f"Served from {fast} it saves nothing here, but may stay for what comes next."
@@ -58,15 +58,15 @@ def _touch_story(program: Program, move: Move) -> Story:
     return Story(instruction.name, verb, value.name, stake, tuple(facts))
 
 
-def slow_s(program: Program, time: int) -> float:
-    """Seconds of instruction `time` when slow memory serves all its accesses."""
-    first = bisect_left(program.accesses, time, key=lambda a: a.time)
-    seconds = program.instructions[time].fast_s
-    for access in islice(program.accesses, first, None):
-        if access.time != time:
-            break
-        seconds += access.saving_s
-    return seconds
+def _floor_text(program: Program, time: int) -> str:
+    """That the saving may be worth less, where the instruction has a floor; else nothing."""
+    if not has_floor(program, time):
+        return ""
+    least = time_text(program.instructions[time].floor_s)
+    return (
+        f" It takes {least} at least, however much is fast, so what else is served from"
+        f" {program.hardware.fast_name} here leaves less to save."
+    )
 
 
 def _sink_story(program: Program, move: Move) -> Story:

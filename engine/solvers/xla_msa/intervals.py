@@ -31,7 +31,7 @@ class ElapsedTimes:
         for access in program.accesses:
             drawn[access.time] += access.slow_bytes
         self.once = [
-            max(instruction.fast_s, slow_bytes / program.hardware.bandwidth)
+            max(instruction.least_s, slow_bytes / program.hardware.bandwidth)
             / program.multiplicity(instruction.level)
             for instruction, slow_bytes in zip(program.instructions, drawn, strict=True)
         ]

@@ -21,7 +21,7 @@ def test_the_curve_ends_at_the_saving_of_the_plan(seed: int) -> None:
     film = Film(program, first_fit_plan(program))
     every = moves(program)
     simulation = simulate(program, film.plan)
-    saved = saved_before(every, actions_of(program, film.plan, every), simulation)
+    saved = saved_before(program, every, actions_of(program, film.plan, every), simulation)
     assert len(saved) == len(every) + 1
     assert saved[-1] == pytest.approx(program.all_slow_s - simulation.latency_s, abs=1e-12)
     assert film.saved_s[-1] == pytest.approx(saved[-1], abs=1e-6 * program.all_slow_s)

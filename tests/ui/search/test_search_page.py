@@ -28,7 +28,7 @@ from ui.search.watch import BEST_GAME, FIRST_GAME
 from ui.session import caching
 
 ROOT = Path(__file__).resolve().parents[3]
-PROGRAM = "teach-fragmentation"
+PROGRAM = "teach-evict-and-return"
 VERSIONED = (("version", VERSION),)
 
 

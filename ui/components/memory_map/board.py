@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine.game.moves import Move
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
+from engine.program.floors import worth_s
 from engine.program.model import Program
 from ui.components.columns import (
     Column,
@@ -99,7 +100,7 @@ def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[
     instructions = program.instructions
     opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
     timeline = simulation.timeline
-    fast = np.array([i.fast_s for i in instructions], dtype=float)
+    fast = np.array([i.least_s for i in instructions], dtype=float)
     return {
         "slot_fast": fast.astype("f4"),
         "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),
@@ -136,7 +137,7 @@ def _group_columns(program: Program) -> dict[str, Column]:
     groups = program.groups
     saving = np.zeros(len(groups))
     for touch in program.touches:
-        saving[touch.group] += touch.saving_s
+        saving[touch.group] += worth_s(program, touch)
     size = np.array([g.size_bytes for g in groups], dtype=float)
     return {
         "group_granules": group_granules(program),

@@ -11,24 +11,41 @@ from numpy.typing import NDArray
 from engine.game.moves import COPY, NO_COPY, Move
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
+from engine.program.floors import has_floor, slow_s
+from engine.program.model import Program
 from ui.components.memory_map.board import stall_before_s
 
 
 def saved_before(
-    moves: Sequence[Move], actions: Sequence[int], simulation: Simulation
+    program: Program, moves: Sequence[Move], actions: Sequence[int], simulation: Simulation
 ) -> NDArray[np.float64]:
     """`[M + 1]` seconds saved before each of `M` moves and at the end, stalls taken off.
 
     The last entry is the plan's whole saving, `all_slow_s - latency_s`, if no access outside the
     game is served fast.
     """
-    is_fast = np.isin(np.array(actions, dtype=int), (COPY, NO_COPY))
-    savings = np.array([m.saving_s for m in moves], dtype=float) * is_fast
+    savings = _savings_s(program, moves, actions)
     waited = np.cumsum(stall_before_s(simulation))
     times = np.array([m.time for m in moves], dtype=int)
     before = waited[np.clip(times, 0, len(waited) - 1)] if len(moves) else np.zeros(0)
     saved = np.append(0.0, np.cumsum(savings))
     return saved - np.append(before, waited[-1] if len(waited) else 0.0)
+
+
+def _savings_s(
+    program: Program, moves: Sequence[Move], actions: Sequence[int]
+) -> NDArray[np.float64]:
+    """`[M]` what each move saves; at an instruction with a floor, what moves before it left."""
+    savings = np.array([m.saving_s for m in moves], dtype=float)
+    savings *= np.isin(np.array(actions, dtype=int), (COPY, NO_COPY))
+    spare: dict[int, float] = {}
+    for number, move in enumerate(moves):
+        if savings[number] > 0 and has_floor(program, move.time):
+            floor_s = program.instructions[move.time].floor_s
+            left = spare.setdefault(move.time, slow_s(program, move.time) - floor_s)
+            savings[number] = min(savings[number], left)
+            spare[move.time] = left - savings[number]
+    return savings
 
 
 def estimates_of(plan: Plan, num_moves: int) -> tuple[float, ...] | None:

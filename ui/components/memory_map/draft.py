@@ -161,7 +161,7 @@ def _service_rows(plan: Plan, simulation: Simulation) -> tuple[Row, ...]:
 
 def _slot_rows(program: Program, simulation: Simulation) -> tuple[Row, ...]:
     slow = [
-        round((d - i.fast_s) / PICO)
+        round(max(0.0, d - i.least_s) / PICO)
         for d, i in zip(simulation.timeline.duration_s.tolist(), program.instructions, strict=True)
     ]
     stall = [round(s / PICO) for s in stall_before_s(simulation).tolist()]
