@@ -25,9 +25,9 @@ from benchmarks.agent_run import practise_rounds
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from engine.agent.checkpoint import load_checkpoint
+from engine.agent.config import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
-from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
+from engine.agent.self_play import FREE, first_positions, play_games, temperatures, wildness
 from engine.agent.workload import Workload
 from engine.game.env import plan_from_actions
 from engine.plan.bounds import lower_bound

@@ -38,7 +38,7 @@ from engine.agent.learner import worth
 from engine.agent.network import Params, represent
 from engine.agent.scout import Scout, scout_of
 from engine.agent.scouting import Band
-from engine.agent.selfplay import wildness
+from engine.agent.self_play import wildness
 from engine.agent.workload import Workload
 from engine.program import library
 from engine.solvers import Budget

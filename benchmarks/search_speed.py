@@ -25,12 +25,12 @@ import numpy as np
 
 from benchmarks.rows import RESULTS, Row, keep
 from benchmarks.settings import Settings
+from engine.agent.categorical import from_logits
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params, predict, react, represent
 from engine.agent.search import decide
-from engine.agent.selfplay import CHUNK, FREE, first_positions, play_chunk, temperatures, wildness
-from engine.agent.support import from_logits
+from engine.agent.self_play import CHUNK, FREE, first_positions, play_chunk, temperatures, wildness
 from engine.agent.workload import Workload, make_workload
 from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS

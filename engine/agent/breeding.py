@@ -1,6 +1,6 @@
 """Which genomes games get: drawn parents, and children of these that the judge thinks well of.
 
-Letters as in `engine.agent.selfplay`.
+Letters as in `engine.agent.self_play`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from engine.agent.config import PracticeConfig
 from engine.agent.judge import Changes, Judge
 from engine.agent.leaning import NONE, SPACING, everywhere, unrelated, varied
-from engine.agent.replay import Parent
-from engine.agent.selfplay import CHUNK
+from engine.agent.replay_buffer import Parent
+from engine.agent.self_play import CHUNK
 from engine.agent.workload import Workload
 from engine.game.genome import Genes, Rng
 from engine.game.variation import cross, mutate, site_at

@@ -4,7 +4,7 @@ A varied game plays like its parent up to the first move at which it does otherw
 two came out better is a clean word about that one choice: what led there is the same, and what
 follows mostly too. The prior learns which action won (as rewards are learned from preferences,
 arXiv 1706.03741), and with what it has learned it judges variations (`engine.agent.judge`).
-Letters as in `engine.agent.selfplay`.
+Letters as in `engine.agent.self_play`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.replay import Parent
+from engine.agent.replay_buffer import Parent
 from engine.game.genome import Rng
 from engine.game.inputs import NUM_VIEW
 

@@ -6,11 +6,72 @@ import json
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from engine.agent.learner import LearnerConfig
-from engine.agent.network import NetworkConfig
-from engine.agent.search import SearchConfig
 from engine.errors import ConfigError
 from engine.game.inputs import SWITCHES
+
+LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
+MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
+GUMBEL, CLASSIC = "gumbel", "muzero"
+ALGORITHMS = (GUMBEL, CLASSIC)
+MOST_SIMULATIONS = 10_000
+"""Each keeps a node of the tree for every game."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Sizes of the layers, and residual blocks of the representation."""
+
+    width: int = 96
+    latent: int = 64
+    num_blocks: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse layers without units; raises ConfigError."""
+        if min(self.width, self.latent) < 1 or self.num_blocks < 0:
+            raise ConfigError(f"{self}: layers need at least 1 unit, and 0 blocks are the least")
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How to search.
+
+    `model`: what the tree is grown with, one of `MODELS`. `algorithm`: one of `ALGORITHMS`.
+    `value_scale`, `maxvisit_init`: Gumbel MuZero's weight of the values against the prior
+    (its c_scale and c_visit, Danihelka et al. 2022); values are not rescaled per node, for one
+    point means the same everywhere.
+    """
+
+    model: str = LEARNED
+    algorithm: str = GUMBEL
+    num_simulations: int = 8
+    value_scale: float = 0.05
+    maxvisit_init: float = 50.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be searched with; raises ConfigError."""
+        for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
+            if getattr(self, name) not in known:
+                told = f"{name} {getattr(self, name)!r}"
+                raise ConfigError(f"{told} is none of {', '.join(known)}; name one of them")
+        if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
+            raise ConfigError(
+                f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
+            )
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """`unroll`: steps of the dynamics per position; 0 trains it by gains alone, if these weigh."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    clip: float = 5.0
+    unroll: int = 3
+    value_weight: float = 0.5
+    reward_weight: float = 1.0
+    consistency_weight: float = 1.0
+    pair_weight: float = 1.0
+    gain_weight: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -28,13 +89,14 @@ class PracticeConfig:
     leans to them (`engine.agent.leaning`); each is chosen among up to so many `variations`
     (`engine.agent.breeding`). `relaxed_share`: of the random genomes with which a program is
     begun, those that round what the linear program behind the bound would do. `stale_rounds`:
-    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where
+    without progress (`engine.agent.replay_buffer.PROGRESS`), after which a new family begins, where
     all practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with
     random genomes; of those between, every third one with all champions, if these are
     `is_reuniting`, and the others with games that differ from a champion in a share of the
     moves between those of `shaken`. `kept_games`, `kept_best`: size of the memory per program.
     `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
-    `demonstration_decay` after each visit of a program. `td_steps`: see `engine.agent.replay`.
+    `demonstration_decay` after each visit of a program. `td_steps`: see
+    `engine.agent.replay_buffer`.
     `reanalyse_every`: rounds after which the best games are searched again; 0: never.
     `is_competing`: the agent learns only whether a game beats the average of those that it
     remembered before (self-competition, MuZero-RC, arXiv 2202.06626).

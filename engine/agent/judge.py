@@ -2,7 +2,7 @@
 
 The prior is taught by comparisons of games (`engine.agent.comparison`), so the odds that it gives
 to an action against the one that was played say whether the change is likely to win. Letters as in
-`engine.agent.selfplay`; `K` variations, `W` words.
+`engine.agent.self_play`; `K` variations, `W` words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.agent.leaning import NONE, meant
 from engine.agent.network import Params, predict, represent
-from engine.agent.replay import Game, Parent
+from engine.agent.replay_buffer import Game, Parent
 from engine.game.features import Features
 from engine.game.scripts import NUM_WORDS
 

@@ -4,7 +4,7 @@ Noise that is drawn afresh at every move rarely tries a new fate for a tensor: a
 dropped once is copied back at the next touch. So each game is given a genome: that of a good game,
 varied like `evolution` varies its own. Words that were varied are followed for sure where they are
 legal; the others are a leaning, which the networks and the search may overrule. Letters as in
-`engine.agent.selfplay`.
+`engine.agent.self_play`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.replay import Game
+from engine.agent.replay_buffer import Game
 from engine.game.genome import Genes, Layout, Rng, random_genomes, relaxed_genomes
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS

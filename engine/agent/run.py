@@ -22,7 +22,7 @@ import numpy as np
 from engine.agent.arrays import Arrays, pack, unpack
 from engine.agent.comparison import MEMORY
 from engine.agent.config import to_json
-from engine.agent.replay import Game
+from engine.agent.replay_buffer import Game
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError

@@ -14,8 +14,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.replay import Game
-from engine.agent.selfplay import CHUNK
+from engine.agent.replay_buffer import Game
+from engine.agent.self_play import CHUNK
 from engine.agent.workload import Workload
 from engine.game.batch import first_row, play_words
 from engine.game.genome import Genes

@@ -18,9 +18,9 @@ from engine.agent.config import PracticeConfig
 from engine.agent.judge import Judge
 from engine.agent.leaning import NONE, shaken
 from engine.agent.network import Params
-from engine.agent.replay import Game, fittest
+from engine.agent.replay_buffer import Game, fittest
 from engine.agent.scout import Actions, Scout, play_legs, scout_of, strangers
-from engine.agent.selfplay import CHUNK, wildness
+from engine.agent.self_play import CHUNK, wildness
 from engine.agent.workload import FOLLOWERS, Workload, follow
 from engine.game.genome import Rng
 from engine.game.scripts import EARN

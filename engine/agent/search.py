@@ -17,53 +17,19 @@ import mctx
 from jax import Array
 
 from engine.agent.arena import Arena
+from engine.agent.categorical import from_logits
+from engine.agent.config import CLASSIC, LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.network import Params, predict, react, represent
-from engine.agent.support import from_logits
-from engine.errors import ConfigError
 from engine.game import env
 from engine.game.env import Position
 from engine.game.features import static_row
 from engine.game.moves import NUM_ACTIONS
 from engine.game.observe import view
 
-LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
-MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
-GUMBEL, CLASSIC = "gumbel", "muzero"
-ALGORITHMS = (GUMBEL, CLASSIC)
-MOST_SIMULATIONS = 10_000
-"""Each keeps a node of the tree for every game."""
 IMPOSSIBLE = -1e9
 """Logit of an action that the real rules forbid."""
 DIRICHLET_SHARE = 0.25
 """Of classic MuZero's prior at the root, at temperature 1."""
-
-
-@dataclass(frozen=True)
-class SearchConfig:
-    """How to search.
-
-    `model`: what the tree is grown with, one of `MODELS`. `algorithm`: one of `ALGORITHMS`.
-    `value_scale`, `maxvisit_init`: Gumbel MuZero's weight of the values against the prior
-    (its c_scale and c_visit, Danihelka et al. 2022); values are not rescaled per node, for one
-    point means the same everywhere.
-    """
-
-    model: str = LEARNED
-    algorithm: str = GUMBEL
-    num_simulations: int = 8
-    value_scale: float = 0.05
-    maxvisit_init: float = 50.0
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be searched with; raises ConfigError."""
-        for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
-            if getattr(self, name) not in known:
-                told = f"{name} {getattr(self, name)!r}"
-                raise ConfigError(f"{told} is none of {', '.join(known)}; name one of them")
-        if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
-            raise ConfigError(
-                f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
-            )
 
 
 @jax.tree_util.register_dataclass

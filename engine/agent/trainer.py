@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from engine.agent.breeding import children_of, drawn, drawn_start, first_genomes
 from engine.agent.comparison import Columns, pairs_of
-from engine.agent.config import AgentConfig
+from engine.agent.config import AgentConfig, LearnerConfig
 from engine.agent.judge import Judge
 from engine.agent.leaning import leaning, settled
-from engine.agent.learner import LearnerConfig, Losses, learn, optimiser
+from engine.agent.learner import learn, optimiser
+from engine.agent.losses import Losses
 from engine.agent.network import Params, init_params
-from engine.agent.replay import PROGRESS, Game
+from engine.agent.replay_buffer import PROGRESS, Game
 from engine.agent.scouting import Outcome, send_scouts, set_out, shake
-from engine.agent.selfplay import (
+from engine.agent.self_play import (
     CHUNK,
     FREE,
     first_positions,
@@ -326,14 +327,13 @@ class Trainer:
                 practice.best_share,
                 demonstration_share,
             )
-            arrays = {f.name: getattr(batch, f.name) for f in fields(batch)}
             pairs, arena = workload.comparisons.sample(rng), workload.arena
             self.params, self.state, losses = learn(
                 self.params,
                 self.state,
                 arena.known,
                 arena.encoded.num_moves,
-                arrays,
+                batch,
                 pairs,
                 self._learner,
             )

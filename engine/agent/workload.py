@@ -14,8 +14,8 @@ from engine.agent.arena import Arena, make_arena, par_of
 from engine.agent.comparison import Comparisons
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
-from engine.agent.replay import Game, Replay
-from engine.agent.selfplay import CHUNK, Played, first_positions, play_games
+from engine.agent.replay_buffer import Game, Replay
+from engine.agent.self_play import CHUNK, Played, first_positions, play_games
 from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s

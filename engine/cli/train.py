@@ -56,8 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
 def agent_config(options: argparse.Namespace) -> AgentConfig:
     """The agent's settings, as the command line changes them. Raises ConfigError."""
-    from engine.agent.config import AgentConfig, PracticeConfig, changed, named_value
-    from engine.agent.search import SearchConfig
+    from engine.agent.config import AgentConfig, PracticeConfig, SearchConfig, changed, named_value
 
     config = AgentConfig(
         search=SearchConfig(model=options.model, num_simulations=options.simulations),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import AgentConfig, PracticeConfig
-from engine.agent.learner import LearnerConfig
-from engine.agent.network import NetworkConfig
-from engine.agent.search import SearchConfig
+from engine.agent.config import (
+    AgentConfig,
+    LearnerConfig,
+    NetworkConfig,
+    PracticeConfig,
+    SearchConfig,
+)
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.plan.bounds import lower_bound

@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.agent.breeding import children_of
+from engine.agent.categorical import from_logits
 from engine.agent.comparison import COLUMNS, MOST_GAIN, Columns, Comparisons, pairs_of
 from engine.agent.judge import Changes, Judge, Verdicts, prior_logits
 from engine.agent.leaning import NONE
 from engine.agent.learner import learn, optimiser, worth
 from engine.agent.network import Params, init_params, predict, react, represent
-from engine.agent.replay import Game
+from engine.agent.replay_buffer import Game
 from engine.agent.scout import Scout
-from engine.agent.selfplay import CHUNK
-from engine.agent.support import from_logits
+from engine.agent.self_play import CHUNK
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow
 from engine.game.features import static_row

@@ -10,18 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from engine.agent.config import CLASSIC, GUMBEL, LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
 from engine.agent.network import init_params
-from engine.agent.search import (
-    CLASSIC,
-    GUMBEL,
-    LEARNED,
-    POLICY_ONLY,
-    SIMULATOR,
-    SearchConfig,
-    decide,
-    search,
-)
-from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
+from engine.agent.search import decide, search
+from engine.agent.self_play import FREE, first_positions, play_games, temperatures, wildness
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import load_trace, save_trace
 from engine.agent.workload import Workload, split

@@ -12,7 +12,7 @@ import pytest
 
 from engine.agent.breeding import children_of, drawn
 from engine.agent.judge import Changes, Judge, Verdicts
-from engine.agent.replay import Game, Parent
+from engine.agent.replay_buffer import Game, Parent
 from engine.game.inputs import NUM_VIEW
 from engine.game.moves import COPY, DROP, NO_COPY
 from tests.agent.small import CONFIG, small_workload

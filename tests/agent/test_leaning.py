@@ -19,7 +19,7 @@ from engine.agent.leaning import (
     varied,
 )
 from engine.agent.network import init_params
-from engine.agent.replay import Game
+from engine.agent.replay_buffer import Game
 from engine.agent.workload import follow
 from engine.game.genome import Layout, layout
 from engine.game.inputs import NUM_VIEW

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.agent.replay import WIN, Game, Replay, value_targets
+from engine.agent.replay_buffer import WIN, Game, Replay, value_targets
 from engine.game.inputs import NUM_VIEW
 
 

@@ -13,7 +13,7 @@ from engine.agent.judge import Judge
 from engine.agent.network import init_params
 from engine.agent.scout import Scout, play_legs, scout_of, strangers
 from engine.agent.scouting import Band, send_scouts, shake
-from engine.agent.selfplay import CHUNK, wildness
+from engine.agent.self_play import CHUNK, wildness
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow, make_workload
 from engine.game.encode import encode

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.agent.arrays import pack, unpack
-from engine.agent.replay import Game
+from engine.agent.replay_buffer import Game
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import FOLLOWERS, Workload, follow

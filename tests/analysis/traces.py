@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.agent.config import AgentConfig, PracticeConfig
-from engine.agent.learner import LearnerConfig
-from engine.agent.network import NetworkConfig
-from engine.agent.search import POLICY_ONLY, SearchConfig
+from engine.agent.config import (
+    POLICY_ONLY,
+    AgentConfig,
+    LearnerConfig,
+    NetworkConfig,
+    PracticeConfig,
+    SearchConfig,
+)
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Trainer

@@ -18,8 +18,9 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.agent.arena import Arena
+from engine.agent.config import SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import SearchConfig, decide
+from engine.agent.search import decide
 from engine.game import env
 from engine.game.env import Position
 from engine.game.observe import greedy_choice

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.agent.types import Batch
 from engine.game.env import Position
 from engine.game.genome import Genes
 
@@ -60,7 +61,7 @@ class Game:
 
     `greedy`: what the greedy player would have done. `genes`: the word (`engine.game.scripts`) that
     led to each move, or would have, were it legal.
-    `trail`: positions on the way, on the host (`engine.agent.selfplay.Played`).
+    `trail`: positions on the way, on the host (`engine.agent.self_play.Played`).
     """
 
     view: NDArray[np.float16]  # [L, NUM_VIEW]
@@ -98,24 +99,6 @@ class Game:
 
 
 Some = TypeVar("Some", bound=Parent)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Positions to learn from; `[B, U + 1, ...]`, rewards and actions `[B, U]`.
-
-    `weight`: 0 past the end of a game. `policy_weight` is 0 as well where no choice was left.
-    """
-
-    view: NDArray[np.float16]  # [B, U + 1, NUM_VIEW]
-    move: NDArray[np.int32]  # [B]
-    action: NDArray[np.int32]  # [B, U]
-    reward: Floats  # [B, U]
-    policy: Floats  # [B, U + 1, A]
-    legal: NDArray[np.bool_]  # [B, U + 1, A]
-    value: Floats  # [B, U + 1]
-    weight: Floats  # [B, U + 1]
-    policy_weight: Floats  # [B, U + 1]
 
 
 class Pool:
