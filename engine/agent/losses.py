@@ -60,7 +60,7 @@ class Losses:
     consistency: Array
 
 
-def unroll(params: Params, known: Features, num_moves: Array, batch: Batch) -> Unrolled:
+def unroll(params: Params, known: Features, num_moves: Array | int, batch: Batch) -> Unrolled:
     """Run the networks: the root from what was seen, the steps from the actions played."""
     view, action = jnp.asarray(batch.view, jnp.float32), jnp.asarray(batch.action)
     latent = represent(params, known.outlook[batch.move], view[:, 0])

@@ -1,6 +1,6 @@
-"""Games that the learner samples from: the agent's own, the best of them, and demonstrations.
+"""The replay buffer: the agent's own games, the best of them, and demonstrations.
 
-All games of one memory belong to one program, so they have equally many moves and lie stacked in
+All games of one buffer belong to one program, so they have equally many moves and lie stacked in
 arrays. Letters: `L` moves, `U` unrolled steps, `B` sampled positions.
 """
 
@@ -8,97 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.types import Batch
-from engine.game.env import Position
-from engine.game.genome import Genes
+from engine.agent.config import ReplayConfig
+from engine.agent.types import Batch, Floats, Game
 
-Floats = NDArray[np.float32]
 WIN = 5.0
-"""Points of a game that beats the agent's average."""
+"""Points of a game that beats the agent's average, where it competes with itself."""
 AVERAGE_DECAY = 0.98
 """Per game, of the average of own scores."""
-NICHE = 0.01
+SAME = 0.01
 """Points; of the best games one is kept for each multiple of it."""
-PROGRESS = 0.1
-"""Points by which a family has to get better, or it is stale."""
-REUNITED_EVERY = 3
-"""Families; two new champions then have something to add to the others."""
-Kind = Literal["fresh", "shaken", "reunited"]
-"""How a family begins: from nothing, near a champion, or with all of these."""
-SAME = 1e-3
-"""Points; games whose scores are nearer than that are equally good: sums of rounded rewards."""
-
-
-class Parent(Protocol):
-    """What has to be known of a game from which others descend.
-
-    `seen`: the nearest ancestor, or the game itself, whose positions the agent saw; the same as its
-    own before and at move `sees_up_to`.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def seen(self) -> Game: ...
-    @property
-    def action(self) -> NDArray[np.int32]: ...  # [L]
-    @property
-    def genes(self) -> Genes: ...  # [L]
-    @property
-    def score(self) -> float: ...
-    @property
-    def sees_up_to(self) -> int: ...
-
-
-@dataclass
-class Game:
-    """One game; rewards and values in points above par. `score`: their sum, of the whole game.
-
-    `greedy`: what the greedy player would have done. `genes`: the word (`engine.game.scripts`) that
-    led to each move, or would have, were it legal.
-    `trail`: positions on the way, on the host (`engine.agent.self_play.Played`).
-    """
-
-    view: NDArray[np.float16]  # [L, NUM_VIEW]
-    legal: NDArray[np.bool_]  # [L, A]
-    action: NDArray[np.int32]  # [L]
-    policy: Floats  # [L, A]
-    value: Floats  # [L]
-    reward: Floats  # [L]
-    greedy: NDArray[np.int8]  # [L]
-    genes: Genes  # [L]
-    trail: Position | None = None  # [L / CHUNK, ...]
-    outcome: float | None = None
-    """Where the agent competes with itself: `WIN` or `-WIN`, the value of all its positions."""
-
-    @property
-    def played(self) -> Floats:
-        """The actions as a policy that is sure of them, `[L, A]`."""
-        sure: Floats = np.eye(self.policy.shape[1], dtype=np.float32)[self.action]
-        return sure
-
-    @property
-    def score(self) -> float:
-        """Points above par."""
-        return float(self.reward.sum())
-
-    @property
-    def seen(self) -> Game:
-        """Itself."""
-        return self
-
-    @property
-    def sees_up_to(self) -> int:
-        """All of its positions were seen."""
-        return len(self.action)
-
-
-Some = TypeVar("Some", bound=Parent)
 
 
 class Pool:
@@ -158,117 +80,65 @@ class Pool:
 
 
 @dataclass
-class Replay:
-    """The last `capacity` own games, the best `num_best` of a family, and the demonstrations.
+class ReplayBuffer:
+    """The last own games, the best ones (best first), and the demonstrations.
 
-    Good games descend from one another; a family that has not got better for some time makes room
-    for a new one and leaves a champion (`champions`: best first). The first `num_fresh` families
-    and every `fresh_every`-th have no ancestors; of the others every `REUNITED_EVERY`-th reunites
-    the champions, if they are `is_reuniting`. `td_steps`: rewards in a value target before the
-    search's value takes over.
     `is_competing`: games are judged by whether they beat the `average` of the agent's own scores.
-    `stale`: rounds since the family's best game was better than its `mark`, the score before, by at
-    least `PROGRESS`. `began`: the round since which own games are remembered.
     """
 
-    capacity: int
-    num_best: int
-    td_steps: int
+    config: ReplayConfig
     is_competing: bool = False
-    num_fresh: int = 1
-    fresh_every: int = 1
-    is_reuniting: bool = False
     average: float | None = None
-    shown: tuple[Game, ...] = ()
+    demonstrations: tuple[Game, ...] = ()
     best: tuple[Game, ...] = ()
-    champions: tuple[Game, ...] = ()
-    stale: int = 0
-    mark: float = -np.inf
-    began: int = 0
     _pools: dict[str, Pool] = field(default_factory=dict)
 
     @property
     def top(self) -> Game | None:
-        """The best own game of all families; None before the first."""
-        some = (*self.champions[:1], *self.best[:1])
-        return max(some, key=lambda game: game.score, default=None)
+        """The best own game; None before the first."""
+        return self.best[0] if self.best else None
 
     @property
     def top_score(self) -> float:
         """Its score, or minus infinity."""
-        return -np.inf if self.top is None else self.top.score
+        return self.best[0].score if self.best else -np.inf
 
     def count(self, kind: str) -> int:
-        """Games of a kind: `own`, `best` or `shown`."""
+        """Games of a kind: `own`, `best` or `demonstrations`."""
         return len(self._pools.get(kind, ()))
 
-    def show(self, games: Sequence[Game]) -> None:
+    def demonstrate(self, games: Sequence[Game]) -> None:
         """Take in demonstrations in place of earlier ones; where the agent competes they win."""
-        self.shown = tuple(
-            replace(game, outcome=WIN if self.is_competing else None) for game in games
-        )
-        self._pools["shown"] = _stacked(self.shown, self.td_steps)
+        outcome = WIN if self.is_competing else None
+        self.demonstrations = tuple(replace(game, outcome=outcome) for game in games)
+        self._pools["demonstrations"] = self._stacked(self.demonstrations)
 
-    def add(self, games: Sequence[Game], drifted: Sequence[Game] = ()) -> None:
-        """Take in the own games of a round, in this order.
-
-        `drifted`: games of before with other genomes that come to the same.
-        """
+    def add(self, games: Sequence[Game]) -> None:
+        """Take in the own games of a round, in this order."""
         self._judge(games)
         self.add_old(games)
         # What made a game good is what was played in it, noise included.
         fresh = (replace(game, policy=game.played) for game in games)
-        self.keep_best([*self.best, *drifted, *fresh])
-        self.stale += 1
-        if self.best[0].score > self.mark + PROGRESS:
-            self.stale, self.mark = 0, self.best[0].score
-
-    @property
-    def num_returned(self) -> int:
-        """Families that ended as well as the best of all, to within `PROGRESS`, by other games."""
-        least = max((game.score for game in self.champions), default=0.0) - PROGRESS
-        ends = {game.action.tobytes() for game in self.champions if game.score >= least}
-        return max(0, len(ends) - 1)
-
-    @property
-    def kind(self) -> Kind:
-        """How the family began, by how many there were before."""
-        number = len(self.champions)
-        if number < self.num_fresh or number % self.fresh_every == 0:
-            return "fresh"
-        is_turn = number % REUNITED_EVERY == 0
-        return "reunited" if is_turn and self.is_reuniting else "shaken"
-
-    def begin_family(self, number: int) -> None:
-        """A new family in round `number`, without games as yet, or of the champions reunited.
-
-        What has no ancestors does not learn from own games of before either: else it soon plays the
-        same again.
-        """
-        ranked = sorted((*self.champions, *self.best[:1]), key=lambda game: -game.score)
-        self.champions = tuple(ranked)
-        self.stale, self.mark = 0, -np.inf
-        self.set_best(fittest(ranked, self.num_best) if self.kind == "reunited" else [])
-        if self.kind == "fresh":
-            self._pools.pop("own", None)
-            self.began = number
+        self.set_best(best_of([*self.best, *fresh], self.config.num_best))
 
     def add_old(self, games: Sequence[Game]) -> None:
         """Take in own games that were judged before."""
-        own = self._pools.setdefault("own", Pool(self.capacity, self.td_steps))
+        own = self._pools.setdefault("own", Pool(self.config.capacity, self.config.td_steps))
         for game in games:
             own.add(game)
-
-    def keep_best(self, games: Iterable[Game]) -> None:
-        """Remember the fittest of these games."""
-        self.set_best(fittest(games, self.num_best))
 
     def set_best(self, games: Iterable[Game]) -> None:
         """Remember these as the best, the best of them first."""
         self.best = tuple(games)
         self._pools.pop("best", None)
         if self.best:
-            self._pools["best"] = _stacked(self.best, self.td_steps)
+            self._pools["best"] = self._stacked(self.best)
+
+    def _stacked(self, games: Sequence[Game]) -> Pool:
+        pool = Pool(len(games), self.config.td_steps)
+        for game in games:
+            pool.add(game)
+        return pool
 
     def _judge(self, games: Sequence[Game]) -> None:
         """Where the agent competes with itself: each game against the average before it."""
@@ -283,46 +153,32 @@ class Replay:
         size: int,
         unroll: int,
         best_share: float = 0.0,
-        shown_share: float = 0.0,
+        demonstration_share: float = 0.0,
     ) -> Batch:
         """`size` positions, the given shares of them from the best games and demonstrations.
 
         Where there are no games of a kind, others take their place; there must be some.
         """
-        drawn = rng.random(size)
-        shown = int((drawn < shown_share).sum()) if self.count("shown") else 0
-        best = int((drawn < shown_share + best_share).sum()) - shown if self.count("best") else 0
+        drawn, shown, best = rng.random(size), 0, 0
+        if self.count("demonstrations"):
+            shown = int((drawn < demonstration_share).sum())
+        if self.count("best"):
+            best = int((drawn < demonstration_share + best_share).sum()) - shown
         own = size - shown - best
         if not self.count("own"):
             shown, own = shown + own, 0
-        numbers = {"shown": shown, "best": best, "own": own}
+        numbers = {"demonstrations": shown, "best": best, "own": own}
         return _joined(
             [self._pools[kind].batch(rng, n, unroll) for kind, n in numbers.items() if n]
         )
 
 
-def fittest(games: Iterable[Some], number: int) -> list[Some]:
-    """The best games, one of each niche, best first; of equals the last that differs.
-
-    So genomes drift: words that change nothing now may open a way later.
-    """
-    found: dict[int, Some] = {}
-    for game in games:
-        niche = round(game.score / NICHE)
-        rival = found.get(niche)
-        if rival is None or game.score > rival.score + SAME:
-            found[niche] = game
-        elif game.score > rival.score - SAME:
-            is_same = np.array_equal(game.action, rival.action)
-            found[niche] = replace(rival, genes=game.genes) if is_same else game
-    return sorted(found.values(), key=lambda game: -game.score)[:number]
-
-
-def _stacked(games: Sequence[Game], td_steps: int) -> Pool:
-    pool = Pool(len(games), td_steps)
-    for game in games:
-        pool.add(game)
-    return pool
+def best_of(games: Iterable[Game], number: int) -> list[Game]:
+    """The best games, best first, of those as good as one another (`SAME`) the first."""
+    found: dict[int, Game] = {}
+    for game in sorted(games, key=lambda game: -game.score):
+        found.setdefault(round(game.score / SAME), game)
+    return list(found.values())[:number]
 
 
 def _joined(parts: Sequence[Batch]) -> Batch:

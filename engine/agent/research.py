@@ -52,7 +52,7 @@ def trace_move(
         program_hash=content_hash(workload.program),
         model=config.model,
         point_s=workload.point_s,
-        par=np.asarray(arena.par)[move : move + 2],
+        par=np.asarray(arena.baseline)[move : move + 2],
         action=script[move : move + 1],
         legal=np.asarray(batch.options.mask),
         reward=np.asarray(arena.relative(jnp.asarray(move), reward))[None],

@@ -1,6 +1,6 @@
 """Tree search with mctx: the learned model, or the real rules as the model, or no search at all.
 
-Everything is batched over `B` games of one program. Values are points above par
+Everything is batched over `B` games of one program. Values are points above the baseline
 (`engine.agent.arena`). Letters: `A` actions, `N` simulations, `D` latent size.
 """
 
@@ -38,7 +38,7 @@ class Decision:
     """What the search says of `B` positions.
 
     `policy`: improved. `value`: of the root after the search, `raw_value` before it, both in points
-    above par. `view`: what was seen.
+    above the baseline. `view`: what was seen.
     """
 
     view: Array  # [B, NUM_VIEW]
@@ -56,7 +56,6 @@ def decide(
     key: Array,
     config: SearchConfig | None,
     temperature: Array | float = 1.0,
-    lean: Array | float = 0.0,
     in_step: bool = False,
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
@@ -64,18 +63,15 @@ def decide(
     Without a `config` nothing is decided, for games that follow a script: only `view` is filled.
 
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
-    `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier game did
-    here. `in_step`: all positions are before the same move. The tree is None where none was grown.
+    `in_step`: all positions are before the same move. The tree is None where none was grown.
     """
     legal = positions.options.mask
     if config is None:
         return _undecided(_seen(arena, positions), legal), None
     seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
-    # A lean is a way to explore and no opinion, so nothing is told or learned of it.
-    opinion = jnp.where(legal, guess.policy, IMPOSSIBLE)
-    prior = jax.nn.softmax(opinion)
-    logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
+    logits = jnp.where(legal, guess.policy, IMPOSSIBLE)
+    prior = jax.nn.softmax(logits)
     if config.model == POLICY_ONLY:
         noise = temperature * jax.random.gumbel(key, logits.shape)
         action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
@@ -92,7 +88,7 @@ def decide(
     root = mctx.RootFnOutput(prior_logits=logits, value=guess.value, embedding=node)
     found = _search(params, key, root, model, ~legal, config, temperature)
     values = found.search_tree.node_values[:, 0]
-    policy = _improved(found.search_tree, opinion, config)
+    policy = _improved(found.search_tree, logits, config)
     return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
 
 
@@ -102,15 +98,16 @@ def _undecided(seen: Array, legal: Array) -> Decision:
     return Decision(seen, action, policy, value, policy, value)
 
 
-def _improved(tree: mctx.Tree[Any], opinion: Array, config: SearchConfig) -> Array:
+def _improved(tree: mctx.Tree[Any], logits: Array, config: SearchConfig) -> Array:
     """The prior with these logits `[B, A]`, improved by what the tree found of the actions.
 
     Gumbel MuZero's improved policy (Danihelka et al. 2022), also where classic MuZero grew the
-    tree: its visits would tell of the noise and of what a game leans to.
+    tree: its visits would tell of the noise.
     """
-    tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(opinion))
+    # Classic MuZero's tree has noise in the prior of its root.
+    tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(logits))
     found = jax.vmap(_completed(config), in_axes=(0, None))(tree, tree.ROOT_INDEX)
-    return jax.nn.softmax(jnp.where(opinion > IMPOSSIBLE, opinion + found, IMPOSSIBLE))
+    return jax.nn.softmax(jnp.where(logits > IMPOSSIBLE, logits + found, IMPOSSIBLE))
 
 
 def _completed(config: SearchConfig) -> Callable[..., Array]:

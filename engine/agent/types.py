@@ -1,6 +1,6 @@
 """What the rooms of the agent hand to one another, with shapes.
 
-Letters: `B` positions, `U` unrolled steps, `A` actions.
+Letters: `L` moves of a game, `B` positions, `U` unrolled steps, `A` actions.
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from engine.game.env import Position
+
+Floats = NDArray[np.float32]
 Cells = Array | NDArray[Any]
 """On the host NumPy, inside compiled functions JAX."""
 
@@ -35,3 +39,33 @@ class Batch:
     value: Cells  # [B, U + 1]
     weight: Cells  # [B, U + 1]
     policy_weight: Cells  # [B, U + 1]
+
+
+@dataclass
+class Game:
+    """One game on the host; rewards and values in points above the baseline.
+
+    `policy`: the search's improved policies; zeros where nothing was searched. `trail`: positions
+    on the way, from which other games can go on (`engine.agent.self_play.Played`).
+    """
+
+    view: NDArray[np.float16]  # [L, NUM_VIEW]
+    legal: NDArray[np.bool_]  # [L, A]
+    action: NDArray[np.int32]  # [L]
+    policy: Floats  # [L, A]
+    value: Floats  # [L]
+    reward: Floats  # [L]
+    trail: Position | None = None  # [L / CHUNK, ...]
+    outcome: float | None = None
+    """Where the agent competes with itself: a win or a loss, the value of all its positions."""
+
+    @property
+    def played(self) -> Floats:
+        """The actions as a policy that is sure of them, `[L, A]`."""
+        sure: Floats = np.eye(self.policy.shape[1], dtype=np.float32)[self.action]
+        return sure
+
+    @property
+    def score(self) -> float:
+        """Points above the baseline, of the whole game."""
+        return float(self.reward.sum())

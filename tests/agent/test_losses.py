@@ -36,12 +36,6 @@ PREDICT, REACT = jax.jit(predict), jax.jit(react)
 MIDDLE = NUM_ATOMS // 2
 """The atom of the scalar 0."""
 FITS = 1200
-NO_PAIRS = {
-    "view": np.zeros((1, NUM_VIEW), np.float16),
-    "gain": np.zeros(1, np.float32),
-    "weight": np.zeros(1, np.float32),
-    **{name: np.zeros(1, np.int32) for name in ("move", "better", "worse")},
-}
 
 
 def atom_scalar(atom: int) -> float:
@@ -328,7 +322,7 @@ def fitted(known: Features) -> tuple[Params, Batch, dict[str, float]]:
     params: Params = init_params(jax.random.key(6), NETWORK)
     state, one = optimiser(config).init(params), random_batch()
     for _ in range(FITS):
-        params, state, losses = learn(params, state, known, NUM_MOVES, one, NO_PAIRS, config)
+        params, state, losses = learn(params, state, known, NUM_MOVES, one, config)
     return params, one, values_of(losses)
 
 

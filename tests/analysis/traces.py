@@ -12,8 +12,8 @@ from engine.agent.config import (
     AgentConfig,
     LearnerConfig,
     NetworkConfig,
-    PracticeConfig,
     SearchConfig,
+    SelfPlayConfig,
 )
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
@@ -78,8 +78,8 @@ def tree(visits: list[list[int]]) -> dict[str, Any]:
 TINY = AgentConfig(
     network=NetworkConfig(width=16, latent=8, num_blocks=1),
     search=SearchConfig(model=POLICY_ONLY),
-    learner=LearnerConfig(unroll=1),
-    practice=PracticeConfig(games=FOLLOWERS, positions=16, learn_steps=4, warm_up_steps=4),
+    self_play=SelfPlayConfig(games=FOLLOWERS),
+    learner=LearnerConfig(unroll=1, batch_size=16, steps_per_round=4, warm_up_steps=4),
 )
 
 
