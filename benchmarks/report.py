@@ -330,7 +330,7 @@ def run(section: str, settings: Settings) -> None:
     """Write the pages that there are rows for."""
     del section, settings
     for kind in PAGES:
-        if any(RESULTS.glob(f"{kind}_*.json")):
+        if any(rows_of(section, f"{kind}_") for section in ("solvers", *BY_PROGRAM)):
             _write_page(kind)
 
 

@@ -105,17 +105,31 @@ def test_every_game_of_a_round_was_searched() -> None:
 
 
 def test_reanalysis_freshens_only_the_best() -> None:
-    config = replace(CONFIG, replay=replace(CONFIG.replay, reanalyse_every=1, capacity=64))
-    trainer = small_trainer(config)
+    trainer = small_trainer()
+    workload = trainer.workloads[0]
     trainer.play_round()
-    memory = trainer.workloads[0].replay
-    games = trainer.last_games
-    before = [game.policy.copy() for game in games]
-    best = memory.best[0]
-    trainer.play_round()
-    assert all(np.array_equal(a, game.policy) for a, game in zip(before, games, strict=True))
-    again = next(g for g in memory.best if np.array_equal(g.action, best.action))
-    assert not np.array_equal(again.policy, best.policy)
+    own = [game.policy.copy() for game in trainer.last_games]
+    before = workload.replay.best
+    trainer._reanalyse(workload, lambda: True)
+    after = workload.replay.best
+    assert all(np.array_equal(a, g.policy) for a, g in zip(own, trainer.last_games, strict=True))
+    for old, new in zip(before, after, strict=True):
+        assert np.array_equal(old.action, new.action)
+        assert np.array_equal(old.reward, new.reward)
+        # Half of it is what was played, the other half what the search says now.
+        searched = 2 * new.policy - new.played
+        assert searched.sum(axis=1) == pytest.approx(1.0, abs=1e-4)
+        assert not searched[~new.legal].any()
+        assert not np.array_equal(old.policy, new.policy)
+
+
+def test_reanalysis_comes_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, rounds = small_trainer(), []
+    monkeypatch.setattr(trainer, "_reanalyse", lambda w, go_on: rounds.append(trainer.rounds))
+    for _ in range(4):
+        trainer.play_round()
+    assert CONFIG.replay.reanalyse_every == 2
+    assert rounds == [1, 3]
 
 
 def test_the_better_place_rule_gets_most_rounds() -> None:
@@ -186,7 +200,7 @@ def test_what_is_as_good_as_the_best_takes_turns_in_the_focus() -> None:
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
     trainer.play_round()
     (best,) = (w for w in workloads if w.replay.best)
-    workloads[(workloads.index(best) + 1) % 3].replay.set_best(best.replay.best)
-    reports = [trainer.play_round() for _ in range(12)]
-    played = {report.workload for report in reports if report}
-    assert len(played) == 2
+    assert trainer._leaders == [workloads.index(best)]
+    other = (workloads.index(best) + 1) % 3
+    workloads[other].replay.set_best(best.replay.best)
+    assert trainer._leaders == sorted([workloads.index(best), other])
