@@ -253,7 +253,7 @@ def _fit_pool(
     `total`: cycles if all is slow.
     """
     matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
-    is_seen = matrix.any(axis=0)
+    is_seen = np.asarray(matrix.any(axis=0))
     limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
     floor, savings = 0.0, np.zeros(len(prior))
     if is_seen.any():

@@ -153,16 +153,16 @@ def capture(
 def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list[str]:
     """Every program of `samples`, written to `folder` with its observations.
 
-    Programs whose costs no kept-out placement confirms, whose plan by XLA is read in part, or that
-    cannot be compiled (offline: that are not known) are passed over. Returns the names of those
-    written.
+    Programs whose costs no kept-out placement confirms, whose plan by XLA is read in part or not
+    at all, or that cannot be compiled (offline: that are not known) are passed over. Returns the
+    names of those written.
     """
     names = []
     for sample in samples:
         known = observations_path(sample.name, folder)
         try:
             program, found = capture_source(_source_in(folder, sample), how, known)
-        except CompilerError as error:
+        except (CompilerError, ProgramFormatError) as error:
             how.note(f"{sample.name}: {error}")
             continue
         problem = _distrust(program)

@@ -53,11 +53,13 @@ class SeenPool:
         """The floor and the savings `[J]` that explain best what was seen.
 
         Without a floor all savings sum to at most `limit`, with one to at most `total`. A floor is
-        one of the cycles that were seen, and only taken where sums alone explain less.
+        one of the cycles that were seen, below `total`, and only taken where sums alone explain
+        less.
         """
         best = (0.0, self.savings(0.0, limit))
         least = self.loss(*best)
-        for floor in sorted(set(self.cycles[self.cycles > 0].tolist())):
+        lower = (self.cycles > 0) & (self.cycles < self.total)
+        for floor in sorted(set(self.cycles[lower].tolist())):
             found = (floor, self.savings(floor, self.total))
             loss = self.loss(*found)
             if loss < MUCH_LESS * least and least > TINY_LOSS:

@@ -184,22 +184,23 @@ class _Reader:
         """The offset, or without a dump of offsets a number that one place's values share."""
         if self.offsets is None:
             return self.flow.place_of[value]
-        label = self._label(value)
-        if label not in self.offsets:
-            raise ProgramFormatError(
-                f"the buffer assignment has no offset of {label}, which is in fast memory; it is"
-                " of another compile: leave it out, and offsets are packed anew"
-            )
-        return self.heap_base + self.offsets[label]
+        for label in self._labels(value):
+            if label in self.offsets:
+                return self.heap_base + self.offsets[label]
+        raise ProgramFormatError(
+            f"the buffer assignment has no offset of {self._labels(value)[0]}, which is in fast"
+            " memory; it is of another compile: leave it out, and offsets are packed anew"
+        )
 
-    def _label(self, value: int) -> str:
-        """XLA's name of a value: the program's, since the parser may rename the compile's."""
+    def _labels(self, value: int) -> list[str]:
+        """XLA's names of a value: the program's and the compile's, as the parser may rename."""
         known = self.flow.values[value]
         if known.event not in self.slot_of:
-            return known.label
+            return [known.label]
         own = self.imported.flow.events[self.imported.events[self.slot_of[known.event]]]
         position = self.flow.events[known.event].writes.index(value)
-        return self.imported.flow.values[own.writes[position]].label
+        # Another compile may have made the same instruction under another name.
+        return [self.imported.flow.values[own.writes[position]].label, known.label]
 
     def _starts(self, value: int) -> list[int]:
         """When the value's place begins to be held; a sliced prefetch has one time per slice."""

@@ -188,7 +188,7 @@ def _play_word(
     # The loop's counter instead of the state's: games in step read one row of the moves, not `B`.
     state = replace(state, move=move)
     options = analyse(encoded, state)
-    earned = earning(options, encoded.row(move).saving)
+    earned = earning(options, jnp.minimum(encoded.row(move).saving, state.spare))
     action = jnp.where(word == EARN, earned, word).astype(jnp.int32)
     played: tuple[State, StepOutcome] = apply(encoded, state, options, action)
     return played

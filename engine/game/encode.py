@@ -45,7 +45,7 @@ def encode(
     rows = moves(program)
     _refuse_too_large(program, rules)
     shape = _fitting(_least_shape(program, rows, rules), rules, shape)
-    idle = [numbers.idle(t, d) for t, d in zip(numbers.base_ticks, numbers.base_draw, strict=True)]
+    idle = [numbers.idle(slot) for slot in range(program.num_slots)]
     before = np.concatenate([[0], np.cumsum(idle, dtype=np.int64)])
     starts = [-1, *(region.start for region in program.regions)]
     ends = [program.num_slots, *(region.end for region in program.regions)]
@@ -203,6 +203,7 @@ def _cells(
         "is_lasting": int(move.is_lasting),
         **_hoist_cells(move),
         "open_ticks": 0 if is_past else _open_ticks(numbers, time),
+        "spare": 0 if is_past else numbers.spare_ticks[time],
     }
 
 

@@ -36,6 +36,7 @@ class MoveRow:
     at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
     idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
     negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
+    `spare`: what the moves of slot `time` can save together (`Quantised.spare_ticks`).
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
     which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one
     copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
@@ -71,6 +72,7 @@ class MoveRow:
     top_work: Array
     is_lasting: Array
     open_ticks: Array
+    spare: Array
     entered_start: Array  # [D]
     entered_end: Array  # [D]
 

@@ -71,18 +71,18 @@ def find_entry(now: Situation, leaving: Leaving) -> Entry:
     row = now.row
     may_enter = (row.is_sink == 0) & (~now.own.is_resident | leaving.is_possible)
     now = _without_own(now, leaving)
-    entry = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, 0)))
+    whole = jnp.asarray(0)
+    entry = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole)))
     is_stuck = may_enter & (row.reads > 0) & ~entry.is_possible
 
-    def later() -> Entry:
-        found = entry
-        for halves in (1, 2):
-            other = _placed_last(now, _plain(now, leaving, halves))
-            is_better = is_stuck & ~found.is_possible & other.is_possible
-            found = _chosen(is_better, other, found)
-        return found
+    def try_later(halves: Array, found: Entry) -> Entry:
+        other = _placed_last(now, _plain(now, leaving, halves))
+        return _chosen(is_stuck & ~found.is_possible & other.is_possible, other, found)
 
-    started: Entry = jax.lax.cond(jnp.any(is_stuck), later, lambda: entry)
+    # A loop, although there are two tries only: compiling is what takes time.
+    started: Entry = jax.lax.cond(
+        jnp.any(is_stuck), lambda: jax.lax.fori_loop(1, 3, try_later, entry), lambda: entry
+    )
     return started
 
 
@@ -127,12 +127,12 @@ def _without_own(now: Situation, leaving: Leaving) -> Situation:
     )
 
 
-def _plain(now: Situation, leaving: Leaving, halves: int) -> Entry:
+def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
     """At the move, with so many halves of the copy's work left to a stall; not placed yet."""
     row, reads, state = now.row, now.row.reads > 0, now.state
     valid = jnp.maximum(row.slow_valid, now.stood_until)
     valid = jnp.where(leaving.is_possible, leaving.end, valid)
-    hidden = (row.work, row.work // 2, jnp.zeros_like(row.work))[halves]
+    hidden = jnp.where(halves == 0, row.work, jnp.where(halves == 1, row.work // 2, 0))
     copy = now.ledger.prefetch(row.level, row.time, hidden, jnp.maximum(state.horizon, valid))
     is_in_time = jnp.where(reads, copy.is_possible, row.time >= state.horizon)
     must_return = now.must_return & (row.is_lasting > 0)
@@ -237,9 +237,14 @@ def _placed_last(now: Situation, entry: Entry) -> Entry:
 
 def _evicting(now: Situation, entry: Entry, offsets: Array) -> Entry:
     """The entry at the second of `offsets`, `[3]`, if that takes no stall, else at the third."""
-    second = _evicting_at(now, entry, offsets[1], may_stall=False)
-    third = _evicting_at(now, entry, offsets[2], may_stall=True)
-    return _chosen(second.is_possible, second, third)
+
+    def try_place(number: Array, found: Entry) -> Entry:
+        other = _evicting_at(now, entry, offsets[number], may_stall=number == 2)
+        return _chosen(found.is_possible, found, other)
+
+    none = replace(entry, is_possible=jnp.zeros_like(entry.is_possible))
+    placed: Entry = jax.lax.fori_loop(1, 3, try_place, none)
+    return placed
 
 
 def _chosen(is_one: Array, one: Entry, other: Entry) -> Entry:
@@ -247,7 +252,7 @@ def _chosen(is_one: Array, one: Entry, other: Entry) -> Entry:
     return picked
 
 
-def _evicting_at(now: Situation, entry: Entry, offset: Array, *, may_stall: bool) -> Entry:
+def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array | bool) -> Entry:
     """The entry at `offset`, for which ghosts may have to go."""
     wish = entry.wish
     taken = taken_at(now.state.table, wish, offset)

@@ -60,6 +60,7 @@ class State(Protocol):
     settled: int
     horizon: int
     num_stayed_before: int
+    spare_s: float
 
     def barrier(self, *, is_prefetch: bool, deadline: int) -> int:
         """The slot before which no such copy with this deadline may start."""

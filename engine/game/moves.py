@@ -43,12 +43,10 @@ from engine.errors import ConfigError
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Touch
 
-RULES_VERSION = 1
-"""Of the rules: another one may end recorded moves otherwise, or forbid them."""
 COPY, NO_COPY, DROP = 0, 1, 2
 NUM_ACTIONS = 3
 RULES_VERSION = 2
-"""Changes when a move of before would do something else."""
+"""Of the rules: another one may end recorded moves otherwise, or forbid them."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop")
 BEST_FIT = "best_fit"
 SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)

@@ -44,7 +44,7 @@ def view(encoded: EncodedProgram, known: Features, position: Position) -> Array:
 
 def greedy_choice(encoded: EncodedProgram, position: Position) -> Array:
     """What a greedy player would do here, as a policy `[A]`."""
-    saving = encoded.row(position.state.move).saving
+    saving = jnp.minimum(encoded.row(position.state.move).saving, position.state.spare)
     return jax.nn.one_hot(earning(position.options, saving), NUM_ACTIONS)
 
 

@@ -45,7 +45,7 @@ def _no_copy(state: State, move: Move) -> Effect:
             next_rank=move.next_rank,
             needed_until=move.needed_until,
         )
-        return Effect(NO_COPY, block=kept, saving_s=move.saving_s)
+        return Effect(NO_COPY, block=kept, saving_s=_gain_s(state, move))
     if move.reads:
         hoisted = None if move.hoist is None else _hoisted(state, move, move.hoist)
         return hoisted or _stay_before(state, move)
@@ -55,6 +55,11 @@ def _no_copy(state: State, move: Move) -> Effect:
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     return _arrival(state, move, move.time, place)
+
+
+def _gain_s(state: State, move: Move) -> float:
+    """What the move saves: less than `saving_s` where the instruction's floor is reached."""
+    return min(move.saving_s, state.spare_s)
 
 
 def _last_busy(program: Program, start: int, time: int) -> int:
@@ -86,7 +91,7 @@ def _stay_before(state: State, move: Move) -> Effect:
         work_ticks=work,
         is_kept=True,
     )
-    return Effect(NO_COPY, block=block, is_new=True, saving_s=move.saving_s)
+    return Effect(NO_COPY, block=block, is_new=True, saving_s=_gain_s(state, move))
 
 
 def _copy(state: State, move: Move) -> Effect:
@@ -214,7 +219,7 @@ def _arrival(
         is_new=True,
         evicted=place.evicted,
         bookings=bookings,
-        saving_s=move.saving_s,
+        saving_s=_gain_s(state, move),
         stall_ticks=sum(b.stall_ticks for b in bookings),
     )
 

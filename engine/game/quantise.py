@@ -18,8 +18,11 @@ class Quantised:
     `tick_s`: seconds per tick. `is_movable[g]`: the group's touches are moves. `valid_from[g]`: the
     slot from which the slow copy is valid before any move (`T + 1`: not until written).
     `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
-    are always slow do not take; `base_draw[k]`: their draw. `return_slot`: the last slot outside of
-    all regions, in which a kept input must stand again; -1 if there is none.
+    are always slow do not take; `base_draw[k]`: their draw. `floor_ticks[k]`: `floor_s`, the ticks
+    that the slot lasts at least. `spare_s[k]`, `spare_ticks[k]`: what the moves of the slot can
+    save together, which is less than the sum of their savings where the floor is above the base
+    (`spare_s` is infinite where it is not). `return_slot`: the last slot outside of all regions,
+    in which a kept input must stand again; -1 if there is none.
     """
 
     granule: int
@@ -32,6 +35,9 @@ class Quantised:
     reserved: tuple[int, ...]
     base_ticks: tuple[int, ...]
     base_draw: tuple[int, ...]
+    floor_ticks: tuple[int, ...]
+    spare_s: tuple[float, ...]
+    spare_ticks: tuple[int, ...]
     bandwidth: float
     return_slot: int
 
@@ -43,13 +49,14 @@ class Quantised:
         """Ticks that slow memory needs for `num_bytes`, rounded up: of draws and copies."""
         return math.ceil(num_bytes / self.bandwidth / self.tick_s)
 
-    def idle(self, ticks: int, draw: int) -> int:
-        """Idle ticks of a slot which lasts `ticks` and draws `draw` from slow memory.
+    def idle(self, slot: int, slow_ticks: int = 0, slow_draw: int = 0) -> int:
+        """Idle ticks of a slot: how long it lasts less what it draws from slow memory.
 
-        `ticks = base_ticks[k] + Σ saving_ticks` and `draw = base_draw[k] + Σ draw_ticks`, both
-        over the moves at `k` that are served from slow memory. Never more than the real idle time.
+        `slow_ticks = Σ saving_ticks` and `slow_draw = Σ draw_ticks`, both over the moves of the
+        slot that are served from slow memory. Never more than the real idle time.
         """
-        return max(0, ticks - draw)
+        ticks = max(self.floor_ticks[slot], self.base_ticks[slot] + slow_ticks)
+        return max(0, ticks - self.base_draw[slot] - slow_draw)
 
 
 def quantise(program: Program) -> Quantised:
@@ -59,11 +66,20 @@ def quantise(program: Program) -> Quantised:
     tick = program.all_slow_s / TICKS if program.all_slow_s > 0 else 1.0
     movable = _movable(program)
     base_s = [[i.fast_s] for i in program.instructions]
+    saved_s: list[list[float]] = [[] for _ in program.instructions]
     drawn: list[list[int]] = [[] for _ in program.instructions]
     for touch in program.touches:
-        if not movable[touch.group]:
+        if movable[touch.group]:
+            saved_s[touch.time].append(touch.saving_s)
+        else:
             base_s[touch.time].append(touch.saving_s)
             drawn[touch.time].append(touch.slow_bytes)
+    base_ticks, saved_ticks = _ticks(base_s, tick), _ticks(saved_s, tick)
+    # Rounded like its parts, no floor is higher than its instruction with every access slow.
+    floor_ticks = tuple(
+        min(math.floor(i.floor_s / tick), base + saved)
+        for i, base, saved in zip(program.instructions, base_ticks, saved_ticks, strict=True)
+    )
     return Quantised(
         granule=granule,
         tick_s=tick,
@@ -73,15 +89,29 @@ def quantise(program: Program) -> Quantised:
         valid_from=tuple(_valid_from(program, g) for g in range(len(program.groups))),
         slot_level=tuple(program.level_at(k) for k in range(program.num_slots + 1)),
         reserved=tuple(-(-i.reserved_bytes // granule) for i in program.instructions),
-        base_ticks=tuple(sum(math.floor(s / tick) for s in parts) for parts in base_s),
+        base_ticks=base_ticks,
         base_draw=tuple(
             sum(math.ceil(b / hardware.bandwidth / tick) for b in parts) for parts in drawn
+        ),
+        floor_ticks=floor_ticks,
+        spare_s=tuple(
+            sum(saved) + sum(base) - i.floor_s if i.floor_s > sum(base) else math.inf
+            for i, base, saved in zip(program.instructions, base_s, saved_s, strict=True)
+        ),
+        spare_ticks=tuple(
+            saved - max(0, floor - base)
+            for saved, floor, base in zip(saved_ticks, floor_ticks, base_ticks, strict=True)
         ),
         bandwidth=hardware.bandwidth,
         return_slot=max(
             (k for k in range(program.num_slots) if program.level_at(k) == TOP_LEVEL), default=-1
         ),
     )
+
+
+def _ticks(seconds: list[list[float]], tick: float) -> tuple[int, ...]:
+    """Of each slot, its parts in whole ticks, summed."""
+    return tuple(sum(math.floor(s / tick) for s in parts) for parts in seconds)
 
 
 def _movable(program: Program) -> tuple[bool, ...]:

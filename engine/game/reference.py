@@ -28,7 +28,8 @@ class ReferenceGame:
     still remembered), `left` (idle ticks per slot; final for slots before the current move's),
     `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
     `settled` (the latest deadline of all copies), `horizon`, `num_stayed_before`, `actions` (one
-    per move played), `forced` (moves that Drop-backup has forced to Drop), `records`,
+    per move played), `spare_s` and `spare_ticks` (what the moves left in the slot can still save
+    together, see `Quantised`), `forced` (moves that Drop-backup has forced to Drop), `records`,
     `return_stall_ticks` (of kept inputs that come back after the last move), `total_reward`.
     """
 
@@ -48,10 +49,7 @@ class ReferenceGame:
         self.move_index = 0
         self.live: dict[int, Block] = {}
         self.ended: list[Block] = []
-        self.left = [
-            numbers.idle(ticks, draw)
-            for ticks, draw in zip(numbers.base_ticks, numbers.base_draw, strict=True)
-        ]
+        self.left = [numbers.idle(slot) for slot in range(self.program.num_slots)]
         self.valid_from = list(numbers.valid_from)
         self.settled = 0
         # The last two slots before which a prefetch (True) or a write-back was awaited.
@@ -64,6 +62,9 @@ class ReferenceGame:
         self.return_stall_ticks = 0
         self._slow_ticks = 0
         self._slow_draw = 0
+        self.spare_s: float
+        self.spare_ticks: int
+        self._begin_slot()
         self._effects: dict[int, Effect] = {}
 
     @property
@@ -201,6 +202,8 @@ class ReferenceGame:
     def _serve(self, move: Move, action: int) -> None:
         if action != DROP:
             self.records.fast_touches.append(move.touch)
+            self.spare_s = max(0.0, self.spare_s - move.saving_s)
+            self.spare_ticks = max(0, self.spare_ticks - move.saving_ticks)
             return
         self._slow_ticks += move.saving_ticks
         self._slow_draw += move.draw_ticks
@@ -221,12 +224,17 @@ class ReferenceGame:
         self._effects = {}
         if self.is_over or self.move.time > move.time:
             if self._slow_ticks or self._slow_draw:
-                numbers = self.facts.numbers
-                self.left[move.time] = numbers.idle(
-                    numbers.base_ticks[move.time] + self._slow_ticks,
-                    numbers.base_draw[move.time] + self._slow_draw,
+                self.left[move.time] = self.facts.numbers.idle(
+                    move.time, self._slow_ticks, self._slow_draw
                 )
             self._slow_ticks = self._slow_draw = 0
+            self._begin_slot()
+
+    def _begin_slot(self) -> None:
+        self.spare_s, self.spare_ticks = 0.0, 0
+        if not self.is_over and self.move.time < self.program.num_slots:
+            self.spare_s = self.facts.numbers.spare_s[self.move.time]
+            self.spare_ticks = self.facts.numbers.spare_ticks[self.move.time]
 
     def _return_kept(self) -> int:
         """Bring back the inputs that were kept and gave up their places; returns the stall."""

@@ -79,6 +79,7 @@ class _Effect:
     is_before: Array
     is_dead: Array
     open_ticks: Array
+    spare: Array
 
 
 def nearest_legal(options: Options, action: Array) -> Array:
@@ -124,6 +125,7 @@ def apply(
         move=move,
         idle_before=advance(encoded, idle_before, effect.open_ticks, row.time, following.time),
         open_ticks=jnp.where(is_later, following.open_ticks, effect.open_ticks),
+        spare=jnp.where(is_later, following.spare, effect.spare),
         read_stalls=stalled(state.read_stalls, effect.copy_deadline, effect.copy_stall),
         write_stalls=stalled(state.write_stalls, effect.saved_deadline, effect.saved_stall),
         settled=jnp.maximum(state.settled, settled),
@@ -177,11 +179,14 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
     leaves = is_leaving & departure.is_saved
     until, written, rank = _own_after(row, options, is_leaving)
     is_slow = is_on & (action == DROP)
-    open_ticks = state.open_ticks + jnp.where(is_slow, row.slow_ticks, 0)
+    gain = jnp.where(is_fast, jnp.minimum(row.saving, state.spare), 0)
+    # What a floor keeps from being saved, the slot lasts longer than if all were fast.
+    unsaved = jnp.where(is_fast, row.saving - gain, 0)
+    open_ticks = state.open_ticks + jnp.where(is_slow, row.slow_ticks, unsaved)
     block = _new_block(encoded, row, options, entry, is_before, is_prefetch)
     copy_stall = jnp.where(is_prefetch, entry.copy_stall, 0)
     saved_stall = jnp.where(leaves, departure.stall, jnp.where(evicts, entry.saved_stall, 0))
-    ticks = jnp.where(is_fast, row.saving, 0) - copy_stall - saved_stall
+    ticks = gain - copy_stall - saved_stall
     start = entry.wish.start
     effect = _Effect(
         outcome=StepOutcome(
@@ -214,6 +219,7 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
         is_before=is_before,
         is_dead=~(is_on | options.is_over),
         open_ticks=jnp.maximum(open_ticks, -TICKS),
+        spare=state.spare - gain,
     )
     return _of_every_game(effect, games)
 

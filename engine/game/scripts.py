@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.game.board import Effect
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Move, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 
@@ -45,13 +45,13 @@ def _action(game: ReferenceGame, word: int) -> int:
 
 def earning(game: ReferenceGame) -> int:
     """The action of the word `EARN`: what keeps or brings the group in, where that pays."""
-    move, is_there = game.move, game.move.group in game.live
+    saving, is_there = min(game.move.saving_ticks, game.spare_ticks), game.move.group in game.live
     stay, copy = game.placement(NO_COPY), game.placement(COPY)
-    is_hoisted = stay.is_legal and stay.is_hoisted and _pays(stay, move)
-    if copy.is_legal and _pays(copy, move) and not (is_there or is_hoisted):
+    is_hoisted = stay.is_legal and stay.is_hoisted and _pays(stay, saving)
+    if copy.is_legal and _pays(copy, saving) and not (is_there or is_hoisted):
         return COPY
-    return NO_COPY if stay.is_legal and (not stay.stall_ticks or _pays(stay, move)) else DROP
+    return NO_COPY if stay.is_legal and (not stay.stall_ticks or _pays(stay, saving)) else DROP
 
 
-def _pays(effect: Effect, move: Move) -> bool:
-    return effect.stall_ticks < move.saving_ticks
+def _pays(effect: Effect, saving: int) -> bool:
+    return effect.stall_ticks < saving

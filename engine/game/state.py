@@ -98,16 +98,18 @@ class Table:
 class State:
     """One position of one game.
 
-    `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the idle
-    ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it by one
-    comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may be below
-    zero). `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a
-    write-back, was awaited. `settled`: the latest deadline of all copies.
+    `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the
+    idle ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it
+    by one comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may
+    be below zero). `spare`: what the moves left in slot `t` can still save together.
+    `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a write-back,
+    was awaited. `settled`: the latest deadline of all copies.
     """
 
     move: Array  # []
     idle_before: Array  # [W + 1]
     open_ticks: Array  # []
+    spare: Array  # []
     read_stalls: tuple[Array, Array]  # [], []
     write_stalls: tuple[Array, Array]  # [], []
     settled: Array  # []
@@ -134,6 +136,7 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
         move=move,
         idle_before=jnp.broadcast_to(idle, (*idle.shape[:1], *games)),
         open_ticks=number(row.open_ticks),
+        spare=number(row.spare),
         read_stalls=(number(0), number(0)),
         write_stalls=(number(0), number(0)),
         settled=number(0),

@@ -146,23 +146,36 @@ def test_nearly_all_is_saved_where_that_was_seen() -> None:
 
 
 def test_savings_that_do_not_add_up_have_a_floor() -> None:
-    """`w` takes 140,000 less with operand 0 fast, and with operand 1, and no less with both."""
+    """`w` takes 90,000 less with operand 0 fast, and with operand 1, and no less with both."""
     imported = three_calls()
     slow = observe(imported, imported.flow)
 
     def seen(fast: list[int]) -> Observation:
-        return replace(observation(imported, fast), cycles=slow.cycles - [0, 0, 140_000])
+        return replace(observation(imported, fast), cycles=slow.cycles - [0, 0, 90_000])
 
     observed = [seen(fast) for fast in ([6], [7], [6, 7])]
     fit = fit_costs(imported.program, (0, 1, 2), slow, observed)
-    assert fit.floor_cycles == pytest.approx([0.0, 0.0, 60_000.0])
+    assert fit.floor_cycles == pytest.approx([0.0, 0.0, 110_000.0])
     for one in observed:
         assert total_error(imported.program, fit, one) == pytest.approx(0.0, abs=1e-6)
     alone = fit_costs(imported.program, (0, 1, 2), slow, observed[:1])
     assert alone.floor_cycles == pytest.approx(np.zeros(3))
     program = with_costs(imported.program, fit)
-    assert program.instructions[2].floor_s == pytest.approx(60_000 / program.hardware.clock_hz)
+    assert program.instructions[2].floor_s == pytest.approx(110_000 / program.hardware.clock_hz)
     assert program.all_slow_s == pytest.approx(slow.cycles.sum() / program.hardware.clock_hz)
+
+
+def test_no_floor_is_above_the_time_with_everything_slow() -> None:
+    """`w` takes longer than all slow whatever is fast."""
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    observed = [
+        replace(observation(imported, fast), cycles=slow.cycles + [0, 0, 5_000])
+        for fast in ([6], [7], [6, 7])
+    ]
+    fit = fit_costs(imported.program, (0, 1, 2), slow, observed)
+    assert fit.floor_cycles == pytest.approx(np.zeros(3))
+    assert fit.savings == pytest.approx(np.zeros(len(fit.savings)), abs=1e-6)
 
 
 def test_what_neither_sums_nor_a_floor_explain_is_rather_too_slow() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -176,3 +177,15 @@ def test_a_compile_reads_its_own_placement() -> None:
         (a.time, a.value, a.is_write, a.slow_bytes) for a in program.accesses
     ]
     assert content_hash(replace(own, name="x")) != content_hash(program)
+
+
+def test_an_instruction_may_have_another_name_in_the_default_compile() -> None:
+    name = "convolution_tanh_fusion.2"
+    assert name in named(plan_of("big"), slow("big"))[0]
+
+    def renamed(text: str) -> str:
+        return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "slice.99", text)
+
+    compiled = flow(renamed((FIXTURES / "big_on.hlo").read_text()))
+    plan = read_plan(slow("big"), compiled, renamed(dump("big")), HEAP)
+    assert plan == plan_of("big")

@@ -25,7 +25,7 @@ def compare(program: Program, rules: Rules, record: Record) -> tuple[ReferenceGa
             return game, f"{where}: mask {found['mask']}, not {game.legal()}"
         action = int(found["action"])
         effect = game.placement(action)
-        saving = move.saving_ticks if action != DROP else 0
+        saving = min(move.saving_ticks, game.spare_ticks) if action != DROP else 0
         game.step(action)
         stall = effect.stall_ticks + game.return_stall_ticks
         expected = {"reward_ticks": saving - stall, "stall_ticks": stall}

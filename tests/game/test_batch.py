@@ -100,7 +100,7 @@ def test_earn_brings_in_what_its_stall_does_not_eat() -> None:
         actions = play_script(program, [EARN] * game.num_moves).actions
         for action in actions:
             legal = game.legal()
-            stay, saving = game.placement(NO_COPY), game.move.saving_ticks
+            stay, saving = game.placement(NO_COPY), min(game.move.saving_ticks, game.spare_ticks)
             pays = legal[COPY] and game.placement(COPY).stall_ticks < saving
             is_there = game.move.group in game.live
             may_stay = legal[NO_COPY] and stay.stall_ticks < max(1, saving)

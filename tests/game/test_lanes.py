@@ -35,7 +35,7 @@ def test_games_that_part_play_as_alone(is_one_program: bool) -> None:
     """Forced moves are skipped, so the games are soon at different moves."""
     single, stack = stack_of(Rules(max_blocks=8, look_back=12))
     if is_one_program:
-        single, stack = [single[1]] * NUM_GAMES, single[1]
+        single, stack = [single[2]] * NUM_GAMES, single[2]
     axis = None if is_one_program else 0
 
     def play(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -55,8 +56,24 @@ def test_touches_that_are_always_slow_count_in_every_slot() -> None:
     second = TICKS // 16
     assert numbers.base_ticks == (12 * second, 3 * second)
     assert numbers.base_draw == (5 * second, 0)
-    assert numbers.idle(12, 5) == 7
-    assert numbers.idle(5, 12) == 0
+    assert numbers.idle(0) == 7 * second
+    assert numbers.idle(1, second, 2 * second) == 2 * second
+    assert numbers.idle(0, second, 9 * second) == 0
+
+
+def test_a_floor_is_what_a_slot_lasts_at_least() -> None:
+    # all slow: 4 + 8 + 4 = 16 seconds; fast, the sum would be 4, but the floor is 6.
+    program = program_of([4], [Buffer(4, writes={0: 8}, slow_bytes=3), Buffer(4, writes={0: 4})])
+    (instruction,) = program.instructions
+    program = replace(program, instructions=(replace(instruction, floor_s=6.0),))
+    numbers, second = quantise(program), TICKS // 16
+    assert numbers.floor_ticks == (6 * second,)
+    assert (numbers.spare_s, numbers.spare_ticks) == ((10.0,), (10 * second,))
+    assert numbers.idle(0) == 6 * second
+    assert numbers.idle(0, 4 * second, 0) == 8 * second
+    unbound = replace(program, instructions=(replace(instruction, floor_s=4.0),))
+    assert quantise(unbound).spare_s == (math.inf,)
+    assert quantise(unbound).spare_ticks == (12 * second,)
 
 
 def test_roundings_are_on_the_safe_side() -> None:
@@ -120,7 +137,7 @@ def test_integers_never_promise_more_idle_time_than_there_is(program: Program) -
     numbers = quantise(program)
     drawn = [0.0] * program.num_slots
     lasts = [i.fast_s for i in program.instructions]
-    slow_ticks, slow_draw = list(numbers.base_ticks), list(numbers.base_draw)
+    slow_ticks, slow_draw = [0] * program.num_slots, [0] * program.num_slots
     for move in moves(program):
         if not move.is_sink:
             slow_ticks[move.time] += move.saving_ticks
@@ -130,7 +147,7 @@ def test_integers_never_promise_more_idle_time_than_there_is(program: Program) -
         drawn[touch.time] += touch.slow_bytes / program.hardware.bandwidth
     for slot in range(program.num_slots):
         real = max(0.0, lasts[slot] - drawn[slot])
-        promised = numbers.idle(slow_ticks[slot], slow_draw[slot]) * numbers.tick_s
+        promised = numbers.idle(slot, slow_ticks[slot], slow_draw[slot]) * numbers.tick_s
         touches = sum(t.time == slot for t in program.touches)
         assert promised <= real + 1e-9 * lasts[slot]
         assert real - promised <= (2 * touches + 2) * numbers.tick_s
