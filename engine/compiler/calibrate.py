@@ -5,6 +5,9 @@ result moves to fast memory. So for every instruction `cycles(placement) = slow 
 is solved in the least-squares sense with savings >= 0. Instructions that are equal but for their
 names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
 
+Where no compile took as few cycles as the one with everything slow, an access that is fast in all
+of them makes the instruction slower. No saving is negative, so `slow` is the fewest that one took.
+
 Some are bound by compute once most is fast, so that two savings are not had together: then
 `cycles(placement) = max(floor, slow - Σ saving_j·fast_j)`. What even this cannot say is said best
 of the fastest compiles, since that is where plans go, and rather too slow than too fast.
@@ -107,7 +110,7 @@ def fit_costs(
     `guess`: the share of what an access saves by its bytes that it is credited with where it was
     never seen fast. The rest is uncertainty.
     """
-    slow_cycles = np.nan_to_num(slow.cycles)
+    slow_cycles = _least_cycles(slow, pool_of, seen)
     accesses = accesses_by_slot(program)
     prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
     weights = compile_weights(program, seen)
@@ -124,6 +127,18 @@ def fit_costs(
             floors[slot], savings[accesses[slot]], uncertainty[accesses[slot]] = found
     can_save = np.array([not a.must_be_slow for a in program.accesses], dtype=float)
     return Fit(slow_cycles, floors, savings * can_save, uncertainty * can_save)
+
+
+def _least_cycles(
+    slow: Observation, pool_of: Sequence[int], seen: Sequence[Observation]
+) -> NDArray[np.float64]:
+    """Cycles `[T]` with everything slow, or more where every compile took more."""
+    cycles: NDArray[np.float64] = np.nan_to_num(slow.cycles)
+    for slots in slots_by_pool(pool_of).values():
+        known = np.array([one.cycles[list(slots)] for one in seen])
+        if known.size and not np.isnan(known).any() and cycles[slots[0]] > 0:
+            cycles[list(slots)] = max(cycles[slots[0]], known.min())
+    return cycles
 
 
 def with_costs(program: Program, fit: Fit) -> Program:

@@ -165,17 +165,22 @@ def test_savings_that_do_not_add_up_have_a_floor() -> None:
     assert program.all_slow_s == pytest.approx(slow.cycles.sum() / program.hardware.clock_hz)
 
 
-def test_no_floor_is_above_the_time_with_everything_slow() -> None:
-    """`w` takes longer than all slow whatever is fast."""
+def test_what_every_compile_shows_slower_than_all_slow_takes_that_long() -> None:
+    """`w` takes longer than all slow whatever is fast; with one compile as fast, it does not."""
     imported = three_calls()
     slow = observe(imported, imported.flow)
     observed = [
-        replace(observation(imported, fast), cycles=slow.cycles + [0, 0, 5_000])
-        for fast in ([6], [7], [6, 7])
+        replace(observation(imported, fast), cycles=slow.cycles + np.array([0, 0, more]))
+        for fast, more in (([6], 5_000), ([7], 9_000), ([6, 7], 9_000))
     ]
     fit = fit_costs(imported.program, (0, 1, 2), slow, observed)
+    assert fit.slow_cycles - slow.cycles == pytest.approx([0.0, 0.0, 5_000.0])
     assert fit.floor_cycles == pytest.approx(np.zeros(3))
     assert fit.savings == pytest.approx(np.zeros(len(fit.savings)), abs=1e-6)
+    as_fast = replace(observed[0], cycles=slow.cycles)
+    fit = fit_costs(imported.program, (0, 1, 2), slow, [*observed, as_fast])
+    assert fit.slow_cycles == pytest.approx(slow.cycles)
+    assert fit.floor_cycles == pytest.approx(np.zeros(3))
 
 
 def test_what_neither_sums_nor_a_floor_explain_is_rather_too_slow() -> None:

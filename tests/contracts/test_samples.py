@@ -43,15 +43,21 @@ STUDIED = [n for n in CAPTURED if "default_compile" in library.load_sample(n).pr
 """Captured by a study of their costs (`docs/costs.md`)."""
 
 
+DEARER_WHEN_FAST = "mixer-v6e-b96"
+"""XLA puts the result of a copy into fast memory that is written there more slowly than to slow
+memory, 1.9 % of the whole; no saving is negative."""
+
+
 def test_the_compilers_plan_costs_what_the_compiler_says() -> None:
     errors = {}
     for name in STUDIED:
         program = library.load_sample(name)
         compute_s = simulate(program, solve("xla_compiled", program)).compute_s
         errors[name] = abs(compute_s / program.provenance["default_compile"]["compute_s"] - 1)
-    assert len(errors) >= 8
+    assert len(errors) >= 20
+    assert errors.pop(DEARER_WHEN_FAST) <= 0.02
     assert max(errors.values()) <= 0.015, errors
-    assert median(errors.values()) <= 0.005
+    assert median(errors.values()) <= 0.001
 
 
 @pytest.mark.parametrize("name", CAPTURED)
@@ -80,9 +86,14 @@ def replayed_share(name: str) -> float:
     return (again.all_slow_s - again.latency_s) / (real.all_slow_s - real.latency_s)
 
 
+FRAGMENTED = {"llamadecode-v5e-b8": 0.8, "gptdeep-v5p-b8-train": 0.87}
+"""What of the compiler's saving is there where the one rule by which the game chooses places leaves
+none for a later write, and a value has to be written back and fetched again in a loop."""
+
+
 @pytest.mark.parametrize("name", CAPTURED)
 def test_the_board_can_express_the_compilers_plans(name: str) -> None:
-    assert replayed_share(name) >= 0.99
+    assert replayed_share(name) >= FRAGMENTED.get(name, 0.99)
 
 
 def test_the_samples_cover_four_generations_and_their_costs_are_close() -> None:
