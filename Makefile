@@ -86,7 +86,7 @@ bench: $(VENV)/.dev browser
 
 # Hours: the agent and its rival on every contested program, and the ablations; resumable.
 bench-agent: $(VENV)/.dev browser
-	$(BIN)/python -m benchmarks solvers ablations curve search-speed games judge weights report
+	$(BIN)/python -m benchmarks solvers ablations curve search-speed games weights report
 
 screenshots: $(VENV)/.dev browser
 	$(BIN)/python -m ui.screenshots

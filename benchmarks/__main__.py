@@ -30,7 +30,6 @@ SECTIONS = {
     "table": "solver_table",
     "search-speed": "search_speed",
     "games": "agent_games",
-    "judge": "agent_judge",
     "weights": "agent_weights",
     "best-plans": "best_plans",
     "bounds": "bounds",

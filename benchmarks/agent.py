@@ -54,30 +54,15 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "no LP prices": ({}, {"hidden": ["prices"]}),
         "no demonstrations": (
             {},
-            {"practice.demonstration_share": 0.0, "practice.warm_up_steps": 0},
+            {"replay.demonstration_share": 0.0, "learner.warm_up_steps": 0},
         ),
-        "self-competition": ({}, {"practice.is_competing": True}),
+        "self-competition": ({}, {"self_play.is_competing": True}),
         "dynamics not told the program": ({}, {"hidden": ["dynamics"]}),
-        "no relaxed optimum": ({}, {"practice.relaxed_share": 0.0}),
-        "no restarts": ({}, {"practice.restart_share": 0.0}),
-        "reanalyse": ({}, {"practice.reanalyse_every": 8}),
-        "search in every round": ({}, {"practice.search_every": 1}),
-        "no learning": (
-            {},
-            {
-                "practice.learn_steps": 0,
-                "practice.warm_up_steps": 0,
-                "practice.search_every": 1_000_000,
-                "practice.variations": 1,
-            },
-        ),
-        "variations by chance": ({}, {"practice.variations": 1}),
-        "no comparisons": ({}, {"learner.pair_weight": 0.0, "learner.gain_weight": 0.0}),
-        "no gains": ({}, {"learner.gain_weight": 0.0}),
-        "no families": ({}, {"practice.stale_rounds": 1_000_000}),
-        "families from nothing": ({}, {"practice.fresh_every": 1}),
-        "no reunions": ({}, {"practice.is_reuniting": False}),
-        "no best games": ({}, {"practice.best_share": 0.0}),
+        "no restarts": ({}, {"self_play.restart_share": 0.0}),
+        "reanalyse": ({}, {"replay.reanalyse_every": 8}),
+        "no learning": ({}, {"learner.steps_per_round": 0, "learner.warm_up_steps": 0}),
+        "no consistency": ({}, {"learner.consistency_weight": 0.0}),
+        "no best games": ({}, {"replay.best_share": 0.0}),
     }
     wanted = settings.arms or tuple(arms)
     if unknown := set(wanted) - set(arms):

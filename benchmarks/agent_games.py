@@ -1,8 +1,8 @@
 """The section `games`: what a search adds to a game of the same networks.
 
 On every program the shipped networks play, and what they have become after `ROUNDS` rounds of
-practice on it. Each player of `PLAYERS` plays `GAMES` games with either: nothing is followed and
-nothing leant to, the first game is without noise, the last the noisiest. A row per program, weights
+practice on it. Each player of `PLAYERS` plays `GAMES` games with either: the first without noise,
+the last the noisiest. A row per program, weights
 and player is kept in `docs/results/agent_games.json`; programs that have rows are not played again.
 """
 
@@ -25,9 +25,9 @@ from benchmarks.agent_run import practise_rounds
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from engine.agent.checkpoint import load_checkpoint
+from engine.agent.config import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
-from engine.agent.selfplay import FREE, first_positions, play_games, temperatures, wildness
+from engine.agent.self_play import FREE, first_positions, noise_levels, play_games, temperatures
 from engine.agent.workload import Workload
 from engine.game.env import plan_from_actions
 from engine.plan.bounds import lower_bound
@@ -91,7 +91,7 @@ def latencies(workload: Workload, params: Params, config: SearchConfig) -> Itera
         workload.arena,
         first_positions(workload.arena, GAMES),
         jax.random.key(0),
-        temperatures(wildness(GAMES), TOP_TEMPERATURE),
+        temperatures(noise_levels(GAMES), TOP_TEMPERATURE),
         np.full((workload.num_moves, GAMES), FREE, np.int32),
         config,
     )

@@ -25,8 +25,8 @@ from engine.solvers import Budget, solve
 from engine.solvers.practice import GENERALIST, SCRATCH, Practised, plan_of, practise
 
 PRIMING_ROUNDS = 20
-"""Until everything is compiled that a round may need: searched ones, scouts, and such that go on
-from positions and have comparisons to learn from."""
+"""Until everything is compiled that a round may need: rounds from the first move and such
+that go on from positions."""
 
 
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:

@@ -1,9 +1,9 @@
 """The section `weights`: what weights know of what they were not trained on.
 
-The prior alone plays single games, leaning to nothing, on every program of the training with a
+The prior alone plays single games on every program of the training with a
 memory size and bandwidth that it was not trained with (*other hardware*), and on every captured
-program of the families that are held out. Scores are points above par: 100 points are the most that
-a plan can save, par is what plain heuristics save (docs/agent.md). Rows go to
+program of the families that are held out. Scores are points above the baseline: 100 points are the
+most that a plan can save, the baseline is what plain heuristics save (docs/agent.md). Rows go to
 `docs/results/agent_weights.json`, in place of those under the same names.
 
 The shipped weights play, or those of the checkpoints that `--weights` names; fresh ones beside
@@ -53,10 +53,10 @@ def programs() -> Iterator[tuple[str, Program]]:
 
 
 def scores(workload: Workload, params: Params) -> list[float]:
-    """Of single games, points above par; the one without noise first."""
+    """Of single games, points above the baseline; the one without noise first."""
     slow_s = workload.program.all_slow_s
     return [
-        (slow_s - latency_s) / workload.point_s - workload.par
+        (slow_s - latency_s) / workload.point_s - workload.baseline
         for latency_s in latencies(workload, params, PLAYERS[PRIOR])
     ]
 
@@ -74,7 +74,7 @@ def rows(weights: dict[str, Params]) -> Iterator[Row]:
                 "program": program.name,
                 "kind": kind,
                 "commit": commit(),
-                "par": workload.par,
+                "par": workload.baseline,
                 "first": found[0],
                 "mean": float(np.mean(found)),
                 "best": max(found),
@@ -93,7 +93,7 @@ def run(section: str, settings: Settings) -> None:
         found.append(row)
         print(
             f"{row['program']:58} {row['key'][1]:10} without noise {row['first']:+7.2f},"
-            f" mean {row['mean']:+7.2f}, best {row['best']:+7.2f} points above par",
+            f" mean {row['mean']:+7.2f}, best {row['best']:+7.2f} points above the baseline",
             flush=True,
         )
     keep(PATH, [*found, *(row for row in read(PATH) if row["key"][1] not in weights)])

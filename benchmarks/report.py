@@ -1,7 +1,9 @@
 """The section `report`: the rows of the agent's sections as tables and a picture.
 
 Reads `docs/results/agent_*.json`, and `baselines.json` of the section `baselines`; writes
-`docs/results/agent.md` and `docs/images/curve.png`.
+`docs/results/agent.md` and `docs/images/curve.png`. Rows `hybrid_*.json` were measured with the
+agent as it was when scouts, which followed mutated games, played in its name; they go to
+`hybrid.md` beside it, and nothing measures them again.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ import plotly.graph_objects as go
 
 from benchmarks.agent import SCRATCH
 from benchmarks.agent_games import PRIOR, SHIPPED
-from benchmarks.agent_judge import ROUNDS, WORDS
 from benchmarks.agent_weights import FRESH
 from benchmarks.rows import RESULTS, ROOT, Row, read
 from benchmarks.settings import Settings
@@ -23,7 +24,17 @@ from engine.program.io import write_bytes
 from engine.solvers.generalist import is_held_out
 from ui.screenshots import chromium
 
-TABLES, PICTURE = RESULTS / "agent.md", ROOT / "docs" / "images" / "curve.png"
+PAGES = {
+    "agent": "# What the agent reaches\n\nWritten by `python -m benchmarks report`.",
+    "hybrid": "# What the former hybrid reached\n\n"
+    "Measured with the agent as it was up to commit 76df0b8, under version 1 of the game's rules:"
+    " in fifteen of sixteen rounds *scouts* played in its name, which followed mutated games to the"
+    " word, without a search, and families of good games were bred. Nothing here tells of the agent"
+    " of today, which is networks and tree search alone. Written by `python -m benchmarks report`.",
+}
+"""By the prefix of their rows: how the pages begin."""
+PICTURES = {"agent": "curve.png", "hybrid": "curve_hybrid.png"}
+IMAGES = ROOT / "docs" / "images"
 AGENT = ("muzero", 600.0, "")
 COLUMNS = {
     AGENT: "muzero 600 s",
@@ -45,7 +56,7 @@ DEFAULT = "default"
 """The arm of the ablations that the others are compared with."""
 
 
-def rows_of(section: str, prefix: str = "agent_") -> list[Row]:
+def rows_of(section: str, prefix: str = "") -> list[Row]:
     """The rows of a section; none if it was not run."""
     return read(RESULTS / f"{prefix}{section}.json")
 
@@ -185,27 +196,8 @@ def games_table(rows: Sequence[Row]) -> str:
     return _table(head, body)
 
 
-def judge_table(rows: Sequence[Row]) -> str:
-    """Per program how well the networks rank children by whether they are better."""
-    body = []
-    for row in rows:
-        cells = [row["program"], f"{row['children']:,}"]
-        for whom, areas in row["areas"].items():
-            if f"better_than_{whom}" in row:
-                cells.append(_share(row[f"better_than_{whom}"]))
-            cells += ["" if areas[word] is None else f"{areas[word]:.2f}" for word in WORDS]
-        body.append(cells)
-    head = ["program", "children"]
-    for whom in rows[0]["areas"]:
-        if f"better_than_{whom}" in rows[0]:
-            head += [f"better than the {whom}", *WORDS]
-        else:
-            head += [f"{word}, among siblings" for word in WORDS]
-    return _table(head, body)
-
-
 def weights_table(rows: Sequence[Row]) -> str:
-    """Per program the mean games of the weights, in points above par; at the end those by kind."""
+    """Per program the mean games of the weights, in points above the baseline; the kinds last."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
         name, label = row["key"]
@@ -308,33 +300,21 @@ OF_ABLATIONS = (
 )
 OF_GAMES = (
     "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
-    " networks, which lean to nothing; the number after a player: simulations per move."
+    " networks; the number after a player: simulations per move."
     " *Practised*: after 100 rounds on the program, from the shipped weights. Differences in"
     " points, with the standard error over the programs; the practised prior beside the shipped."
 )
-OF_JUDGE = (
-    "## What the networks know of variations\n\nChildren of the best games, drawn by chance after"
-    f" {ROUNDS} rounds of practice from the shipped weights and played to the end: the share that"
-    " is better than its parent, or than the best game so far, and the area under the curve by"
-    " which these are ranked above the others beforehand (0.5 where nothing is known; some of what"
-    " is above may come from weak parents being easily beaten, unless only siblings are compared)."
-    " *All choices*: by the prior's odds,"
-    " their mean over all that a child would change, as the judge does; *first choice*: at the"
-    " first of these alone; *model*: by what the learned model says that this first choice gains."
-    " Empty where few are better."
-)
 OF_WEIGHTS = (
-    "## What the shipped weights know\n\nThe mean of 32 games by the prior alone, which lean to"
-    " nothing, on what the weights were not trained on: programs of the training with other memory"
-    " sizes and bandwidths, and families that are held out. In points above par: 100 are the most"
-    " that a plan can save, par is what plain heuristics save; ± is the standard error over the"
+    "## What the shipped weights know\n\nThe mean of 32 games by the prior alone on"
+    " what the weights were not trained on: programs of the training with other memory sizes and"
+    " bandwidths, and families that are held out. In points above the baseline, which plain"
+    " heuristics save: 100 are the most that a plan can save; ± is the standard error over the"
     " programs. Beside the shipped weights those of"
     " [other trainings](../agent.md#training-and-checkpoints), and *fresh* ones, which learned"
     " nothing."
 )
 BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "games": (OF_GAMES, games_table),
-    "judge": (OF_JUDGE, judge_table),
 }
 """What is told of the sections that have a bench of their own, and their tables."""
 
@@ -347,12 +327,20 @@ def _measured(command: str, rows: Sequence[Row]) -> str:
 
 
 def run(section: str, settings: Settings) -> None:
-    """Write what there are rows for."""
+    """Write the pages that there are rows for."""
     del section, settings
-    solvers, ablations, curve = map(rows_of, ("solvers", "ablations", "curve"))
+    for kind in PAGES:
+        if any(rows_of(section, f"{kind}_") for section in ("solvers", *BY_PROGRAM)):
+            _write_page(kind)
+
+
+def _write_page(kind: str) -> None:
+    def rows_here(section: str) -> list[Row]:
+        return rows_of(section, f"{kind}_")
+
+    solvers, ablations, curve = map(rows_here, ("solvers", "ablations", "curve"))
     ablations.sort(key=lambda row: bool(row["key"][4] != DEFAULT))
-    written = "Written by `python -m benchmarks report`."
-    parts = [f"# What the agent reaches\n\n{written}"]
+    parts = [PAGES[kind]]
     if solvers:
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
@@ -374,12 +362,12 @@ def run(section: str, settings: Settings) -> None:
         parts.append(f"### {seconds:.0f} seconds\n\n{_measured(command, some)}")
         parts.append(ablations_table(some))
     for section, (text, table) in BY_PROGRAM.items():
-        if rows := rows_of(section):
+        if rows := rows_here(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
             command = f"python -m benchmarks {section} --programs {names}"
             parts.append(f"{text} {_measured(command, rows)}")
             parts.append(table(rows))
-    if rows := rows_of("weights"):
+    if rows := rows_here("weights"):
         labels = [name for name in dict.fromkeys(row["key"][1] for row in rows) if name != FRESH]
         words = ",".join(f"{label}=FOLDER" for label in labels)
         measured = _measured(f"python -m benchmarks weights --weights '{words}'", rows)
@@ -387,8 +375,8 @@ def run(section: str, settings: Settings) -> None:
         parts.append(weights_table(rows))
     if curve:
         measured = _measured("python -m benchmarks curve", curve)
-        picture = f"![The agent from scratch](../{PICTURE.parent.name}/{PICTURE.name})"
+        picture = f"![The agent from scratch](../{IMAGES.name}/{PICTURES[kind]})"
         parts.append(f"## Learning curve\n\n{curve_text(curve)} {measured}\n\n{picture}")
-    write_bytes(TABLES, ("\n\n".join(parts) + "\n").encode())
+    write_bytes(RESULTS / f"{kind}.md", ("\n\n".join(parts) + "\n").encode())
     if curve:
-        draw(curve_figure(curve), PICTURE)
+        draw(curve_figure(curve), IMAGES / PICTURES[kind])

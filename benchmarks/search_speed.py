@@ -25,16 +25,22 @@ import numpy as np
 
 from benchmarks.rows import RESULTS, Row, keep
 from benchmarks.settings import Settings
+from engine.agent.categorical import from_logits
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params, predict, react, represent
 from engine.agent.search import decide
-from engine.agent.selfplay import CHUNK, FREE, first_positions, play_chunk, temperatures, wildness
-from engine.agent.support import from_logits
+from engine.agent.self_play import (
+    CHUNK,
+    FREE,
+    first_positions,
+    noise_levels,
+    play_chunk,
+    temperatures,
+)
 from engine.agent.workload import Workload, make_workload
 from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS
-from engine.game.scripts import NUM_WORDS
 from engine.program import library
 from engine.solvers.demonstrations import demonstrate
 from tests.synthetic import repeated
@@ -99,7 +105,7 @@ def seconds_of(run: Callable[[], Any]) -> float:
 
 def search_speed(workload: Workload, params: Params) -> dict[str, float]:
     """Simulations per second, ours and bare, and the median of their ratio turn by turn."""
-    games = CONFIG.practice.games
+    games = CONFIG.self_play.games
     positions = first_positions(workload.arena, games)
     seen = jnp.ones((games, inputs.NUM_VIEW))
     key = jax.random.key(0)
@@ -122,10 +128,9 @@ def search_speed(workload: Workload, params: Params) -> dict[str, float]:
 
 def selfplay_speed(workload: Workload, params: Params) -> float:
     """Moves per second of self-play, search and real rules included."""
-    games = CONFIG.practice.games
+    games = CONFIG.self_play.games
     script = jnp.full((CHUNK, games), FREE, jnp.int32)
-    lean = jnp.zeros((CHUNK, games, NUM_WORDS))
-    noise = jnp.asarray(temperatures(wildness(games), 1.0))
+    noise = jnp.asarray(temperatures(noise_levels(games), 1.0))
 
     def run() -> Any:
         positions = first_positions(workload.arena, games)
@@ -136,7 +141,6 @@ def selfplay_speed(workload: Workload, params: Params) -> float:
             jax.random.key(1),
             noise,
             script,
-            lean,
             CONFIG.search,
         )
 

@@ -15,6 +15,7 @@ ROOMS = (
     "hardware",
     "plan",
     "game",
+    "evolution",
     "agent",
     "solvers",
     "analysis",
@@ -23,6 +24,8 @@ ROOMS = (
 )
 RANK = {room: rank for rank, room in enumerate(ROOMS)} | {"compiler": ROOMS.index("solvers")}
 COMPILER_MAY = {"errors", "program", "hardware", "plan", "compiler"}
+APART = ({"agent", "evolution"},)
+"""Rooms of which neither may import the other: mallocMuZero and its rival share the game alone."""
 FENCES = {
     "jax": ("engine/game/", "engine/agent/", "engine/compiler/", "engine/program/hlo/"),
     "jaxlib": ("engine/game/", "engine/compiler/", "engine/program/hlo/"),
@@ -61,6 +64,8 @@ def is_leftward(relative: str, module: str) -> bool:
     own = relative.removesuffix(".py").split("/")[1]
     if top == "ui" or own == "compiler":
         return top == "engine" and room in COMPILER_MAY
+    if {own, room} in APART:
+        return False
     return own in ("__init__", "__main__", room) or not room or RANK[room] < RANK[own]
 
 
@@ -91,6 +96,9 @@ def test_rooms_import_only_leftwards_and_packages_behind_their_fences(path: Path
         ("engine/plan/check.py", "import ui"),
         ("engine/plan/check.py", "from jax import numpy"),
         ("engine/agent/network.py", "import mctx"),
+        ("engine/agent/trainer.py", "from engine.evolution.population import fittest"),
+        ("engine/agent/trainer.py", "from engine import evolution"),
+        ("engine/evolution/islands.py", "from engine.agent.compile_cache import keep_compiled"),
         ("ui/app.py", "import pickle"),
         ("engine/plan/bounds/lp.py", "def f():\n    import highspy._core"),
     ],
@@ -124,6 +132,19 @@ def test_modules_and_functions_stay_small(path: Path) -> None:
             assert length <= 60, f"{path.name}:{node.name} has {length} lines"
 
 
+GENETIC = ("genome", "genes", "mutat", "population", "scout", "breed", "crossover", "offspring")
+"""Words of evolution, which have no place in mallocMuZero."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "engine" / "agent").glob("*.py")), ids=lambda p: p.stem
+)
+def test_the_agent_is_a_muzero_and_nothing_else(path: Path) -> None:
+    text = path.read_text().lower()
+    assert not [word for word in GENETIC if word in text]
+    assert not [m for m in imports(text) if m.startswith(("engine.game.genome", "engine.game.var"))]
+
+
 def test_every_room_was_looked_at() -> None:
     rooms = {p.relative_to(ROOT).parts[1] for p in SOURCES if p.parts[-2] != "engine"}
-    assert {"program", "plan", "game", "solvers", "compiler"} <= rooms
+    assert {"program", "plan", "game", "agent", "evolution", "solvers", "compiler"} <= rooms

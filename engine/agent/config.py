@@ -6,95 +6,134 @@ import json
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from engine.agent.learner import LearnerConfig
-from engine.agent.network import NetworkConfig
-from engine.agent.search import SearchConfig
 from engine.errors import ConfigError
 from engine.game.inputs import SWITCHES
 
+LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
+MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
+GUMBEL, CLASSIC = "gumbel", "muzero"
+ALGORITHMS = (GUMBEL, CLASSIC)
+MOST_SIMULATIONS = 10_000
+"""Each keeps a node of the tree for every game."""
+
 
 @dataclass(frozen=True)
-class PracticeConfig:
-    """How the agent plays and what it learns from.
+class NetworkConfig:
+    """Sizes of the networks."""
 
-    `games`: played in step in every `search_every`-th round of a program, in which the agent
-    decides and searches; in the others so many `scouts` follow their genomes, for so many
-    `generations`. `positions`: of one learning batch; `learn_steps`: batches per round.
-    `warm_up_steps`: batches from demonstrations alone, first of all. `top_temperature`: of the
-    wildest game of a round. `restart_share`: rounds whose games begin somewhere in the best
-    games so far and lean to what these did from there on, by so many logits as `lean` bounds;
-    `cross_share` of them to two, and `reunion_share` in families of champions. `mutations`:
-    mean number in the wildest game beyond the first, and `sure_lean` the logits by which it
-    leans to them (`engine.agent.leaning`); each is chosen among up to so many `variations`
-    (`engine.agent.breeding`). `relaxed_share`: of the random genomes with which a program is
-    begun, those that round what the linear program behind the bound would do. `stale_rounds`:
-    without progress (`engine.agent.replay.PROGRESS`), after which a new family begins, where
-    all practice is on one program. The first `num_fresh` and every `fresh_every`-th begin with
-    random genomes; of those between, every third one with all champions, if these are
-    `is_reuniting`, and the others with games that differ from a champion in a share of the
-    moves between those of `shaken`. `kept_games`, `kept_best`: size of the memory per program.
-    `best_share`, `demonstration_share`: of a batch; the latter is multiplied by
-    `demonstration_decay` after each visit of a program. `td_steps`: see `engine.agent.replay`.
-    `reanalyse_every`: rounds after which the best games are searched again; 0: never.
-    `is_competing`: the agent learns only whether a game beats the average of those that it
-    remembered before (self-competition, MuZero-RC, arXiv 2202.06626).
-    """
-
-    games: int = 64
-    scouts: int = 64
-    generations: int = 8
-    search_every: int = 16
-    positions: int = 256
-    learn_steps: int = 6
-    warm_up_steps: int = 200
-    top_temperature: float = 0.5
-    restart_share: float = 0.98
-    lean: tuple[float, ...] = (2.0, 8.0)
-    cross_share: float = 0.2
-    reunion_share: float = 0.5
-    mutations: float = 3.0
-    variations: int = 16
-    relaxed_share: float = 0.75
-    sure_lean: float = 30.0
-    stale_rounds: int = 9
-    num_fresh: int = 3
-    fresh_every: int = 4
-    is_reuniting: bool = True
-    shaken: tuple[float, ...] = (0.02, 0.12)
-    kept_games: int = 512
-    kept_best: int = 16
-    best_share: float = 0.25
-    demonstration_share: float = 0.05
-    demonstration_decay: float = 0.8
-    td_steps: int = 20
-    reanalyse_every: int = 0
-    is_competing: bool = False
+    width: int = 96
+    """Units of a hidden layer."""
+    latent: int = 64
+    """Numbers in a latent state."""
+    num_blocks: int = 1
+    """Residual blocks of the representation."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing; raises ConfigError."""
-        if min(self.games, self.scouts, self.generations) < 1:
-            told = f"{self.games} games, {self.scouts} scouts and {self.generations} generations"
-            raise ConfigError(f"{told} in a round: the agent needs at least 1")
-        if self.search_every < 1:
-            raise ConfigError(f"search_every is {self.search_every}; 1 searches in every round")
-        if min(self.num_fresh, self.fresh_every) < 1:
-            told = f"num_fresh is {self.num_fresh} and fresh_every {self.fresh_every}"
-            raise ConfigError(f"{told}; the least is 1")
-        if len(self.shaken) != 2 or not 0 < self.shaken[0] <= self.shaken[1] <= 1:
-            raise ConfigError(f"shaken is {self.shaken}; it needs two shares, the least first")
-        if self.variations < 1:
-            raise ConfigError(f"{self.variations} variations: the agent needs at least 1")
+        """Refuse layers without units; raises ConfigError."""
+        if min(self.width, self.latent) < 1 or self.num_blocks < 0:
+            raise ConfigError(f"{self}: layers need at least 1 unit, and 0 blocks are the least")
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How to search."""
+
+    model: str = LEARNED
+    """What the tree is grown with, one of `MODELS`."""
+    algorithm: str = GUMBEL
+    """One of `ALGORITHMS`."""
+    num_simulations: int = 8
+    """Per move."""
+    value_scale: float = 0.05
+    """Gumbel MuZero's weight of the values against the prior (its c_scale, Danihelka et al. 2022);
+    values are not rescaled per node, for one point means the same everywhere."""
+    maxvisit_init: float = 50.0
+    """Its c_visit: what is added to the most visits of an action in that weight."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be searched with; raises ConfigError."""
+        for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
+            if getattr(self, name) not in known:
+                told = f"{name} {getattr(self, name)!r}"
+                raise ConfigError(f"{told} is none of {', '.join(known)}; name one of them")
+        if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
+            raise ConfigError(
+                f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
+            )
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig:
+    """How games are played to learn from."""
+
+    games: int = 64
+    """Played in step, per round."""
+    top_temperature: float = 0.5
+    """Noise at the root of the noisiest game of a round; the first game has none."""
+    restart_share: float = 0.5
+    """Rounds whose games go on from a position of one of the agent's own best games."""
+    is_competing: bool = False
+    """The agent learns only whether a game beats the average of those that it played before
+    (self-competition, MuZero-RC, arXiv 2202.06626)."""
+
+    def __post_init__(self) -> None:
+        """Refuse rounds without games; raises ConfigError."""
+        if self.games < 1:
+            raise ConfigError(f"{self.games} games in a round: the agent needs at least 1")
+
+
+@dataclass(frozen=True)
+class ReplayConfig:
+    """What is remembered of each program, and what a batch is drawn from."""
+
+    capacity: int = 512
+    """Own games; the oldest makes room."""
+    num_best: int = 16
+    """Best games, remembered besides."""
+    td_steps: int = 20
+    """Rewards in a value target, before the search's value takes over."""
+    best_share: float = 0.25
+    """Of a batch, from the best games."""
+    demonstration_share: float = 0.05
+    """Of a batch, from the demonstrations at first."""
+    demonstration_decay: float = 0.8
+    """By which that share is multiplied after each visit of a program."""
+    reanalyse_every: int = 0
+    """Rounds of a program after which its best games are searched again; 0: never."""
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """How the networks learn."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    clip: float = 5.0
+    """Of the gradient's global norm."""
+    batch_size: int = 256
+    """Positions."""
+    steps_per_round: int = 6
+    """Batches after each round of games."""
+    warm_up_steps: int = 200
+    """Batches from demonstrations alone, first of all."""
+    unroll: int = 3
+    """Steps of the dynamics per position."""
+    value_weight: float = 0.5
+    reward_weight: float = 1.0
+    consistency_weight: float = 1.0
 
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """`hidden`: groups of inputs that the agent may not see (`engine.game.inputs.SWITCHES`)."""
+    """All of it."""
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
+    self_play: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
-    practice: PracticeConfig = field(default_factory=PracticeConfig)
     hidden: tuple[str, ...] = ()
+    """Groups of inputs that the agent may not see (`engine.game.inputs.SWITCHES`)."""
 
     def __post_init__(self) -> None:
         """Refuse inputs that there are not; raises ConfigError."""
@@ -130,7 +169,7 @@ def named_value(text: str) -> tuple[str, Any]:
     try:
         return name, json.loads(value)
     except ValueError:
-        told = "write NAME=VALUE, the value as JSON: practice.is_competing=true"
+        told = "write NAME=VALUE, the value as JSON: self_play.is_competing=true"
         raise ConfigError(f"setting {text}: {told}") from None
 
 

@@ -14,27 +14,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.agent import support
-from engine.errors import ConfigError
+from engine.agent import categorical
+from engine.agent.config import NetworkConfig
 from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS
 
 Params = dict[str, dict[str, Array]]
 """Weights by layer: `w` `[in, out]` and `b` `[out]`."""
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """Sizes of the layers, and residual blocks of the representation."""
-
-    width: int = 96
-    latent: int = 64
-    num_blocks: int = 1
-
-    def __post_init__(self) -> None:
-        """Refuse layers without units; raises ConfigError."""
-        if min(self.width, self.latent) < 1 or self.num_blocks < 0:
-            raise ConfigError(f"{self}: layers need at least 1 unit, and 0 blocks are the least")
 
 
 @jax.tree_util.register_dataclass
@@ -71,10 +57,10 @@ def _shapes(config: NetworkConfig) -> dict[str, tuple[int, int]]:
         "react_in": (latent + NUM_ACTIONS + inputs.NUM_STATIC, width),
         "react_latent": (width, latent),
         "reward_in": (latent + NUM_ACTIONS, width // 2),
-        "reward_out": (width // 2, support.NUM_ATOMS),
+        "reward_out": (width // 2, categorical.NUM_ATOMS),
         "predict_in": (latent, width),
         "policy_out": (width, NUM_ACTIONS),
-        "value_out": (width, support.NUM_ATOMS),
+        "value_out": (width, categorical.NUM_ATOMS),
     }
     return shapes
 
@@ -111,7 +97,7 @@ def predict(params: Params, latent: Array) -> Prediction:
     """Policy and value of latent states `[B, D]`."""
     x = jax.nn.relu(_linear(params, "predict_in", latent))
     logits = _linear(params, "value_out", x)
-    return Prediction(_linear(params, "policy_out", x), support.from_logits(logits), logits)
+    return Prediction(_linear(params, "policy_out", x), categorical.from_logits(logits), logits)
 
 
 def react(params: Params, latent: Array, action: Array, following: Array) -> tuple[Array, Array]:

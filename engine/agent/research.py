@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from engine.agent.config import AgentConfig
+from engine.agent.config import POLICY_ONLY, AgentConfig, SearchConfig
 from engine.agent.network import Params, init_params
-from engine.agent.search import POLICY_ONLY, SearchConfig, search
+from engine.agent.search import search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.errors import ConfigError, UsageError
@@ -52,7 +52,7 @@ def trace_move(
         program_hash=content_hash(workload.program),
         model=config.model,
         point_s=workload.point_s,
-        par=np.asarray(arena.par)[move : move + 2],
+        par=np.asarray(arena.baseline)[move : move + 2],
         action=script[move : move + 1],
         legal=np.asarray(batch.options.mask),
         reward=np.asarray(arena.relative(jnp.asarray(move), reward))[None],

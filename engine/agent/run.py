@@ -1,7 +1,7 @@
 """A training run on disk: after each round everything that is needed to go on from there.
 
 `state.npz` has the weights, the optimiser and the best games; `rounds/` the games of the rounds
-that are still in memory, `pairs/` what their comparison said; `curve.jsonl` one line per round.
+that are still in memory; `curve.jsonl` one line per round.
 Observations are not stored: following the actions brings them back. A round is saved or it is not;
 what was left by a kill is ignored.
 """
@@ -20,24 +20,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from engine.agent.arrays import Arrays, pack, unpack
-from engine.agent.comparison import MEMORY
 from engine.agent.config import to_json
-from engine.agent.replay import Game
 from engine.agent.trainer import Round, Trainer
+from engine.agent.types import Game
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
 from engine.game import inputs
 from engine.program.io import content_hash, write_bytes
 
-STATE, ROUNDS, PAIRS, CURVE = "state.npz", "rounds", "pairs", "curve.jsonl"
+STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
 FORGET_EVERY = 32
 """Rounds."""
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
-_COLUMNS = ("action", "policy", "value", "reward", "genes")
-_KEPT = ("best", "champions")
-_MARKS = ("stale", "mark", "began")
-_VERSION = 4
+_COLUMNS = ("action", "policy", "value", "reward")
+_VERSION = 5
 """Of what a state holds."""
 
 
@@ -46,14 +43,10 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
 
     The state comes last: what was written before it without it is ignored by `resume`.
     """
-    for part in (ROUNDS, PAIRS):
-        (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
     if report is not None:
         whose: Arrays = {"workload": np.array(report.workload)}
-        if trainer.last_games:
-            games = _stacked(trainer.last_games)
-            _write(_path(folder, ROUNDS, report.number), whose | games)
-        _write(_path(folder, PAIRS, report.number), whose | trainer.last_pairs)
+        _write(_path(folder, report.number), whose | _stacked(trainer.last_games))
         _tell(folder, report, trainer.workloads[report.workload])
     state: Arrays = {"rounds": np.array(trainer.rounds), "games": np.array(trainer.games)}
     state |= {"setup": np.array(_setup(trainer))}
@@ -62,12 +55,9 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     for index, workload in enumerate(trainer.workloads):
         if workload.replay.average is not None:
             state[f"average_{index}"] = np.array(workload.replay.average)
-        for mark in _MARKS:
-            state[f"{mark}_{index}"] = np.array(getattr(workload.replay, mark))
-        for kind in _KEPT:
-            if kept := getattr(workload.replay, kind):
-                columns = _stacked(kept)
-                state |= {f"{kind}_{index}_{name}": column for name, column in columns.items()}
+        if workload.replay.best:
+            columns = _stacked(workload.replay.best)
+            state |= {f"best_{index}_{name}": column for name, column in columns.items()}
     _write(folder / STATE, state)
     _forget(trainer, folder)
 
@@ -99,23 +89,15 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
     stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
     trainer.rounds, trainer.games = int(state["rounds"]), int(state["games"])
-    for index, workload in enumerate(trainer.workloads):
-        for mark in _MARKS:
-            setattr(workload.replay, mark, state[f"{mark}_{index}"].item())
     for number in range(trainer.rounds):
-        if (path := _path(folder, ROUNDS, number)).exists():
-            workload, arrays = _of_round(trainer, path)
-            if number >= workload.replay.began:
-                workload.replay.add_old(_games(workload, trainer, arrays))
-        if (path := _path(folder, PAIRS, number)).exists():
-            workload, pairs = _of_round(trainer, path)
-            workload.comparisons.add(pairs)
+        if (path := _path(folder, number)).exists():
+            arrays = _read(path)
+            workload = trainer.workloads[int(arrays.pop("workload"))]
+            workload.replay.add_old(_games(workload, trainer, arrays))
     for index, workload in enumerate(trainer.workloads):
         if f"average_{index}" in state:
             workload.replay.average = float(state[f"average_{index}"])
-        kept = {kind: _kept(state, kind, index, workload, trainer) for kind in _KEPT}
-        workload.replay.champions = tuple(kept["champions"])
-        workload.replay.set_best(kept["best"])
+        workload.replay.set_best(_best(state, index, workload, trainer))
     _trim_curve(folder, trainer.rounds)
 
 
@@ -126,13 +108,8 @@ def _setup(trainer: Trainer) -> str:
     return json.dumps({**body, "observation_version": inputs.VERSION, "state_version": _VERSION})
 
 
-def _path(folder: Path, part: str, number: int) -> Path:
-    return folder / part / f"{number:06d}.npz"
-
-
-def _of_round(trainer: Trainer, path: Path) -> tuple[Workload, Arrays]:
-    arrays = _read(path)
-    return trainer.workloads[int(arrays.pop("workload"))], arrays
+def _path(folder: Path, number: int) -> Path:
+    return folder / ROUNDS / f"{number:06d}.npz"
 
 
 def _stacked(games: Sequence[Game]) -> Arrays:
@@ -146,35 +123,31 @@ def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     games = follow(workload, trainer.params, arrays["action"])
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
-        game.reward, game.genes = arrays["reward"][index], arrays["genes"][index]
+        game.reward = arrays["reward"][index]
         outcome = float(arrays["outcome"][index])
         game.outcome = None if np.isnan(outcome) else outcome
     return games
 
 
-def _kept(state: Arrays, kind: str, index: int, workload: Workload, trainer: Trainer) -> list[Game]:
-    """The best games of a workload, or its champions."""
-    if f"{kind}_{index}_action" not in state:
+def _best(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> list[Game]:
+    """The best games of a workload."""
+    if f"best_{index}_action" not in state:
         return []
-    arrays = {name: state[f"{kind}_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
+    arrays = {name: state[f"best_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
     return _games(workload, trainer, arrays)
 
 
 def _forget(trainer: Trainer, folder: Path) -> None:
-    """Now and then delete the rounds of which nothing is in a memory any more."""
+    """Now and then delete the rounds of which nothing is in a buffer any more."""
     if trainer.rounds % FORGET_EVERY:
         return
-    for part, column, capacity in (
-        (ROUNDS, "action", trainer.config.practice.kept_games),
-        (PAIRS, "move", MEMORY),
-    ):
-        seen = dict.fromkeys(range(len(trainer.workloads)), 0)
-        for path in sorted((folder / part).glob("*.npz"), reverse=True):
-            arrays = _read(path)
-            workload = int(arrays["workload"])
-            if seen[workload] >= capacity:
-                path.unlink()
-            seen[workload] += len(arrays[column])
+    seen = dict.fromkeys(range(len(trainer.workloads)), 0)
+    for path in sorted((folder / ROUNDS).glob("*.npz"), reverse=True):
+        arrays = _read(path)
+        workload = int(arrays["workload"])
+        if seen[workload] >= trainer.config.replay.capacity:
+            path.unlink()
+        seen[workload] += len(arrays["action"])
 
 
 def _write(path: Path, arrays: Arrays) -> None:
@@ -191,7 +164,9 @@ def _read(path: Path) -> Arrays:
 
 
 def _tell(folder: Path, report: Round, workload: Workload) -> None:
-    line = _rounded({**asdict(report), "program": workload.program.name, "par": workload.par})
+    line = _rounded(
+        {**asdict(report), "program": workload.program.name, "baseline": workload.baseline}
+    )
     with (folder / CURVE).open("a") as curve:
         curve.write(json.dumps(line) + "\n")
         curve.flush()

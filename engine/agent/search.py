@@ -1,6 +1,6 @@
 """Tree search with mctx: the learned model, or the real rules as the model, or no search at all.
 
-Everything is batched over `B` games of one program. Values are points above par
+Everything is batched over `B` games of one program. Values are points above the baseline
 (`engine.agent.arena`). Letters: `A` actions, `N` simulations, `D` latent size.
 """
 
@@ -17,53 +17,19 @@ import mctx
 from jax import Array
 
 from engine.agent.arena import Arena
+from engine.agent.categorical import from_logits
+from engine.agent.config import CLASSIC, LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.network import Params, predict, react, represent
-from engine.agent.support import from_logits
-from engine.errors import ConfigError
 from engine.game import env
 from engine.game.env import Position
 from engine.game.features import static_row
 from engine.game.moves import NUM_ACTIONS
 from engine.game.observe import view
 
-LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
-MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
-GUMBEL, CLASSIC = "gumbel", "muzero"
-ALGORITHMS = (GUMBEL, CLASSIC)
-MOST_SIMULATIONS = 10_000
-"""Each keeps a node of the tree for every game."""
 IMPOSSIBLE = -1e9
 """Logit of an action that the real rules forbid."""
 DIRICHLET_SHARE = 0.25
 """Of classic MuZero's prior at the root, at temperature 1."""
-
-
-@dataclass(frozen=True)
-class SearchConfig:
-    """How to search.
-
-    `model`: what the tree is grown with, one of `MODELS`. `algorithm`: one of `ALGORITHMS`.
-    `value_scale`, `maxvisit_init`: Gumbel MuZero's weight of the values against the prior
-    (its c_scale and c_visit, Danihelka et al. 2022); values are not rescaled per node, for one
-    point means the same everywhere.
-    """
-
-    model: str = LEARNED
-    algorithm: str = GUMBEL
-    num_simulations: int = 8
-    value_scale: float = 0.05
-    maxvisit_init: float = 50.0
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be searched with; raises ConfigError."""
-        for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
-            if getattr(self, name) not in known:
-                told = f"{name} {getattr(self, name)!r}"
-                raise ConfigError(f"{told} is none of {', '.join(known)}; name one of them")
-        if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
-            raise ConfigError(
-                f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
-            )
 
 
 @jax.tree_util.register_dataclass
@@ -72,7 +38,7 @@ class Decision:
     """What the search says of `B` positions.
 
     `policy`: improved. `value`: of the root after the search, `raw_value` before it, both in points
-    above par. `view`: what was seen.
+    above the baseline. `view`: what was seen.
     """
 
     view: Array  # [B, NUM_VIEW]
@@ -90,7 +56,6 @@ def decide(
     key: Array,
     config: SearchConfig | None,
     temperature: Array | float = 1.0,
-    lean: Array | float = 0.0,
     in_step: bool = False,
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
@@ -98,18 +63,15 @@ def decide(
     Without a `config` nothing is decided, for games that follow a script: only `view` is filled.
 
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
-    `lean` (`[B, A]`) is added to the prior's logits: the agent is drawn to what an earlier game did
-    here. `in_step`: all positions are before the same move. The tree is None where none was grown.
+    `in_step`: all positions are before the same move. The tree is None where none was grown.
     """
     legal = positions.options.mask
     if config is None:
         return _undecided(_seen(arena, positions), legal), None
     seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
-    # A lean is a way to explore and no opinion, so nothing is told or learned of it.
-    opinion = jnp.where(legal, guess.policy, IMPOSSIBLE)
-    prior = jax.nn.softmax(opinion)
-    logits = jnp.where(legal, guess.policy + lean, IMPOSSIBLE)
+    logits = jnp.where(legal, guess.policy, IMPOSSIBLE)
+    prior = jax.nn.softmax(logits)
     if config.model == POLICY_ONLY:
         noise = temperature * jax.random.gumbel(key, logits.shape)
         action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
@@ -126,7 +88,7 @@ def decide(
     root = mctx.RootFnOutput(prior_logits=logits, value=guess.value, embedding=node)
     found = _search(params, key, root, model, ~legal, config, temperature)
     values = found.search_tree.node_values[:, 0]
-    policy = _improved(found.search_tree, opinion, config)
+    policy = _improved(found.search_tree, logits, config)
     return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
 
 
@@ -136,15 +98,16 @@ def _undecided(seen: Array, legal: Array) -> Decision:
     return Decision(seen, action, policy, value, policy, value)
 
 
-def _improved(tree: mctx.Tree[Any], opinion: Array, config: SearchConfig) -> Array:
+def _improved(tree: mctx.Tree[Any], logits: Array, config: SearchConfig) -> Array:
     """The prior with these logits `[B, A]`, improved by what the tree found of the actions.
 
     Gumbel MuZero's improved policy (Danihelka et al. 2022), also where classic MuZero grew the
-    tree: its visits would tell of the noise and of what a game leans to.
+    tree: its visits would tell of the noise.
     """
-    tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(opinion))
+    # Classic MuZero's tree has noise in the prior of its root.
+    tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(logits))
     found = jax.vmap(_completed(config), in_axes=(0, None))(tree, tree.ROOT_INDEX)
-    return jax.nn.softmax(jnp.where(opinion > IMPOSSIBLE, opinion + found, IMPOSSIBLE))
+    return jax.nn.softmax(jnp.where(logits > IMPOSSIBLE, logits + found, IMPOSSIBLE))
 
 
 def _completed(config: SearchConfig) -> Callable[..., Array]:

@@ -1,8 +1,8 @@
 """Making a `SearchTrace`: what the agent thinks at every move of a game, and what it imagines.
 
 A trace is made after the game, by searching every position of it again without noise, many at a
-time. Values and rewards are in points above par; `par` and `point_s` turn them into seconds.
-Letters: `L` moves, `A` actions, `N` simulations, `U` imagined steps.
+time. Values and rewards are in points above the baseline (`par` in a trace); that and `point_s`
+turn them into seconds. Letters: `L` moves, `A` actions, `N` simulations, `U` imagined steps.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.agent.arena import Arena
+from engine.agent.categorical import from_logits
+from engine.agent.config import LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.network import Params, predict, react
-from engine.agent.search import LEARNED, POLICY_ONLY, SearchConfig, latent_of, search
-from engine.agent.support import from_logits
+from engine.agent.search import latent_of, search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.game import env
@@ -67,7 +68,7 @@ def trace_game(
         program_hash=content_hash(workload.program),
         model=config.model,
         point_s=workload.point_s,
-        par=np.asarray(arena.par)[: length + 1],
+        par=np.asarray(arena.baseline)[: length + 1],
         action=padded[:length],
         reward=np.asarray(reward)[:length],
         settings=asdict(config),
@@ -83,7 +84,7 @@ def _windows(actions: NDArray[np.int32], start: int) -> NDArray[np.int32]:
 
 @jax.jit
 def _along(arena: Arena, actions: Array) -> tuple[Position, Array]:
-    """Every position of a game, and the points above par of its moves."""
+    """Every position of a game, and the points above the baseline of its moves."""
 
     def play(position: Position, action: Array) -> tuple[Position, tuple[Position, Array]]:
         following, reward = env.step(arena.encoded, position, action)

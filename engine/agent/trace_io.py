@@ -1,7 +1,7 @@
 """What the agent thought at every move of a game, as data: for pages and files, without JAX.
 
-Values and rewards are in points above par; `par` and `point_s` turn them into seconds. Letters:
-`L` moves, `A` actions, `N` simulations, `U` imagined steps.
+Values and rewards are in points above the baseline, which a trace calls `par`; that and `point_s`
+turn them into seconds. Letters: `L` moves, `A` actions, `N` simulations, `U` imagined steps.
 """
 
 from __future__ import annotations

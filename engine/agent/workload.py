@@ -10,16 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.agent.arena import Arena, make_arena, par_of
-from engine.agent.comparison import Comparisons
+from engine.agent.arena import Arena, baseline_of, make_arena
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
-from engine.agent.replay import Game, Replay
-from engine.agent.selfplay import CHUNK, Played, first_positions, play_games
+from engine.agent.replay_buffer import ReplayBuffer
+from engine.agent.self_play import CHUNK, Played, first_positions, play_games
+from engine.agent.types import Game
 from engine.game.encode import Shape, encode
 from engine.game.env import Position
 from engine.game.features import features, possible_s
-from engine.game.genome import Layout, layout, relaxed_shares
 from engine.game.moves import Rules
 from engine.game.reference import ReferenceGame
 from engine.plan.bounds import Bound
@@ -35,9 +34,8 @@ FOLLOWERS = 8
 class Workload:
     """A program, its arena, and its memory of games.
 
-    `point_s`: seconds in a point; `par`: points of a game at par; `layout`: of its moves;
-    `relaxed` `[L]`: to which share the optimum of the bound's linear program serves each move fast;
-    None if there is none.
+    `point_s`: seconds in a point; `baseline`: points that a game of the heuristics saves, in the
+    mean (`engine.agent.arena`).
     """
 
     program: Program
@@ -45,16 +43,13 @@ class Workload:
     arena: Arena
     num_moves: int
     point_s: float
-    par: float
+    baseline: float
     demonstrations: tuple[tuple[int, ...], ...]
-    layout: Layout
-    relaxed: NDArray[np.float64] | None
-    replay: Replay
-    comparisons: Comparisons
+    replay: ReplayBuffer
 
     def saved_s(self, score: float) -> float:
         """Seconds that a game of that score saves against all slow."""
-        return (score + self.par) * self.point_s
+        return (score + self.baseline) * self.point_s
 
 
 def make_workload(
@@ -66,7 +61,7 @@ def make_workload(
     bound: Bound | None = None,
     shape: Shape | None = None,
 ) -> Workload:
-    """Prepare `program`; `demonstrations` are games' actions, one per move, and set par.
+    """Prepare `program`; `demonstrations` are games' actions, one per move, and set the baseline.
 
     Without a `bound` points are shares of what all fast would save. Raises SolverError if the JAX
     game cannot hold the program, and ValueError if an action is illegal.
@@ -78,28 +73,16 @@ def make_workload(
     known = features(program, encoded, bound, config.hidden)
     point_s = possible_s(program, bound) / 100
     rewards = [points_of(program, rules, game, point_s) for game in demonstrations]
-    par = par_of(rewards, encoded.moves.shape[0])
-    practice = config.practice
+    baseline = baseline_of(rewards, encoded.moves.shape[0])
     return Workload(
         program=program,
         rules=rules,
-        arena=make_arena(encoded, known, par, not practice.is_competing),
+        arena=make_arena(encoded, known, baseline, not config.self_play.is_competing),
         num_moves=int(encoded.num_moves),
         point_s=point_s,
-        par=float(par[0]),
+        baseline=float(baseline[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
-        layout=layout(program),
-        relaxed=None if bound is None else relaxed_shares(program, bound.served),
-        replay=Replay(
-            practice.kept_games,
-            practice.kept_best,
-            practice.td_steps,
-            practice.is_competing,
-            practice.num_fresh,
-            practice.fresh_every,
-            practice.is_reuniting,
-        ),
-        comparisons=Comparisons(),
+        replay=ReplayBuffer(config.replay, config.self_play.is_competing),
     )
 
 
@@ -172,8 +155,6 @@ def continued(prefix: Game, game: Game, start: int) -> Game:
         policy=np.concatenate([prefix.policy[:start], game.policy]),
         value=np.concatenate([prefix.value[:start], game.value]),
         reward=np.concatenate([prefix.reward[:start], game.reward]),
-        greedy=np.concatenate([prefix.greedy[:start], game.greedy]),
-        genes=np.concatenate([prefix.genes[:start], game.genes]),
         trail=jax.tree.map(
             lambda before, after: np.concatenate([before[: start // CHUNK], after]),
             prefix.trail,
@@ -194,8 +175,6 @@ def split(played: Played) -> list[Game]:
             policy=np.asarray(moves.policy[:, i]),
             value=np.asarray(moves.value[:, i]),
             reward=np.asarray(moves.reward[:, i]),
-            greedy=np.asarray(moves.greedy[:, i]),
-            genes=np.asarray(moves.action[:, i], np.int8),
             trail=jax.tree.map(lambda column: column[:, i].copy(), played.trail),  # noqa: B023
         )
         for i in range(batch)

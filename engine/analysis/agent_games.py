@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.agent.config import AgentConfig
+from engine.agent.config import POLICY_ONLY, AgentConfig, SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import POLICY_ONLY, SearchConfig
-from engine.agent.selfplay import CHUNK, FREE, first_positions, play_games
+from engine.agent.self_play import CHUNK, FREE, first_positions, play_games
 from engine.agent.workload import Workload, make_workload
 from engine.game.moves import Rules
 from engine.program.model import Program

@@ -58,8 +58,8 @@ def report(
 def in_words(body: dict[str, Any]) -> list[str]:
     """The report in a few lines."""
     lines = [
-        f"{body['program']}: {body['num_moves']} moves, {body['above_par_us']:.3f} us above par,"
-        f" model {body['model']}"
+        f"{body['program']}: {body['num_moves']} moves, {body['above_par_us']:.3f} us above the"
+        f" baseline, model {body['model']}"
     ]
     for name, side in (body["calibration"] or {}).items():
         told = "" if side["correlation"] is None else f", correlation {side['correlation']:.2f}"

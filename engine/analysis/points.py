@@ -1,7 +1,7 @@
 """A trace's points as microseconds, and how errors in them spread.
 
-Values and rewards of a trace are points above par, one point being `point_s` seconds; so are the
-microseconds made of them: zero is as good as par.
+Values and rewards of a trace are points above the baseline, one point being `point_s`
+seconds; so are the microseconds made of them: zero is as good as the baseline.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def microseconds(trace: SearchTrace, points: ArrayLike) -> Floats:
 
 
 def achieved_us(trace: SearchTrace) -> Floats:
-    """What the game really earned above par from each move on, `[L]`."""
+    """What the game really earned above the baseline from each move on, `[L]`."""
     earned = microseconds(trace, trace.reward)
     found: Floats = np.cumsum(earned[::-1])[::-1]
     return found

@@ -29,8 +29,8 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="any other setting of engine/agent/config.py, such as practice.is_competing=true,"
-        " practice.reanalyse_every=8 or 'hidden=[\"prices\"]'; may be repeated",
+        help="any other setting of engine/agent/config.py, such as self_play.is_competing=true,"
+        " replay.reanalyse_every=8 or 'hidden=[\"prices\"]'; may be repeated",
     )
     parser.add_argument("--run", dest="folder", type=Path, default=Path(".training/generalist"))
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="CHECKPOINT")
@@ -56,12 +56,11 @@ def run(options: argparse.Namespace) -> int:
 
 def agent_config(options: argparse.Namespace) -> AgentConfig:
     """The agent's settings, as the command line changes them. Raises ConfigError."""
-    from engine.agent.config import AgentConfig, PracticeConfig, changed, named_value
-    from engine.agent.search import SearchConfig
+    from engine.agent.config import AgentConfig, SearchConfig, SelfPlayConfig, changed, named_value
 
     config = AgentConfig(
         search=SearchConfig(model=options.model, num_simulations=options.simulations),
-        practice=PracticeConfig() if options.games is None else PracticeConfig(options.games),
+        self_play=SelfPlayConfig() if options.games is None else SelfPlayConfig(options.games),
     )
     for setting in options.set:
         config = changed(config, *named_value(setting))

@@ -101,7 +101,7 @@ def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell:
         workload = workloads[report.workload]
         tell(
             f"round {report.number} {workload.program.name}: mean {report.mean:+.2f},"
-            f" top {report.top:+.2f}, best {report.best:+.2f} points above par"
+            f" top {report.top:+.2f}, best {report.best:+.2f} points above the baseline"
         )
     _ship(trainer, course, folder, output)
     return trainer

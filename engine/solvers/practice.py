@@ -22,13 +22,14 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError
 from engine.game.env import plan_from_actions
-from engine.game.genome import FOCUS
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.demonstrations import quick_bound, shown
 from engine.solvers.registry import Budget
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
+FOCUS = 0.7
+"""Share of the rounds that go to the place rule whose best game saves most, beyond its turns."""
 SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import functools
 
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import AgentConfig, PracticeConfig
-from engine.agent.learner import LearnerConfig
-from engine.agent.network import NetworkConfig
-from engine.agent.search import SearchConfig
+from engine.agent.config import (
+    AgentConfig,
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SearchConfig,
+    SelfPlayConfig,
+)
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.plan.bounds import lower_bound
@@ -21,19 +25,9 @@ PROGRAM = "teach-keep-or-drop"
 CONFIG = AgentConfig(
     network=NetworkConfig(width=32, latent=16, num_blocks=1),
     search=SearchConfig(num_simulations=4),
-    learner=LearnerConfig(unroll=2),
-    practice=PracticeConfig(
-        games=8,
-        scouts=6,
-        generations=2,
-        search_every=2,
-        positions=16,
-        learn_steps=2,
-        warm_up_steps=2,
-        kept_games=16,
-        kept_best=3,
-        reanalyse_every=2,
-    ),
+    self_play=SelfPlayConfig(games=8),
+    replay=ReplayConfig(capacity=16, num_best=3, reanalyse_every=2),
+    learner=LearnerConfig(unroll=2, batch_size=16, steps_per_round=2, warm_up_steps=2),
 )
 
 

@@ -48,19 +48,19 @@ def test_settings_survive_json() -> None:
 
 
 def test_one_setting_is_changed_by_its_name() -> None:
-    found = changed(CONFIG, "practice.is_competing", True)
-    assert found == replace(CONFIG, practice=replace(CONFIG.practice, is_competing=True))
+    found = changed(CONFIG, "self_play.is_competing", True)
+    assert found == replace(CONFIG, self_play=replace(CONFIG.self_play, is_competing=True))
     assert changed(CONFIG, "hidden", ["prices"]).hidden == ("prices",)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("practice.luck", 1, "no setting"),
-        ("luck.practice", 1, "no setting"),
-        ("practice.scouts", "many", "practice.scouts: .*must be of type"),
-        ("practice", 3, "must have exactly the fields"),
-        ("practice.scouts", 0, "at least 1"),
+        ("replay.luck", 1, "no setting"),
+        ("luck.replay", 1, "no setting"),
+        ("self_play.games", "many", "self_play.games: .*must be of type"),
+        ("replay", 3, "must have exactly the fields"),
+        ("self_play.games", 0, "at least 1"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: Any, told: str) -> None:
@@ -75,12 +75,8 @@ def test_settings_that_mean_nothing_are_refused(name: str, value: Any, told: str
         ("search", "model", "crystal ball"),
         ("search", "num_simulations", 0),
         ("network", "width", -1),
-        ("practice", "scouts", 0),
-        ("practice", "lean", ["much"]),
-        ("practice", "fresh_every", 0),
-        ("practice", "num_fresh", 0),
-        ("practice", "generations", 0),
-        ("practice", "shaken", [0.2, 0.1]),
+        ("self_play", "games", 0),
+        ("replay", "td_steps", "many"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused_by_file(

@@ -8,9 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from engine.agent.network import init_params
-from engine.agent.research import trace_move
-from engine.agent.search import (
+from engine.agent.config import (
     CLASSIC,
     GUMBEL,
     LEARNED,
@@ -19,6 +17,8 @@ from engine.agent.search import (
     SIMULATOR,
     SearchConfig,
 )
+from engine.agent.network import init_params
+from engine.agent.research import trace_move
 from engine.agent.trace import trace_game
 from engine.agent.workload import Workload
 from engine.errors import ConfigError, EngineError

@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from engine.agent.arrays import pack, unpack
-from engine.agent.replay import Game
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
-from engine.agent.workload import FOLLOWERS, Workload, follow
+from engine.agent.workload import follow
 from engine.errors import CheckpointError
 from engine.game.env import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
-from engine.solvers.greedy import play_greedily
 from tests.agent.small import CONFIG, small_trainer, small_workload
 
 
@@ -72,7 +70,7 @@ def test_demonstrations_score_par_on_average() -> None:
 
 
 def test_rounds_inside_the_best_game_begin_like_it() -> None:
-    config = replace(CONFIG, practice=replace(CONFIG.practice, restart_share=1.0))
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, restart_share=1.0))
     trainer = Trainer([small_workload(config, "alexnet-v4-b24")], config, 0)
     trainer.play_round()
     begun = {}
@@ -89,31 +87,6 @@ def test_rounds_inside_the_best_game_begin_like_it() -> None:
     assert begun[32] is None
 
 
-def test_what_scouts_found_is_what_the_agent_would_have_seen() -> None:
-    practice = replace(CONFIG.practice, restart_share=1.0, search_every=1_000_000)
-    config = replace(CONFIG, practice=practice)
-    trainer = Trainer([small_workload(config, "alexnet-v4-b24")], config, 0)
-    workload = trainer.workloads[0]
-    trainer.play_round()
-    kept = 0
-    for _ in range(8):
-        before = {game.action.tobytes() for game in workload.replay.best}
-        report = trainer.play_round()
-        assert report is not None
-        assert len(trainer.last_games) <= FOLLOWERS
-        for game in trainer.last_games:
-            assert game.action.tobytes() not in before
-            assert game.score <= report.top + 1e-3
-            assert not game.policy.any()
-            (again,) = follow(workload, trainer.params, [game.action])
-            assert again.score == pytest.approx(game.score, abs=1e-3)
-            np.testing.assert_allclose(game.view, again.view, atol=2e-3, rtol=2e-3)
-            kept += 1
-        assert report.best >= report.top - 1e-3
-    assert kept > 3
-    assert trainer.games == practice.games + 8 * practice.generations * practice.scouts
-
-
 def test_an_early_end_leaves_no_half_played_games() -> None:
     trainer = Trainer([small_workload()], CONFIG, 0)
     assert trainer.play_round(lambda: False) is None
@@ -121,111 +94,42 @@ def test_an_early_end_leaves_no_half_played_games() -> None:
     assert trainer.workloads[0].replay.count("own") == 0
 
 
-def test_a_round_of_scouts_that_is_ended_early_is_a_shorter_one() -> None:
-    trainer, asked = small_trainer(), []
-    for number in (1, 2):
-        assert trainer.play_round(lambda: bool(asked.append(0))) is not None
-        assert trainer.rounds == number
-        assert asked
-        assert trainer.games == number * CONFIG.practice.scouts
-    assert trainer.workloads[0].replay.best
-
-
-def test_a_family_without_ancestors_is_begun_by_scouts() -> None:
-    """Not by searches: there is nothing yet that networks could be asked about."""
-    practice = replace(CONFIG.practice, generations=1)
-    trainer = small_trainer(replace(CONFIG, practice=practice))
-    trainer.play_round()
-    workload = trainer.workloads[0]
-    assert trainer.games == practice.scouts
-    assert not len(workload.comparisons)
-    greedy = play_greedily(workload.program, workload.rules).total_reward
-    best = workload.replay.best[0]
-    assert workload.saved_s(best.score) >= greedy * workload.program.all_slow_s * (1 - 1e-6)
-    assert all(not game.policy.any() for game in trainer.last_games)
-
-
-def test_who_competes_learns_no_gains() -> None:
-    """For its values say who wins, in no points."""
-
-    def practised(is_competing: bool, gain_weight: float) -> Trainer:
-        practice = replace(CONFIG.practice, is_competing=is_competing)
-        learner = replace(CONFIG.learner, gain_weight=gain_weight)
-        trainer = small_trainer(replace(CONFIG, practice=practice, learner=learner))
-        for _ in range(3):
-            trainer.play_round()
-        assert len(trainer.workloads[0].comparisons)
-        return trainer
-
-    assert same(practised(True, 1.0), practised(True, 0.0))
-    assert not same(practised(False, 1.0), practised(False, 0.0))
+def test_every_game_of_a_round_was_searched() -> None:
+    trainer = small_trainer()
+    for _ in range(4):
+        report = trainer.play_round()
+        assert report is not None
+        assert len(trainer.last_games) == CONFIG.self_play.games
+        for game in trainer.last_games:
+            assert game.policy[report.start :].sum(axis=1) == pytest.approx(1.0, abs=1e-4)
 
 
 def test_reanalysis_freshens_only_the_best() -> None:
-    config = replace(CONFIG, practice=replace(CONFIG.practice, reanalyse_every=1, kept_games=64))
-    trainer = small_trainer(config)
+    trainer = small_trainer()
+    workload = trainer.workloads[0]
     trainer.play_round()
-    memory = trainer.workloads[0].replay
-    games = trainer.last_games
-    before = [game.policy.copy() for game in games]
-    best = memory.best[0]
-    trainer.play_round()
-    assert all(np.array_equal(a, game.policy) for a, game in zip(before, games, strict=True))
-    again = next(g for g in memory.best if np.array_equal(g.action, best.action))
-    assert not np.array_equal(again.policy, best.policy)
+    own = [game.policy.copy() for game in trainer.last_games]
+    before = workload.replay.best
+    trainer._reanalyse(workload, lambda: True)
+    after = workload.replay.best
+    assert all(np.array_equal(a, g.policy) for a, g in zip(own, trainer.last_games, strict=True))
+    for old, new in zip(before, after, strict=True):
+        assert np.array_equal(old.action, new.action)
+        assert np.array_equal(old.reward, new.reward)
+        # Half of it is what was played, the other half what the search says now.
+        searched = 2 * new.policy - new.played
+        assert searched.sum(axis=1) == pytest.approx(1.0, abs=1e-4)
+        assert not searched[~new.legal].any()
+        assert not np.array_equal(old.policy, new.policy)
 
 
-def test_every_program_is_searched_in_its_turn() -> None:
-    trainer = Trainer([small_workload(), small_workload()], CONFIG, 0)
-    searched = set()
-    for _ in range(2 * CONFIG.practice.search_every):
-        report = trainer.play_round()
-        assert report is not None
-        if any(game.policy[report.start :].any() for game in trainer.last_games):
-            searched.add(report.workload)
-    assert searched == {0, 1}
-
-
-def test_a_stale_family_makes_room_on_one_program_only() -> None:
-    config = replace(CONFIG, practice=replace(CONFIG.practice, stale_rounds=1))
-    alone = Trainer([small_workload(config)], config, 0)
-    both = Trainer([small_workload(config), small_workload(config, "teach-prefetch")], config, 0)
-    for trainer in (alone, both):
-        for _ in range(8):
-            trainer.play_round()
-    assert alone.workloads[0].replay.champions
-    assert not any(w.replay.champions for w in both.workloads)
-
-
-@pytest.mark.parametrize("fresh_every", [1, 100])
-def test_a_family_with_ancestors_begins_far_from_a_champion(fresh_every: int) -> None:
-    least = 0.05
-    practice = replace(
-        CONFIG.practice,
-        stale_rounds=2,
-        num_fresh=1,
-        fresh_every=fresh_every,
-        is_reuniting=False,
-        shaken=(least, least),
-    )
-    config = replace(CONFIG, practice=practice)
-    trainer = Trainer([small_workload(config, "alexnet-v4-b24")], config, 0)
-    memory = trainer.workloads[0].replay
-    begun = 0
-    for _ in range(24):
-        num_champions = len(memory.champions)
-        report = trainer.play_round()
-        assert report is not None
-        if len(memory.champions) == num_champions:
-            continue
-        begun += 1
-        scores = [game.score for game in memory.champions]
-        assert scores == sorted(scores, reverse=True)
-        assert memory.kind == ("shaken" if fresh_every > 1 else "fresh")
-        if memory.kind == "shaken" and begun == 1:
-            (champion,) = memory.champions
-            assert all(np.mean(g.action != champion.action) >= least for g in memory.best)
-    assert begun > 1
+def test_reanalysis_comes_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, rounds = small_trainer(), []
+    monkeypatch.setattr(trainer, "_reanalyse", lambda w, go_on: rounds.append(trainer.rounds))
+    for _ in range(4):
+        trainer.play_round()
+    assert CONFIG.replay.reanalyse_every == 2
+    assert rounds == [1, 3]
 
 
 def test_the_better_place_rule_gets_most_rounds() -> None:
@@ -238,14 +142,11 @@ def test_the_better_place_rule_gets_most_rounds() -> None:
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    # Families are so short that one begins before the kill and one after it.
-    config = replace(CONFIG, practice=replace(CONFIG.practice, stale_rounds=1))
-    whole = small_trainer(config)
+    whole = small_trainer()
     whole.warm_up()
     for _ in range(5):
         whole.play_round()
-    assert len(whole.workloads[0].replay.champions) > 1
-    first = small_trainer(config)
+    first = small_trainer()
     first.warm_up()
     save_round(first, None, tmp_path)
     for _ in range(3):
@@ -254,10 +155,9 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     (tmp_path / ROUNDS / "000003.npz").write_bytes(b"half a file")
     with (tmp_path / CURVE).open("a") as curve:
         curve.write("half a line")
-    second = small_trainer(config)
+    second = small_trainer()
     assert resume(second, tmp_path)
     assert second.rounds == 3
-    assert second.workloads[0].replay.champions
     for _ in range(2):
         report = second.play_round()
         save_round(second, report, tmp_path)
@@ -295,36 +195,12 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
         resume(small_trainer(wider), tmp_path)
 
 
-def test_the_other_place_rules_try_the_genomes_of_the_leader(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    practice = replace(CONFIG.practice, search_every=1_000_000, generations=1)
-    config = replace(CONFIG, practice=practice)
-    first, second = small_workload(config), small_workload(config)
-    trainer = Trainer([first, second], config, 0)
-    trainer.play_round()
-    led = {game.genes.tobytes() for game in first.replay.best}
-    guests_of, came = trainer._guests, []
-
-    def noted(workload: Workload, rng: np.random.Generator) -> list[Game]:
-        came.append(guests_of(workload, rng))
-        return came[-1]
-
-    monkeypatch.setattr(trainer, "_guests", noted)
-    for seed in range(8):
-        second.replay = small_workload(config).replay
-        trainer.seed, trainer.rounds = seed, 1
-        trainer.play_round()
-        assert {game.genes.tobytes() for game in came[-1]} <= led
-    assert 0 < sum(map(bool, came)) < len(came)
-
-
 def test_what_is_as_good_as_the_best_takes_turns_in_the_focus() -> None:
     workloads = [small_workload() for _ in range(3)]
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
     trainer.play_round()
     (best,) = (w for w in workloads if w.replay.best)
-    workloads[(workloads.index(best) + 1) % 3].replay.set_best(best.replay.best)
-    reports = [trainer.play_round() for _ in range(12)]
-    played = {report.workload for report in reports if report}
-    assert len(played) == 2
+    assert trainer._leaders == [workloads.index(best)]
+    other = (workloads.index(best) + 1) % 3
+    workloads[other].replay.set_best(best.replay.best)
+    assert trainer._leaders == sorted([workloads.index(best), other])

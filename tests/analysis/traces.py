@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.agent.config import AgentConfig, PracticeConfig
-from engine.agent.learner import LearnerConfig
-from engine.agent.network import NetworkConfig
-from engine.agent.search import POLICY_ONLY, SearchConfig
+from engine.agent.config import (
+    POLICY_ONLY,
+    AgentConfig,
+    LearnerConfig,
+    NetworkConfig,
+    SearchConfig,
+    SelfPlayConfig,
+)
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Trainer
@@ -74,8 +78,8 @@ def tree(visits: list[list[int]]) -> dict[str, Any]:
 TINY = AgentConfig(
     network=NetworkConfig(width=16, latent=8, num_blocks=1),
     search=SearchConfig(model=POLICY_ONLY),
-    learner=LearnerConfig(unroll=1),
-    practice=PracticeConfig(games=FOLLOWERS, positions=16, learn_steps=4, warm_up_steps=4),
+    self_play=SelfPlayConfig(games=FOLLOWERS),
+    learner=LearnerConfig(unroll=1, batch_size=16, steps_per_round=4, warm_up_steps=4),
 )
 
 

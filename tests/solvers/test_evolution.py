@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import SolverError
+from engine.evolution import population, restarts
+from engine.evolution.islands import settle
+from engine.evolution.restarts import run, start
 from engine.game.genome import NUM_FIRST
 from engine.game.moves import Rules
 from engine.game.quantise import TICKS
@@ -13,10 +16,8 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers import Budget, evolution, evolution_search, find, solve
+from engine.solvers import Budget, evolution, find, solve
 from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
-from engine.solvers.evolution_islands import settle
-from engine.solvers.evolution_search import run, start
 from tests.strategies import random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
@@ -62,13 +63,13 @@ def test_every_survivor_is_worth_what_its_genome_plays(program: Program) -> None
 def test_survivors_are_sorted_and_differ(program: Program) -> None:
     returns = [one.ticks for one in run(program, 4, 5).population]
     assert returns == sorted(set(returns), reverse=True)
-    assert 1 < len(returns) <= evolution_search.NUM_SURVIVORS
+    assert 1 < len(returns) <= population.NUM_SURVIVORS
 
 
 def test_stale_populations_begin_again_and_nothing_is_lost(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evolution_search, "STALE_GENERATIONS", 2)
+    monkeypatch.setattr(restarts, "STALE_GENERATIONS", 2)
     search, best = start(program, 6), 0
     while len(search.champions) < 3:
         search.step()

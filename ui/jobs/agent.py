@@ -12,10 +12,9 @@ from typing import Any
 
 from engine.agent.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import AgentConfig
+from engine.agent.config import AgentConfig, SearchConfig
 from engine.agent.network import Params
 from engine.agent.research import trace_move, untrained
-from engine.agent.search import SearchConfig
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.agent.workload import Workload

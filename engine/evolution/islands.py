@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.evolution.restarts import Evolution, start
 from engine.game.genome import FOCUS, GUEST_SHARE
 from engine.game.moves import Rules
 from engine.program.model import Program
-from engine.solvers.evolution_search import Evolution, start
 
 
 @dataclass
 class Islands:
-    """The searches, in turns. As the agent does with its place rules (`engine.agent.trainer`)."""
+    """The searches, in turns."""
 
     islands: list[Evolution]
     rng: np.random.Generator

@@ -18,12 +18,11 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.agent.arena import Arena
+from engine.agent.config import SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import SearchConfig, decide
+from engine.agent.search import decide
 from engine.game import env
 from engine.game.env import Position
-from engine.game.observe import greedy_choice
-from engine.game.scripts import EARN, NUM_WORDS
 
 CHUNK = 32
 """Moves per compiled call."""
@@ -34,7 +33,7 @@ FREE = -1
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Moves:
-    """What happened at some moves of `B` games; rewards and values in points above par.
+    """What happened at some moves of `B` games; rewards and values in points above the baseline.
 
     A policy of zeros: nothing was searched. On the host the same fields are NumPy arrays.
     """
@@ -45,7 +44,6 @@ class Moves:
     policy: Array  # [C, B, A]
     value: Array  # [C, B]
     reward: Array  # [C, B]
-    greedy: Array  # [C, B], what the greedy player would do, whether or not the agent may see it
 
 
 @dataclass(frozen=True)
@@ -76,22 +74,16 @@ def play_chunk(
     key: Array,
     temperature: Array,
     script: Array,
-    lean: Array,
     config: SearchConfig | None,
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
-    `key` is consumed. `temperature` `[B, 1]`: see `engine.agent.search.decide`. `lean`
-    `[C, B, NUM_WORDS]`: likewise, for words (`engine.game.scripts`) instead of actions.
+    `key` is consumed. `temperature` `[B, 1]`: see `engine.agent.search.decide`.
     """
 
-    def play(positions: Position, now: tuple[Array, Array, Array]) -> tuple[Position, Moves]:
-        key, wanted, drawn = now
-        greedy = jax.vmap(partial(greedy_choice, arena.encoded))(positions)
-        leaning = drawn[:, :EARN] + drawn[:, EARN:] * greedy
-        decision, tree = decide(
-            params, arena, positions, key, config, temperature, leaning, in_step=True
-        )
+    def play(positions: Position, now: tuple[Array, Array]) -> tuple[Position, Moves]:
+        key, wanted = now
+        decision, tree = decide(params, arena, positions, key, config, temperature, in_step=True)
         move = positions.state.move
         action = jnp.where(wanted == FREE, decision.action, wanted)
         following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
@@ -105,12 +97,11 @@ def play_chunk(
             policy=decision.policy if tree else jnp.zeros_like(decision.policy),
             value=decision.value,
             reward=jnp.where(move < arena.encoded.num_moves, relative, 0.0),
-            greedy=jnp.argmax(greedy, axis=-1).astype(jnp.int8),
         )
         return following, done
 
     keys = jax.random.split(key, script.shape[0])
-    played: tuple[Position, Moves] = jax.lax.scan(play, positions, (keys, script, lean))
+    played: tuple[Position, Moves] = jax.lax.scan(play, positions, (keys, script))
     return played
 
 
@@ -122,20 +113,15 @@ def play_games(
     temperature: NDArray[np.float32],
     script: NDArray[np.int32],
     config: SearchConfig | None,
-    lean: NDArray[np.float32] | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Played | None:
     """Play the moves of `script` `[L, B]`, with `L` at least 1.
 
-    `lean` `[L, B, NUM_WORDS]`: see `play_chunk`. None if `go_on`, asked between chunks,
-    says no.
+    None if `go_on`, asked between chunks, says no.
     """
     length, batch = script.shape
     padded = np.full((-(-length // CHUNK) * CHUNK, batch), FREE, np.int32)
     padded[:length] = script
-    drawn = np.zeros((len(padded), batch, NUM_WORDS), np.float32)
-    if lean is not None:
-        drawn[:length] = lean
     parts, trail = [], []
     starts = range(0, len(padded), CHUNK)
     for start, now in zip(starts, jax.random.split(key, len(starts)), strict=True):
@@ -150,7 +136,6 @@ def play_games(
             now,
             temperature,
             padded[start : start + CHUNK],
-            drawn[start : start + CHUNK],
             config,
         )
         parts.append(jax.device_get(moves))
@@ -160,11 +145,11 @@ def play_games(
     )
 
 
-def wildness(batch: int) -> NDArray[np.float32]:
-    """How far each game of a batch may stray, `[B]`, 0 to 1."""
+def noise_levels(batch: int) -> NDArray[np.float32]:
+    """How noisy each game of a batch is, `[B]`, 0 to 1; the first has none."""
     return np.linspace(0.0, 1.0, batch, dtype=np.float32)
 
 
-def temperatures(wild: NDArray[np.float32], top: float) -> NDArray[np.float32]:
-    """Noise of each game, `[B, 1]`."""
-    return (wild**1.5 * np.float32(top))[:, None]
+def temperatures(levels: NDArray[np.float32], top: float) -> NDArray[np.float32]:
+    """Temperature of each game at the root of its searches, `[B, 1]`."""
+    return (levels**1.5 * np.float32(top))[:, None]

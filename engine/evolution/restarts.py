@@ -1,0 +1,130 @@
+"""The (mu + lambda) search under one place rule, and its epochs.
+
+An epoch ends when it has gone stale. Every second one starts from nothing but new genomes, the
+others also from the best individuals of all epochs so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.evolution.breeding import FIRST_RATE, NUM_CHILDREN, children_of, immigrants
+from engine.evolution.population import Individual, fittest
+from engine.evolution.rollout import rollout, share_played
+from engine.game.batch import BatchGame
+from engine.game.genome import NUM_FIRST, Genes, Layout, first_genomes, layout, random_genomes
+from engine.game.moves import Rules
+from engine.game.variation import Site, site_at
+from engine.program.model import Program
+
+STALE_GENERATIONS = 200
+"""Without a better game, after which a new population begins."""
+
+
+@dataclass
+class Evolution:
+    """The search. `games`: whole games' worth of moves played; `champions`: of past epochs."""
+
+    rules: Rules
+    game: BatchGame
+    layout: Layout
+    rng: np.random.Generator
+    population: list[Individual] = field(default_factory=list)
+    champions: list[Individual] = field(default_factory=list)
+    games: float = 0.0
+    generations: int = 0
+    _last_better: int = 0
+
+    @property
+    def best(self) -> Individual:
+        """The best individual of all epochs; there is one after `begin`."""
+        return max([*self.champions, self.population[0]], key=lambda one: one.ticks)
+
+    def begin(self, first: Sequence[Genes]) -> None:
+        """Start an epoch with these genomes (a multiple of `NUM_CHILDREN`)."""
+        fresh: list[Individual] = []
+        for begin in range(0, len(first), NUM_CHILDREN):
+            fresh += self._newcomers(list(first[begin : begin + NUM_CHILDREN]))
+        self.population = fittest(fresh, [])
+        self._last_better = self.generations
+
+    def step(self) -> None:
+        """One generation, or a new epoch."""
+        if self.generations - self._last_better >= STALE_GENERATIONS:
+            self._begin_again()
+        first, site = self._drawn_site()
+        self.generations += 1
+        if site is None:
+            return
+        parents, children, rates = children_of(self.population, site, self.rng)
+        self._survive(self._played(parents, children, rates, first))
+
+    def receive(self, guests: Sequence[Genes]) -> None:
+        """A generation of genomes that were good elsewhere, all but the first changed."""
+        _, site = self._drawn_site()
+        genes = immigrants(guests, site, self.rng)
+        self.generations += 1
+        self._survive(self._newcomers(genes))
+
+    def _drawn_site(self) -> tuple[int, Site | None]:
+        """A checkpoint, and where a generation that begins there may change genomes."""
+        first = int(self.rng.integers(self.game.num_checkpoints))
+        return first, site_at(self.layout, first * self.game.spacing, self.game.spacing)
+
+    def _newcomers(self, genes: Sequence[Genes]) -> list[Individual]:
+        """Individuals without parents: played from the first move."""
+        adam = Individual(genes[0], 0, self.game.beginning, FIRST_RATE)
+        return self._played([adam] * len(genes), genes, [FIRST_RATE] * len(genes), 0)
+
+    def _survive(self, young: Sequence[Individual]) -> None:
+        """The fittest of old and young go on."""
+        before = self.population[0].ticks
+        self.population = fittest(young, self.population)
+        if self.population[0].ticks > before:
+            self._last_better = self.generations
+
+    def _begin_again(self) -> None:
+        self.champions.append(self.population[0])
+        num_epochs = len(self.champions)
+        self.begin(random_genomes(self.layout, NUM_FIRST, self.rng))
+        if num_epochs % 2 == 0:
+            self.population = fittest(self.population, self.champions)
+
+    def _played(
+        self,
+        parents: Sequence[Individual],
+        genes: Sequence[Genes],
+        rates: Sequence[float],
+        first: int,
+    ) -> list[Individual]:
+        self.games += len(genes) * share_played(self.game, first)
+        return rollout(self.game, parents, genes, rates, first)
+
+
+def start(
+    program: Program,
+    seed: int,
+    rules: Rules | None = None,
+    relaxed: NDArray[np.float64] | None = None,
+) -> Evolution:
+    """A search with its first population. Raises SolverError if JAX cannot play the program.
+
+    `relaxed` as in `engine.game.genome.first_genomes`.
+    """
+    rng = np.random.default_rng(seed)
+    rules = rules or Rules()
+    found = Evolution(rules, BatchGame(program, rules), layout(program), rng)
+    found.begin(first_genomes(found.layout, NUM_FIRST, rng, relaxed))
+    return found
+
+
+def run(program: Program, seed: int, generations: int) -> Evolution:
+    """That many generations, whatever time they take: equal for equal arguments."""
+    found = start(program, seed)
+    for _ in range(generations):
+        found.step()
+    return found

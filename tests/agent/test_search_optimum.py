@@ -1,0 +1,90 @@
+"""The search against the optimum of teaching programs, which enumeration of all games tells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from engine.agent.config import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
+from engine.agent.network import Params, init_params
+from engine.agent.self_play import FREE, first_positions, play_games
+from engine.agent.trainer import Trainer
+from engine.agent.workload import Workload
+from engine.game.moves import DROP
+from engine.game.reference import ReferenceGame
+from engine.program import library
+from tests.agent.small import CONFIG, small_workload
+
+NAMES = [e.name for e in library.index() if e.best_solver == "exhaustive"]
+LEARNED_WELL = ("teach-keep-or-drop", "teach-prefetch")
+ROUNDS = 12
+TOGETHER = CONFIG.self_play.games
+NEAR = 1e-3
+"""Points."""
+
+
+def optimum(workload: Workload) -> float:
+    """The score of the best of all games, in points above the baseline."""
+    best, open_games = -np.inf, [ReferenceGame(workload.program, workload.rules)]
+    while open_games:
+        game = open_games.pop()
+        if game.is_over:
+            best = max(best, game.total_reward)
+            continue
+        for action in np.flatnonzero(game.legal()):
+            following = game.clone()
+            following.step(int(action))
+            open_games.append(following)
+    return best * workload.program.all_slow_s / workload.point_s - workload.baseline
+
+
+def greedy_score(workload: Workload, params: Params, config: SearchConfig) -> float:
+    """The score of the game that is played without noise."""
+    played = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, TOGETHER),
+        jax.random.key(0),
+        np.zeros((TOGETHER, 1), np.float32),
+        np.full((workload.num_moves, TOGETHER), FREE, np.int32),
+        config,
+    )
+    assert played is not None
+    scores = played.moves.reward.sum(axis=0)
+    assert np.ptp(scores) < NEAR
+    return float(scores[0])
+
+
+def misled() -> Params:
+    """Networks whose prior is to drop everything, and whose values are zero."""
+    params: Params = jax.tree.map(jnp.zeros_like, init_params(jax.random.key(1), CONFIG.network))
+    params["policy_out"]["b"] = params["policy_out"]["b"].at[DROP].set(2.0)
+    return params
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_the_real_rules_as_model_it_finds_it_against_a_bad_prior(name: str) -> None:
+    workload = small_workload(name=name)
+    config = SearchConfig(model=SIMULATOR, num_simulations=64, value_scale=1.0)
+    best = optimum(workload)
+    assert greedy_score(workload, misled(), SearchConfig(POLICY_ONLY)) < best - 1.0
+    assert greedy_score(workload, misled(), config) == pytest.approx(best, abs=NEAR)
+
+
+@pytest.mark.parametrize("name", LEARNED_WELL)
+def test_with_the_model_that_it_has_learned_it_finds_it_too(name: str) -> None:
+    """Without demonstrations: what it knows it has played itself."""
+    config = replace(CONFIG, learner=replace(CONFIG.learner, steps_per_round=40, batch_size=64))
+    workload = small_workload(config, name)
+    best, fresh = optimum(workload), init_params(jax.random.key(0), config.network)
+    assert config.search.model == LEARNED
+    assert greedy_score(workload, fresh, config.search) < best - 1.0
+    trainer = Trainer([workload], config, 0)
+    for _ in range(ROUNDS):
+        trainer.play_round()
+    found = greedy_score(workload, trainer.params, config.search)
+    assert found == pytest.approx(best, abs=NEAR)
