@@ -6,7 +6,7 @@ serves it. `docs/model.md` has the words and the rules.
 
 >>> import mallocmuzero
 >>> program = mallocmuzero.load("teach-keep-or-drop")
->>> plan = mallocmuzero.solve(program, "greedy")
+>>> plan = mallocmuzero.solve(program, "xla_like")
 >>> mallocmuzero.check(program, plan) is None
 True
 >>> f"{mallocmuzero.simulate(program, plan).latency_s * 1e6:.0f} us"

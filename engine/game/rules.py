@@ -178,11 +178,7 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
     evicts = is_placed & entry.is_saved
     leaves = is_leaving & departure.is_saved
     until, written, rank = _own_after(row, options, is_leaving)
-    is_slow = is_on & (action == DROP)
-    gain = jnp.where(is_fast, jnp.minimum(row.saving, state.spare), 0)
-    # What a floor keeps from being saved, the slot lasts longer than if all were fast.
-    unsaved = jnp.where(is_fast, row.saving - gain, 0)
-    open_ticks = state.open_ticks + jnp.where(is_slow, row.slow_ticks, unsaved)
+    gain, open_ticks = _served(row, state, is_fast, is_on & (action == DROP))
     block = _new_block(encoded, row, options, entry, is_before, is_prefetch)
     copy_stall = jnp.where(is_prefetch, entry.copy_stall, 0)
     saved_stall = jnp.where(leaves, departure.stall, jnp.where(evicts, entry.saved_stall, 0))
@@ -218,10 +214,19 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
         is_new=is_new,
         is_before=is_before,
         is_dead=~(is_on | options.is_over),
-        open_ticks=jnp.maximum(open_ticks, -TICKS),
+        open_ticks=open_ticks,
         spare=state.spare - gain,
     )
     return _of_every_game(effect, games)
+
+
+def _served(row: MoveRow, state: State, is_fast: Array, is_slow: Array) -> tuple[Array, Array]:
+    """What the move saves, and the idle ticks of its slot then."""
+    gain = jnp.where(is_fast, jnp.minimum(row.saving, state.spare), 0)
+    # What a floor keeps from being saved, the slot lasts longer than if all were fast.
+    unsaved = jnp.where(is_fast, row.saving - gain, 0)
+    open_ticks = state.open_ticks + jnp.where(is_slow, row.slow_ticks, unsaved)
+    return gain, jnp.maximum(open_ticks, -TICKS)
 
 
 def _of_every_game(effect: _Effect, games: tuple[int, ...]) -> _Effect:

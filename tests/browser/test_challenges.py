@@ -35,7 +35,7 @@ def test_a_match_is_played_by_keys_to_the_score_sheet(visitor: BrowserContext, s
     page.goto(f"{server}/challenges?program={PROGRAM}")
     wait_for_board(page)
     first = page.locator(".map").get_attribute("data-move")
-    page.keyboard.press("1")
+    page.keyboard.press("2")
     assert eventually(lambda: page.locator(".map").get_attribute("data-move") != first)
     page.get_by_role("button", name="Let greedy finish").focus()
     page.keyboard.press("Enter")
@@ -47,7 +47,7 @@ def test_a_match_is_played_by_keys_to_the_score_sheet(visitor: BrowserContext, s
     assert eventually(lambda: f"{PROGRAM}/chance" in page.evaluate(KEPT))
     page.goto(f"{server}/challenges")
     page.wait_for_selector("text=beaten", timeout=PATIENCE_MS)
-    assert eventually(lambda: page.locator("button", has_text="1 beaten").count() == 1)
+    assert eventually(lambda: page.locator("button", has_text="2 beaten").count() == 1)
     page.close()
 
 

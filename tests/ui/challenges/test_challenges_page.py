@@ -17,7 +17,7 @@ from ui.challenges.question import keys_of, question_of
 from ui.learn.learning import Seat
 from ui.session import caching
 
-NAME = "llamadecode-v6e-b8"
+NAME = "lstm-v5e-b128"
 
 
 def _challenges() -> None:
@@ -77,11 +77,12 @@ def strong_action(seat: Seat) -> int:
 
 def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
     at = match_page()
-    seat = seat_of(at, "match")
-    for _ in range(20):
+    at.selectbox(key="decisions").set_value(EVERY).run()
+    seat = seat_of(at, f"match {NAME} {EVERY}")
+    for _ in range(80):
         if seat.attempt.is_over:
             break
-        play_match(at, strong_action(seat))
+        command(at, "match", seat, "play", action=strong_action(seat))
     assert seat.attempt.is_over
     assert "You beat" in html(at)
     won = at.session_state["explorer"].learning.progress.won
