@@ -45,7 +45,10 @@ def pane(page: Page, name: str) -> str:
 
 
 def open_search(browser: Browser, server: str, folder: Path, theme: Theme) -> tuple[Page, Traffic]:
-    """The view of a trace that was brought as a file, on its fifth move: its leader is in the tree, and flips late."""
+    """The view of a trace that was brought as a file, on its fifth move.
+
+    The leader of that move is in the tree, and flips late.
+    """
     save_trace(TRACE, folder / "a.npz")
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
     traffic = Traffic(page)
