@@ -35,6 +35,7 @@ SECTIONS = {
     "bounds": "bounds",
     "steering": "steering",
     "replays": "replays",
+    "fidelity": "fidelity",
     "report": "report",
     "mutants": "mutants",
 }
