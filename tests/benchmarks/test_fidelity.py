@@ -11,12 +11,13 @@ from benchmarks.rows import read
 from benchmarks.settings import Settings
 from engine.compiler.calibrate import fit_costs, total_error
 from engine.compiler.observations import load_observations, observations_path
+from engine.compiler.observe import Observation
 from engine.program import library
 
 NAME, COMPILE = "lstm-v5e-b128", "plan-3"
 
 
-def test_a_plan_is_predicted_by_all_other_compiles(
+def test_a_plan_is_predicted_by_all_other_compiles_and_by_those_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(fidelity, "RESULTS", tmp_path)
@@ -24,10 +25,18 @@ def test_a_plan_is_predicted_by_all_other_compiles(
     rows = {row["compile"]: row for row in read(tmp_path / "fidelity.json")}
     program = library.load_sample(NAME)
     found = load_observations(observations_path(NAME), program)
-    (one,) = (c for c in found.compiles if c.name == COMPILE)
-    others = [c.seen for c in found.compiles if (c.seen.is_fast != one.seen.is_fast).any()]
-    fit = fit_costs(program, found.pools, found.slow.seen, others)
-    assert rows[COMPILE]["error"] == pytest.approx(total_error(program, fit, one.seen), rel=1e-5)
-    assert rows[COMPILE]["error"] != 0
-    assert set(rows) == {c.name for c in found.compiles if c.name.startswith("plan-")}
+    names = [c.name for c in found.compiles]
+    seen = [c.seen for c in found.compiles]
+    one = seen[names.index(COMPILE)]
+
+    def error(known: list[Observation]) -> float:
+        fit = fit_costs(program, found.pools, found.slow.seen, known)
+        return total_error(program, fit, one)
+
+    others = [s for s in seen if (s.is_fast != one.is_fast).any()]
+    row = rows[COMPILE]
+    assert row["others"] == pytest.approx(error(others), rel=1e-5)
+    assert row["before"] == pytest.approx(error(seen[: names.index(COMPILE)]), rel=1e-5)
+    assert len({row["others"], row["before"], error(seen)}) == 3
+    assert set(rows) == {name for name in names if name.startswith("plan-")}
     assert "samples: 2 plans of 1 programs" in capsys.readouterr().out
