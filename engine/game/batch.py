@@ -20,11 +20,11 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.game.encode import EncodedProgram, encode
-from engine.game.moves import Rules
+from engine.game.moves import COPY_OTHER, DROP, Rules
 from engine.game.options import earning
 from engine.game.quantise import TICKS
 from engine.game.rules import StepOutcome, analyse, apply
-from engine.game.scripts import EARN
+from engine.game.scripts import EARN, EARN_OTHER
 from engine.game.state import State, initial_state, packed, unpacked
 from engine.program.model import Program
 
@@ -188,7 +188,9 @@ def _play_word(
     # The loop's counter instead of the state's: games in step read one row of the moves, not `B`.
     state = replace(state, move=move)
     options = analyse(encoded, state)
-    earned = earning(options, jnp.minimum(encoded.row(move).saving, state.spare))
-    action = jnp.where(word == EARN, earned, word).astype(jnp.int32)
+    earned = earning(options, encoded.row(move), state.spare)
+    at_other_end = jnp.where(earned == DROP, DROP, earned + COPY_OTHER)
+    action = jnp.where(word == EARN_OTHER, at_other_end, jnp.where(word == EARN, earned, word))
+    action = action.astype(jnp.int32)
     played: tuple[State, StepOutcome] = apply(encoded, state, options, action)
     return played

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.game.moves import NO_COPY
+from engine.game.moves import KINDS, NO_COPY
 
 OPEN = 2**30
 """End of a live block."""
@@ -104,6 +104,7 @@ class Reason(StrEnum):
     MUST_BE_SLOW = "must-be-slow"
     STALL = "stall"
     RETURNS = "returns"
+    SAME_PLACE = "same-place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ class Effect:
     @property
     def is_hoisted(self) -> bool:
         """Whether it is a NoCopy whose content is copied in before the loop."""
-        return self.action == NO_COPY and any(b.is_prefetch for b in self.bookings)
+        return KINDS[self.action] == NO_COPY and any(b.is_prefetch for b in self.bookings)
 
 
 def free_gaps(obstacles: Iterable[Block], floor: int, capacity: int) -> list[tuple[int, int]]:

@@ -15,10 +15,11 @@ from engine.game.lanes import numbers_of, rows_of
 from engine.game.ledger import Span
 from engine.game.places import (
     NO_PLACE,
+    Ends,
     Wish,
-    find_last_place,
-    find_place_before,
+    find_last_places,
     find_places,
+    find_places_before,
     taken_at,
 )
 from engine.game.quantise import TICKS
@@ -62,8 +63,12 @@ class Leaving:
     end: Array
 
 
-def find_entry(now: Situation, leaving: Leaving) -> Entry:
-    """The way in at the move itself: by a Copy that ends there, or as the block that it writes.
+Pair = tuple[Entry, Entry]
+"""In the place that the place rule chooses, and at the other end."""
+
+
+def find_entry(now: Situation, leaving: Leaving) -> Pair:
+    """The ways in at the move itself: by a Copy that ends there, or as the block that it writes.
 
     A copy that finds no place starts later, with half of its work ahead of it or with all, and
     stalls.
@@ -72,40 +77,50 @@ def find_entry(now: Situation, leaving: Leaving) -> Entry:
     may_enter = (row.is_sink == 0) & (~now.own.is_resident | leaving.is_possible)
     now = _without_own(now, leaving)
     whole = jnp.asarray(0)
-    entry = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole)))
-    is_stuck = may_enter & (row.reads > 0) & ~entry.is_possible
+    pair = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole)))
+    may_copy = may_enter & (row.reads > 0)
+    is_stuck = may_copy & ~(pair[0].is_possible & pair[1].is_possible)
 
-    def try_later(halves: Array, found: Entry) -> Entry:
-        other = _placed_last(now, _plain(now, leaving, halves))
-        return _chosen(is_stuck & ~found.is_possible & other.is_possible, other, found)
+    def try_later(halves: Array, found: Pair) -> Pair:
+        later = _placed_last(now, _plain(now, leaving, halves))
+        return _either(may_copy, found, later)
 
     # A loop, although there are two tries only: compiling is what takes time.
-    started: Entry = jax.lax.cond(
-        jnp.any(is_stuck), lambda: jax.lax.fori_loop(1, 3, try_later, entry), lambda: entry
+    started: Pair = jax.lax.cond(
+        jnp.any(is_stuck), lambda: jax.lax.fori_loop(1, 3, try_later, pair), lambda: pair
     )
     return started
 
 
-def find_hoisted(now: Situation) -> Entry:
+def _either(may_enter: Array, found: Pair, later: Pair) -> Pair:
+    """At each end what was found, or else what came later."""
+
+    def either(one: Entry, other: Entry) -> Entry:
+        return _chosen(may_enter & ~one.is_possible & other.is_possible, other, one)
+
+    return either(found[0], later[0]), either(found[1], later[1])
+
+
+def find_hoisted(now: Situation) -> Pair:
     """A copy in front of the loop, whose block stays through the loop; it must not stall."""
     may_hoist = (now.row.is_sink == 0) & ~now.own.is_resident & (now.row.hoist_start >= 0)
     return _placed(now, numbers_of(jnp.any(may_hoist), lambda: _hoisted(now)))
 
 
-def offset_before(now: Situation) -> Array:
-    """Place of a cross-program prefetch, or `NO_PLACE` if there cannot be one."""
+def offsets_before(now: Situation) -> Ends:
+    """Places of a cross-program prefetch, or `NO_PLACE` if there cannot be one."""
     encoded, state, row = now.encoded, now.state, now.row
     none = jnp.full_like(state.open_ticks, NO_PLACE)
     is_left = state.num_stays_before < encoded.max_stays_before
     is_untouched = (state.horizon == FIRST_HORIZON) & (row.top_work < TICKS)
     may_stay = (row.may_stay_before > 0) & is_left & is_untouched & now.has_row
 
-    def find() -> Array:
+    def find() -> Ends:
         wish = _wish(now, jnp.full_like(none, FIRST_HORIZON), encoded.max_reserved, none)
-        offset = find_place_before(state.table, wish, encoded.fast_granules)
-        return jnp.where(may_stay, offset, NO_PLACE)
+        rule, other = find_places_before(state.table, wish, encoded.fast_granules)
+        return jnp.where(may_stay, rule, NO_PLACE), jnp.where(may_stay, other, NO_PLACE)
 
-    found: Array = jax.lax.cond(jnp.any(may_stay), find, lambda: none)
+    found: Ends = jax.lax.cond(jnp.any(may_stay), find, lambda: (none, none))
     return found
 
 
@@ -210,29 +225,33 @@ def _wish(now: Situation, start: Array, floor: Array, is_lasting: Array) -> Wish
     )
 
 
-def _placed(now: Situation, entry: Entry) -> Entry:
-    """The entry in the first place that ghosts can leave, of those that spare ever fewer."""
+def _placed(now: Situation, entry: Entry) -> Pair:
+    """The entry in the first places that ghosts can leave, of those that spare ever fewer."""
     table, capacity = now.state.table, now.encoded.fast_granules
 
-    def place() -> Entry:
-        offsets = find_places(table, entry.wish, capacity)
-        is_free = (offsets[0] != NO_PLACE) & now.has_row
-        free = replace(entry, is_possible=entry.is_possible & is_free, offset=offsets[0])
-        placed: Entry = jax.lax.cond(
-            jnp.any(entry.is_possible & ~is_free),
-            lambda: _chosen(is_free, free, _evicting(now, entry, offsets)),
-            lambda: free,
-        )
+    def place() -> Pair:
+        rule, other = find_places(table, entry.wish, capacity)
+        # Whether a gap is large enough, no end has a say in.
+        is_free = (rule[0] != NO_PLACE) & now.has_row
+        free = replace(entry, is_possible=entry.is_possible & is_free, offset=rule[0])
+        both = free, replace(free, offset=other[0])
+
+        def evict() -> Pair:
+            at_rule, at_other = _evicting(now, entry, rule), _evicting(now, entry, other)
+            return _chosen(is_free, both[0], at_rule), _chosen(is_free, both[1], at_other)
+
+        placed: Pair = jax.lax.cond(jnp.any(entry.is_possible & ~is_free), evict, lambda: both)
         return placed
 
-    found: Entry = jax.lax.cond(jnp.any(entry.is_possible), place, lambda: entry)
+    found: Pair = jax.lax.cond(jnp.any(entry.is_possible), place, lambda: (entry, entry))
     return found
 
 
-def _placed_last(now: Situation, entry: Entry) -> Entry:
-    """The entry in the place that spares no ghost; their write-back may stall."""
-    offset = find_last_place(now.state.table, entry.wish, now.encoded.fast_granules)
-    return _evicting_at(now, entry, offset, may_stall=True)
+def _placed_last(now: Situation, entry: Entry) -> Pair:
+    """The entry in the places that spare no ghost; their write-back may stall."""
+    rule, other = find_last_places(now.state.table, entry.wish, now.encoded.fast_granules)
+    at_rule = _evicting_at(now, entry, rule, may_stall=True)
+    return at_rule, _evicting_at(now, entry, other, may_stall=True)
 
 
 def _evicting(now: Situation, entry: Entry, offsets: Array) -> Entry:

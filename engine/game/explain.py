@@ -177,6 +177,7 @@ _PLAIN = {
         "{name} was there from before the start and gave up its place, to which it must come back"
         " at the end of the program; a stay elsewhere could last until then."
     ),
+    Reason.SAME_PLACE: "At the other end {name} would have the same place.",
     Reason.TOO_LONG: (
         "One copy of {name} between the memories takes as long as the whole program."
     ),

@@ -24,7 +24,7 @@ class Newcomer:
     """What wants a place: `size` granules in `[floor, capacity)` from slot `start` on.
 
     `until`: last slot in which it is known to be needed; `is_long`: whether its group is touched
-    again late enough to belong at the high end.
+    again late enough to belong at the high end. `at_other_end`: not where the place rule says.
     """
 
     size: int
@@ -33,6 +33,7 @@ class Newcomer:
     is_long: bool
     floor: int
     capacity: int
+    at_other_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,11 +43,14 @@ from engine.errors import ConfigError
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Touch
 
-COPY, NO_COPY, DROP = 0, 1, 2
-NUM_ACTIONS = 3
+COPY, NO_COPY, DROP, COPY_OTHER, NO_COPY_OTHER = range(5)
+"""What to do at a move. The last two place the group at the other end, see `other_goes_high`."""
+NUM_ACTIONS = 5
+KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
+"""Of each action the one that does the same in the place of the place rule."""
 RULES_VERSION = 2
 """Of the rules: another one may end recorded moves otherwise, or forbid them."""
-ACTION_NAMES = ("Copy", "NoCopy", "Drop")
+ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")
 BEST_FIT = "best_fit"
 SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
 LOOK_AHEAD_RULES = ("support", "roomy")
@@ -163,6 +166,16 @@ def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
     if rules.place == "two_ended":
         return move.size_granules * BIG_SHARE >= fast_granules
     return rules.place == "long_high" and lives_long(move)
+
+
+def other_goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
+    """Whether the other end is the high end of the highest gap, or the low end of the lowest.
+
+    The one that the place rule does not choose; of the rules that know more than two places, high.
+    """
+    if rules.place in LOOK_AHEAD_RULES:
+        return True
+    return not goes_high(rules, move, fast_granules)
 
 
 def lives_long(move: Move) -> bool:

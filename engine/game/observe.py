@@ -44,8 +44,9 @@ def view(encoded: EncodedProgram, known: Features, position: Position) -> Array:
 
 def greedy_choice(encoded: EncodedProgram, position: Position) -> Array:
     """What a greedy player would do here, as a policy `[A]`."""
-    saving = jnp.minimum(encoded.row(position.state.move).saving, position.state.spare)
-    return jax.nn.one_hot(earning(position.options, saving), NUM_ACTIONS)
+    state = position.state
+    earned = earning(position.options, encoded.row(state.move), state.spare)
+    return jax.nn.one_hot(earned, NUM_ACTIONS)
 
 
 @in_lanes
@@ -63,7 +64,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     options, state = position.options, position.state
     table, row = state.table, encoded.row(state.move)
     fast = encoded.fast_granules.astype(jnp.float32)
-    entry, departure = options.entry, options.departure
+    entry, departure = options.rule.entry, options.departure
     enters = ~options.own.is_resident & entry.is_possible
     # Where nothing enters the start is what the search for one happened to stop at.
     early = jnp.where(enters, jnp.maximum(row.time - entry.wish.start, 0), 0)
@@ -80,7 +81,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             options.own.is_dirty & options.own.is_resident,
             options.own.is_resident & (options.own.until > row.time),
             enters,
-            options.offset_before >= 0,
+            options.rule.offset_before >= 0,
             jnp.any(taken),
             jnp.any(taken & table.is_dirty),
             is_saved,

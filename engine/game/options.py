@@ -13,12 +13,19 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.game.encoded import EncodedProgram, MoveRow
-from engine.game.entry import Entry, Leaving, can_stall, find_entry, find_hoisted, offset_before
+from engine.game.entry import (
+    Entry,
+    Leaving,
+    can_stall,
+    find_entry,
+    find_hoisted,
+    offsets_before,
+)
 from engine.game.lanes import in_lanes
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.places import NO_PLACE
 from engine.game.situation import Own, Situation, situation
-from engine.game.state import State, is_over
+from engine.game.state import FIRST_HORIZON, State, is_over
 
 
 @jax.tree_util.register_dataclass
@@ -41,32 +48,62 @@ class Departure:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Options:
-    """What each action would do in one position; all scalars but `mask`.
+class Ways:
+    """How the group would enter at one end.
 
-    `mask`: legal actions. `own`: the group's block, and `departure` how it would end. `entry`: how
-    the group would enter by a Copy, or by the write of a NoCopy; `hoisted`: by a NoCopy that reads,
-    if that is possible, else as a cross-program prefetch at `offset_before`, from -1 on.
-    `no_copy_stall`: of a NoCopy.
+    `entry`: by a Copy, or by the write of a NoCopy; `hoisted`: by a NoCopy that reads, if that is
+    possible, else as a cross-program prefetch at `offset_before`, from -1 on.
     """
 
-    mask: Array  # [3]
-    is_over: Array
-    own: Own
-    departure: Departure
     entry: Entry
     hoisted: Entry
     offset_before: Array
-    no_copy_stall: Array
+
+    def enters(self, row: MoveRow) -> Array:
+        """Whether NoCopy brings the group in."""
+        has_been = self.hoisted.is_possible | (self.offset_before != NO_PLACE)
+        return jnp.where(row.reads > 0, has_been, self.entry.is_possible)
+
+    def arrival(self, row: MoveRow) -> tuple[Array, Array]:
+        """First slot and offset of the block that a NoCopy would bring in."""
+        hoisted, entry, is_hoisted = self.hoisted, self.entry, self.hoisted.is_possible
+        start = jnp.where(is_hoisted, hoisted.wish.start, FIRST_HORIZON)
+        offset = jnp.where(is_hoisted, hoisted.offset, self.offset_before)
+        reads = row.reads > 0
+        return (
+            jnp.where(reads, start, entry.wish.start),
+            jnp.where(reads, offset, entry.offset),
+        )
 
 
-def earning(options: Options, saving: Array) -> Array:
-    """The action of the word `EARN` (`engine.game.scripts`) at a move that saves `saving` ticks."""
-    entry, hoisted = options.entry, options.hoisted
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Options:
+    """What each action would do in one position; all scalars but `mask`.
+
+    `mask`: legal actions. `own`: the group's block, and `departure` how it would end. `rule`: the
+    ways in that the place rule chooses, and `other`: those at the other end.
+    """
+
+    mask: Array  # [A]
+    is_over: Array
+    own: Own
+    departure: Departure
+    rule: Ways
+    other: Ways
+
+
+def earning(options: Options, row: MoveRow, spare: Array) -> Array:
+    """The action of the word `EARN` (`engine.game.scripts`) at a move that can save `spare` yet."""
+    saving, reads = jnp.minimum(row.saving, spare), row.reads > 0
+    entry, hoisted = options.rule.entry, options.rule.hoisted
     pays = entry.copy_stall + entry.saved_stall < saving
     is_hoisted = hoisted.is_possible & (hoisted.saved_stall < saving)
     copies = options.mask[COPY] & pays & ~options.own.is_resident & ~is_hoisted
-    stays = options.mask[NO_COPY] & (options.no_copy_stall < jnp.maximum(saving, 1))
+    # Of a NoCopy that reads there is a stall if it is hoisted, of one that does not, at its entry.
+    enters = jnp.where(reads, hoisted.saved_stall, entry.saved_stall)
+    stall = jnp.where(options.own.is_resident, 0, enters)
+    stays = options.mask[NO_COPY] & (stall < jnp.maximum(saving, 1))
     return jnp.where(copies, COPY, jnp.where(stays, NO_COPY, DROP)).astype(jnp.int32)
 
 
@@ -75,26 +112,21 @@ def analyse(encoded: EncodedProgram, state: State) -> Options:
     """What each action would do now. Once the game is over all actions are legal and do nothing."""
     now = situation(encoded, state)
     departure = _departure(now)
-    entry = find_entry(now, _leaving(now, departure))
-    hoisted = find_hoisted(now) if encoded.has_hoists else entry
-    if not encoded.has_hoists:
-        hoisted = jax.tree.map(jnp.zeros_like, entry)
-    before = offset_before(now)
+    entries = find_entry(now, _leaving(now, departure))
+    if encoded.has_hoists:
+        hoists = find_hoisted(now)
+    else:
+        hoists = jax.tree.map(jnp.zeros_like, entries)
+    rule, other = map(Ways, entries, hoists, offsets_before(now))
     over, games = is_over(encoded, state), state.open_ticks.shape
     options = Options(
         # Nothing can go wrong after the end, so searches may step on without special cases.
-        mask=_mask(now, departure, entry, hoisted, before) | over,
+        mask=_mask(now, departure, rule, other) | over,
         is_over=over,
         own=now.own,
         departure=departure,
-        entry=entry,
-        hoisted=hoisted,
-        offset_before=before,
-        no_copy_stall=jnp.where(
-            now.own.is_resident,
-            0,
-            jnp.where(now.row.reads > 0, hoisted.saved_stall, entry.saved_stall),
-        ),
+        rule=rule,
+        other=other,
     )
     return _of_all(options, games)
 
@@ -151,13 +183,23 @@ def _needs_saving(row: MoveRow, own: Own) -> Array:
     return own.is_dirty & ((row.reads > 0) | is_sunk)
 
 
-def _mask(
-    now: Situation, departure: Departure, entry: Entry, hoisted: Entry, before: Array
-) -> Array:
-    """The legal actions."""
+def _mask(now: Situation, departure: Departure, rule: Ways, other: Ways) -> Array:
+    """The legal actions; those at the other end are none where that is the same place."""
     row, is_there = now.row, now.own.is_resident
     is_touch, reads = row.is_sink == 0, row.reads > 0
-    copy_ok = is_touch & entry.is_possible & reads
-    enters = jnp.where(reads, hoisted.is_possible | (before != NO_PLACE), entry.is_possible)
-    no_copy_ok = is_touch & (is_there | enters)
-    return jnp.stack([copy_ok, no_copy_ok, jnp.broadcast_to(departure.is_possible, copy_ok.shape)])
+    copies = is_touch & rule.entry.is_possible & reads
+    copies_other = is_touch & other.entry.is_possible & reads
+    is_same = (rule.entry.offset == other.entry.offset) & (
+        rule.entry.wish.start == other.entry.wish.start
+    )
+    enters, enters_other = rule.enters(row), other.enters(row)
+    (start, offset), (start_other, offset_other) = rule.arrival(row), other.arrival(row)
+    is_same_arrival = enters & (start == start_other) & (offset == offset_other)
+    legal = (
+        copies,
+        is_touch & (is_there | enters),
+        departure.is_possible,
+        copies_other & ~(copies & is_same),
+        is_touch & ~is_there & enters_other & ~is_same_arrival,
+    )
+    return jnp.stack(jnp.broadcast_arrays(*legal))

@@ -9,32 +9,40 @@ from dataclasses import replace
 
 from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
 from engine.game.facts import FIRST_HORIZON, State, outermost_entered
-from engine.game.moves import COPY, DROP, NO_COPY, Hoist, Move
+from engine.game.moves import COPY, DROP, KINDS, NO_COPY, Hoist, Move
 from engine.game.placing import LAST_TRY, TRIES, Place, find_place, write_back
 from engine.game.quantise import TICKS
 from engine.program.model import TOP_LEVEL, Program
 
 
 def effect_of(state: State, move: Move, action: int) -> Effect:
-    """What `action` would do at `move`."""
+    """What `action` would do at `move`; another end may turn out to be the same place."""
     if move.is_sink:
         if action != DROP:
             return _refused(action, Reason.SINK)
         return _sink(state, move)
-    if move.must_be_slow and action != DROP:
+    if action == DROP:
+        return _drop(state, move)
+    if move.must_be_slow:
         return _refused(action, Reason.MUST_BE_SLOW)
-    if action == COPY:
-        return _copy(state, move)
-    if action == NO_COPY:
-        return _no_copy(state, move)
-    return _drop(state, move)
+    kind, at_other_end = KINDS[action], action != KINDS[action]
+    enter = _copy if kind == COPY else _no_copy
+    return replace(enter(state, move, at_other_end), action=action)
+
+
+def is_same_place(effect: Effect, other: Effect) -> bool:
+    """Whether both actions are legal and end with the group's block in one place."""
+    if effect.block is None or other.block is None:
+        return False
+    here, there = effect.block, other.block
+    return (here.start, here.offset) == (there.start, there.offset)
 
 
 def _refused(action: int, reason: Reason) -> Effect:
     return Effect(action, Refusal(reason))
 
 
-def _no_copy(state: State, move: Move) -> Effect:
+def _no_copy(state: State, move: Move, at_other_end: bool) -> Effect:
     block = state.live.get(move.group)
     if block is not None:
         kept = replace(
@@ -47,11 +55,11 @@ def _no_copy(state: State, move: Move) -> Effect:
         )
         return Effect(NO_COPY, block=kept, saving_s=_gain_s(state, move))
     if move.reads:
-        hoisted = None if move.hoist is None else _hoisted(state, move, move.hoist)
-        return hoisted or _stay_before(state, move)
+        hoisted = move.hoist and _hoisted(state, move, move.hoist, at_other_end)
+        return hoisted or _stay_before(state, move, at_other_end)
     if move.work_ticks >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
-    place = find_place(state, move, move.time, move.time + 1)
+    place = find_place(state, move, move.time, move.time + 1, at_other_end=at_other_end)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     return _arrival(state, move, move.time, place)
@@ -67,7 +75,7 @@ def _last_busy(program: Program, start: int, time: int) -> int:
     return time if entered == TOP_LEVEL else program.level_end(entered) - 1
 
 
-def _stay_before(state: State, move: Move) -> Effect:
+def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
     """A cross-program prefetch: the previous run left the input in place."""
     program = state.facts.program
     if not move.may_stay_before:
@@ -79,7 +87,7 @@ def _stay_before(state: State, move: Move) -> Effect:
     work = state.facts.numbers.ticks_up(program.groups[move.group].size_bytes)
     if work >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
-    place = find_place(state, move, FIRST_HORIZON, program.num_slots)
+    place = find_place(state, move, FIRST_HORIZON, program.num_slots, at_other_end=at_other_end)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     block = _new_block(state, move, FIRST_HORIZON, place.offset)
@@ -94,7 +102,7 @@ def _stay_before(state: State, move: Move) -> Effect:
     return Effect(NO_COPY, block=block, is_new=True, saving_s=_gain_s(state, move))
 
 
-def _copy(state: State, move: Move) -> Effect:
+def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
     """A copy that ends at the move; of a resident, after its block has ended."""
     if not move.reads:
         return _refused(COPY, Reason.PURE_WRITE)
@@ -108,7 +116,7 @@ def _copy(state: State, move: Move) -> Effect:
         if leaving.refusal or leaving.dropped is None:
             return leaving
         valid_from = leaving.dropped.end
-    entry = _entry(state, move, valid_from)
+    entry = _entry(state, move, valid_from, at_other_end)
     if leaving is None or not entry.is_legal:
         return entry
     return replace(
@@ -132,7 +140,7 @@ def _must_return(state: State, group: int) -> bool:
     return any(b.is_kept and b.group == group for b in state.ended)
 
 
-def _entry(state: State, move: Move, valid_from: int) -> Effect:
+def _entry(state: State, move: Move, valid_from: int, at_other_end: bool) -> Effect:
     """A Copy as late as idle time allows; where no place is free then, later and with a stall."""
     begin = _earliest_start(state, move, valid_from, move.level, move.time)
     if begin > move.time:
@@ -144,7 +152,7 @@ def _entry(state: State, move: Move, valid_from: int) -> Effect:
         (0, LAST_TRY),
     ):
         start, _ = latest_start(state, begin, move.time, move.level, hidden)
-        place = find_place(state, move, start, move.time + 1, tries)
+        place = find_place(state, move, start, move.time + 1, tries, at_other_end=at_other_end)
         if isinstance(place, Place):
             stall = max(0, move.work_ticks - sum(state.left[start : move.time]))
             prefetch = Booking(move.group, True, start, move.time, move.work_ticks, stall)
@@ -154,7 +162,7 @@ def _entry(state: State, move: Move, valid_from: int) -> Effect:
     return Effect(COPY, refusal)
 
 
-def _hoisted(state: State, move: Move, hoist: Hoist) -> Effect | None:
+def _hoisted(state: State, move: Move, hoist: Hoist, at_other_end: bool) -> Effect | None:
     """A NoCopy whose copy is in front of the loop, and whose block covers the loop; or None."""
     if hoist.work_ticks >= TICKS or (hoist.is_lasting and _must_return(state, move.group)):
         return None
@@ -166,7 +174,7 @@ def _hoisted(state: State, move: Move, hoist: Hoist) -> Effect | None:
     if shortfall or start >= hoist.start:
         return None
     ahead = replace(move, reserved_ahead=hoist.reserved_ahead, is_lasting=hoist.is_lasting)
-    place = find_place(state, ahead, start, hoist.end)
+    place = find_place(state, ahead, start, hoist.end, at_other_end=at_other_end)
     if isinstance(place, Refusal):
         return None
     prefetch = Booking(move.group, True, start, hoist.start, hoist.work_ticks)

@@ -29,8 +29,9 @@ STRIDE = 8
 class Wish:
     """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
 
-    `is_lasting`: it may have to stand where kept inputs come back. `is_high`: at the high end of
-    the highest gap. `is_best_fit`: in the tightest gap instead.
+    `is_lasting`: it may have to stand where kept inputs come back. `is_high`: whether the place
+    rule puts it at the high end of the highest gap, and the other end is the low one of the lowest.
+    `is_best_fit`: the rule takes the tightest gap instead, and the other end is the high one.
     """
 
     start: Array
@@ -42,17 +43,22 @@ class Wish:
     is_best_fit: bool = field(metadata={"static": True})
 
 
-def find_places(table: Table, wish: Wish, capacity: Array) -> Array:
-    """Offset of the place in each try, or `NO_PLACE`, `[L]`."""
+Ends = tuple[Array, Array]
+"""Offsets of the place that the place rule chooses, and of the one at the other end."""
+
+
+def find_places(table: Table, wish: Wish, capacity: Array) -> Ends:
+    """Offsets of the places in each try, or `NO_PLACE`, each `[L]`."""
     tries = beside(jnp.arange(3, dtype=jnp.int32), table.rank.shape[1:])
     spare_above = jnp.where(tries == 0, ENDED, jnp.where(tries == 1, wish.rank, INT32_MAX))
     certain = is_certain(table, wish)[:, None]
     return _find(table, certain | (table.rank[:, None] > spare_above), wish, capacity)
 
 
-def find_last_place(table: Table, wish: Wish, capacity: Array) -> Array:
-    """Offset of the place that spares no ghost, or `NO_PLACE`."""
-    return _find(table, is_certain(table, wish)[:, None], wish, capacity)[0]
+def find_last_places(table: Table, wish: Wish, capacity: Array) -> Ends:
+    """Offsets of the places that spare no ghost, or `NO_PLACE`."""
+    rule, other = _find(table, is_certain(table, wish)[:, None], wish, capacity)
+    return rule[0], other[0]
 
 
 def is_certain(table: Table, wish: Wish) -> Array:
@@ -60,32 +66,33 @@ def is_certain(table: Table, wish: Wish) -> Array:
     return (table.until > wish.start) | (table.is_kept & wish.is_lasting)
 
 
-def find_place_before(table: Table, wish: Wish, capacity: Array) -> Array:
-    """Offset of a place that no block ever had, or `NO_PLACE`; for cross-program prefetches."""
-    return _find(table, (table.group != NOBODY)[:, None], wish, capacity)[0]
+def find_places_before(table: Table, wish: Wish, capacity: Array) -> Ends:
+    """Offsets of places that no block ever had, or `NO_PLACE`; for cross-program prefetches."""
+    rule, other = _find(table, (table.group != NOBODY)[:, None], wish, capacity)
+    return rule[0], other[0]
 
 
-def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Array:
-    """Offset of a place that is clear of the blocks `is_here`, `[K, L]`, in each try."""
+def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Ends:
+    """Offsets of places that are clear of the blocks `is_here`, `[K, L]`, in each try."""
     offset = table.offset[:, None]
     ends = jnp.where(is_here, offset + table.size[:, None], 0)
     low, top = _running_max(ends, jnp.broadcast_to(wish.floor, ends.shape[1:]))
     gap = offset - low
     fits = is_here & (gap >= wish.size)
     last = capacity - top
+    found = jnp.max(jnp.where(fits, offset, NO_PLACE), axis=0)
+    is_found, fits_last = found > NO_PLACE, last >= wish.size
+    has_place = is_found | fits_last
+    highest = jnp.where(has_place, jnp.where(fits_last, capacity, found) - wish.size, NO_PLACE)
     if wish.is_best_fit:
         least = jnp.min(jnp.where(fits, gap, INT32_MAX), axis=0)
         first = jnp.min(jnp.where(fits & (gap == least), low, INT32_MAX), axis=0)
-        is_last = (last >= wish.size) & (last < least)
-        return jnp.where(is_last, top, jnp.where(least < INT32_MAX, first, NO_PLACE))
-    # One maximum serves both ends: of the highest gap's end, or of the lowest one's negated start.
-    edge = jnp.where(wish.is_high, offset, -low)
-    found = jnp.max(jnp.where(fits, edge, -INT32_MAX), axis=0)
-    is_found, fits_last = found > -INT32_MAX, last >= wish.size
-    highest = jnp.where(fits_last, capacity, found) - wish.size
-    lowest = jnp.where(is_found, -found, top)
-    place = jnp.where(wish.is_high, highest, lowest)
-    return jnp.where(is_found | fits_last, place, NO_PLACE)
+        is_last = fits_last & (last < least)
+        return jnp.where(is_last, top, jnp.where(is_found, first, NO_PLACE)), highest
+    first = jnp.min(jnp.where(fits, low, INT32_MAX), axis=0)
+    lowest = jnp.where(is_found, first, jnp.where(fits_last, top, NO_PLACE))
+    is_high = wish.is_high
+    return jnp.where(is_high, highest, lowest), jnp.where(is_high, lowest, highest)
 
 
 def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:

@@ -17,7 +17,14 @@ from engine.game.look_ahead import (
     roomiest_offset,
     supported_offset,
 )
-from engine.game.moves import BEST_FIT, LOOK_AHEAD_RULES, Move, goes_high, lives_long
+from engine.game.moves import (
+    BEST_FIT,
+    LOOK_AHEAD_RULES,
+    Move,
+    goes_high,
+    lives_long,
+    other_goes_high,
+)
 from engine.game.quantise import TICKS
 
 
@@ -51,7 +58,13 @@ TRIES: Sequence[Try] = ((_all, False), (_worthier, False), (_none, False), *LAST
 
 
 def find_place(
-    state: State, move: Move, start: int, end: int, tries: Sequence[Try] = TRIES
+    state: State,
+    move: Move,
+    start: int,
+    end: int,
+    tries: Sequence[Try] = TRIES,
+    *,
+    at_other_end: bool = False,
 ) -> Place | Refusal:
     """A place for the newcomer `[start, end)`, under `support` beside the giants to come first."""
     if start < state.horizon:
@@ -63,8 +76,9 @@ def find_place(
         is_long=lives_long(move),
         floor=_floor(state, move, start),
         capacity=state.facts.numbers.fast_granules,
+        at_other_end=at_other_end,
     )
-    if state.facts.rules.place == "support":
+    if state.facts.rules.place == "support" and not at_other_end:
         room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
         beside = replace(newcomer, floor=newcomer.floor + room)
         found = _in_tries(state, move, beside, tries) if room else None
@@ -153,14 +167,18 @@ def _choose(
     obstacles: list[Block],
     gaps: list[tuple[int, int]],
 ) -> int | None:
-    """Where the place rule puts the newcomer, or None if no gap is large enough."""
-    rule = state.facts.rules.place
-    if rule == "support":
+    """Where the newcomer goes, at the end asked for; None if no gap is large enough."""
+    rules = state.facts.rules
+    if newcomer.at_other_end:
+        is_high = other_goes_high(rules, move, newcomer.capacity)
+        return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=False)
+    if rules.place == "support":
         return supported_offset(newcomer, obstacles, gaps)
-    if rule == "roomy":
+    if rules.place == "roomy":
         return roomiest_offset(newcomer, obstacles, gaps)
-    is_high = goes_high(state.facts.rules, move, newcomer.capacity)
-    return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=rule == BEST_FIT)
+    is_high = goes_high(rules, move, newcomer.capacity)
+    is_best_fit = rules.place == BEST_FIT
+    return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=is_best_fit)
 
 
 def write_back(

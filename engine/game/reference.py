@@ -12,8 +12,8 @@ from typing import Any
 from engine.game.board import Block, Booking, Effect, Reason, Refusal
 from engine.game.decode import Records, plan_from_records
 from engine.game.facts import FIRST_HORIZON, Facts
-from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY, Move, Rules
-from engine.game.outcome import effect_of, latest_start
+from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, NUM_ACTIONS, Move, Rules
+from engine.game.outcome import effect_of, is_same_place, latest_start
 from engine.game.quantise import TICKS
 from engine.plan.model import Plan
 from engine.program.model import TOP_LEVEL, Program
@@ -109,19 +109,21 @@ class ReferenceGame:
             if action != DROP and self.move_index in self.forced:
                 found = Effect(action, Refusal(Reason.FORCED))
             else:
-                found = effect_of(self, self.move, action)
+                found = self._effect(action)
             self._effects[action] = found
         return found
 
-    def legal(self) -> tuple[bool, bool, bool]:
-        """Whether Copy, NoCopy and Drop are legal now; all False when the game is over."""
+    def _effect(self, action: int) -> Effect:
+        found, kind = effect_of(self, self.move, action), KINDS[action]
+        if action != kind and is_same_place(self.placement(kind), found):
+            return Effect(action, Refusal(Reason.SAME_PLACE))
+        return found
+
+    def legal(self) -> tuple[bool, ...]:
+        """Whether each action is legal now; all False when the game is over."""
         if self.is_over:
-            return (False, False, False)
-        return (
-            self.placement(COPY).is_legal,
-            self.placement(NO_COPY).is_legal,
-            self.placement(DROP).is_legal,
-        )
+            return (False,) * NUM_ACTIONS
+        return tuple(self.placement(action).is_legal for action in range(NUM_ACTIONS))
 
     def step(self, action: int) -> float:
         """Play `action`; returns its reward. Raises ValueError if illegal or the game is over."""
@@ -294,8 +296,8 @@ class ReferenceGame:
     def drop_backup(self) -> None:
         """Undo a dead end: force the group's first move that was not Drop to Drop, and replay.
 
-        The replay uses the recorded actions; one that has become illegal is replaced by NoCopy if
-        that is legal, else by Drop. Raises ValueError unless the game is in a dead end.
+        The replay uses the recorded actions; one that has become illegal is replaced by the
+        nearest legal one. Raises ValueError unless the game is in a dead end.
         """
         if not self.is_dead_end:
             raise ValueError("drop_backup needs a dead end")
@@ -304,7 +306,7 @@ class ReferenceGame:
             self.forced |= {self._culprit()}
             self._reset()
             while self.move_index < len(recorded) and not self.is_dead_end:
-                self.step(self._nearest(recorded[self.move_index]))
+                self.step(self.nearest(recorded[self.move_index]))
 
     def _culprit(self) -> int:
         """The first move of the current move's group that was not Drop."""
@@ -315,10 +317,10 @@ class ReferenceGame:
             if action != DROP and self.moves[index].group == group
         )
 
-    def _nearest(self, action: int) -> int:
-        if self.placement(action).is_legal:
-            return action
-        return NO_COPY if self.placement(NO_COPY).is_legal else DROP
+    def nearest(self, action: int) -> int:
+        """The action if legal, else its kind, NoCopy or Drop, the first of them that is."""
+        order = (action, KINDS[action], NO_COPY)
+        return next((a for a in order if self.placement(a).is_legal), DROP)
 
     def plan(self, solver: str, notes: Mapping[str, Any] | None = None) -> Plan:
         """The plan that was played. Raises ValueError unless the game is over."""

@@ -6,7 +6,16 @@ from bisect import bisect_right
 from collections import defaultdict
 
 from engine.game.board import Block
-from engine.game.moves import COPY, DROP, NO_COPY, PLACE_RULES, Move, Rules
+from engine.game.moves import (
+    COPY,
+    COPY_OTHER,
+    DROP,
+    NO_COPY,
+    NO_COPY_OTHER,
+    PLACE_RULES,
+    Move,
+    Rules,
+)
 from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
@@ -76,9 +85,10 @@ def immediate_reward(game: ReferenceGame, action: int) -> float:
 
 
 def best_action(game: ReferenceGame) -> int:
-    """The legal action that earns most at once; ties go to NoCopy, then Copy, then Drop."""
+    """The legal action that earns most at once; ties go to NoCopy, then Copy, Drop."""
     legal = game.legal()
-    actions = [a for a in (NO_COPY, COPY, DROP) if legal[a]]
+    order = (NO_COPY, COPY, DROP, NO_COPY_OTHER, COPY_OTHER)
+    actions = [a for a in order if legal[a]]
     return max(actions, key=lambda a: immediate_reward(game, a))
 
 

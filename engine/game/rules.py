@@ -16,8 +16,8 @@ from engine.game.encoded import INT32_MAX, EncodedProgram, MoveRow
 from engine.game.entry import Entry
 from engine.game.lanes import in_lanes, numbers_of, rows_of
 from engine.game.ledger import advance, book, stalled
-from engine.game.moves import COPY, DROP, NO_COPY
-from engine.game.options import Options, analyse
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NUM_ACTIONS
+from engine.game.options import Options, Ways, analyse
 from engine.game.places import NO_PLACE, is_taken
 from engine.game.quantise import TICKS
 from engine.game.returns import return_stall
@@ -83,14 +83,21 @@ class _Effect:
 
 
 def nearest_legal(options: Options, action: Array) -> Array:
-    """The action if legal, else NoCopy if legal, else Drop."""
-    other = jnp.where(options.mask[NO_COPY], NO_COPY, DROP)
-    return jnp.where(_is_legal(options, action), action, other).astype(jnp.int32)
+    """The action if legal, else its kind, NoCopy or Drop, the first of them that is."""
+    found = jnp.where(options.mask[NO_COPY], NO_COPY, DROP)
+    for wanted in (kind_of(action), action):
+        found = jnp.where(_is_legal(options, wanted), wanted, found)
+    return found.astype(jnp.int32)
+
+
+def kind_of(action: Array) -> Array:
+    """The action of the same kind in the place of the place rule (`engine.game.moves.KINDS`)."""
+    return jnp.where(action >= COPY_OTHER, action - COPY_OTHER, action)
 
 
 def _is_legal(options: Options, action: Array) -> Array:
-    copy, no_copy, drop = options.mask[COPY], options.mask[NO_COPY], options.mask[DROP]
-    return jnp.where(action == COPY, copy, jnp.where(action == NO_COPY, no_copy, drop))
+    legal = [options.mask[known] & (action == known) for known in range(NUM_ACTIONS)]
+    return jnp.any(jnp.stack(legal), axis=0)
 
 
 def step(encoded: EncodedProgram, state: State, action: Array) -> tuple[State, StepOutcome]:
@@ -164,14 +171,19 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
     action = nearest_legal(options, action)
     is_on = ~options.is_over & _is_legal(options, action)
     is_fast = is_on & (action != DROP)
-    is_copy = is_fast & (action == COPY)
+    is_copy = is_fast & (kind_of(action) == COPY)
     is_new = is_copy | (is_fast & ~own.is_resident)
-    is_elsewhere = is_new & (action == NO_COPY) & (row.reads > 0)
-    is_hoisted = is_elsewhere & options.hoisted.is_possible
+    is_elsewhere = is_new & ~is_copy & (row.reads > 0)
+    ways: Ways = jax.tree.map(
+        lambda rule, other: jnp.where(action >= COPY_OTHER, other, rule),
+        options.rule,
+        options.other,
+    )
+    is_hoisted = is_elsewhere & ways.hoisted.is_possible
     is_before = is_elsewhere & ~is_hoisted
     is_placed = is_new & ~is_before
     entry: Entry = jax.tree.map(
-        lambda hoisted, plain: jnp.where(is_hoisted, hoisted, plain), options.hoisted, options.entry
+        lambda hoisted, plain: jnp.where(is_hoisted, hoisted, plain), ways.hoisted, ways.entry
     )
     is_leaving = is_on & own.is_resident & (is_copy | (action == DROP))
     is_prefetch = is_copy | is_hoisted
@@ -179,7 +191,7 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
     leaves = is_leaving & departure.is_saved
     until, written, rank = _own_after(row, options, is_leaving)
     gain, open_ticks = _served(row, state, is_fast, is_on & (action == DROP))
-    block = _new_block(encoded, row, options, entry, is_before, is_prefetch)
+    block = _new_block(encoded, row, ways.offset_before, entry, is_before)
     copy_stall = jnp.where(is_prefetch, entry.copy_stall, 0)
     saved_stall = jnp.where(leaves, departure.stall, jnp.where(evicts, entry.saved_stall, 0))
     ticks = gain - copy_stall - saved_stall
@@ -248,17 +260,16 @@ def _own_after(row: MoveRow, options: Options, is_leaving: Array) -> tuple[Array
 def _new_block(
     encoded: EncodedProgram,
     row: MoveRow,
-    options: Options,
+    offset_before: Array,
     entry: Entry,
     is_before: Array,
-    is_prefetch: Array,
 ) -> Table:
     """The newcomer, as one cell per column of the table."""
     level = jnp.where(is_before, TOP_LEVEL, entry.level)
     written = jnp.where(is_before, KEPT, jnp.where(row.writes > 0, row.time + 1, 0))
     return Table(
         home=home_of(row.group, level),
-        offset=jnp.where(is_before, options.offset_before, entry.offset),
+        offset=jnp.where(is_before, offset_before, entry.offset),
         size=row.size,
         until=jnp.where(is_before, row.busy_after(jnp.asarray(FIRST_HORIZON)), entry.until),
         written=written,

@@ -1,7 +1,7 @@
 """Scripts: whole games written down in advance, as one word per move.
 
-A word is an action, or `EARN`. Words that turn out illegal do no harm: they count as NoCopy if that
-is legal, else as Drop.
+A word is an action, `EARN` or `EARN_OTHER`. Words that turn out illegal do no harm: they count as
+the nearest action that is legal (`ReferenceGame.nearest`).
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.game.board import Effect
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 
 EARN = NUM_ACTIONS
 """What brings the group in where its stall costs less than it saves: a copy in front of the loop,
 else Copy, else NoCopy; where neither does, Drop."""
-NUM_WORDS = NUM_ACTIONS + 1
+EARN_OTHER = EARN + 1
+"""The same at the other end, if the action is legal there."""
+NUM_WORDS = NUM_ACTIONS + 2
 
 
 def play_script(
@@ -35,12 +37,12 @@ def play_word(game: ReferenceGame, word: int) -> None:
 
 
 def _action(game: ReferenceGame, word: int) -> int:
-    legal = game.legal()
-    if word == EARN:
-        return earning(game)
-    if legal[word]:
-        return word
-    return NO_COPY if legal[NO_COPY] else DROP
+    if word < EARN:
+        return game.nearest(word)
+    action = earning(game)
+    if word == EARN or action == DROP:
+        return action
+    return game.nearest(COPY_OTHER if action == COPY else NO_COPY_OTHER)
 
 
 def earning(game: ReferenceGame) -> int:
