@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.moves import COPY, DROP, KINDS, NO_COPY
 from engine.game.reference import ReferenceGame
 from engine.game.replay import immediate_reward
 
@@ -15,17 +15,19 @@ Continuation = Callable[[ReferenceGame], int]
 def likewise(actions: Sequence[int], rewards: Sequence[float]) -> Continuation:
     """Go on as in a recorded game of the same program, as near as the position allows.
 
-    An illegal action is replaced as `engine.game.replay` does it; so is a Copy that costs more than
-    it saves and more than it did in the recorded game (`rewards`: shares of all slow, per move).
+    An illegal action is replaced by the same at the rule's end, else as `engine.game.replay` does
+    it; so is a Copy that costs more than it saves and more than it did in the recorded game
+    (`rewards`: shares of all slow, per move).
     """
 
     def choose(game: ReferenceGame) -> int:
         wanted = actions[game.move_index]
-        if game.placement(wanted).is_legal:
-            floor = min(0.0, rewards[game.move_index])
-            if wanted != COPY or immediate_reward(game, COPY) >= floor:
-                return wanted
-        return _nearest(game, wanted)
+        kind, floor = KINDS[wanted], min(0.0, rewards[game.move_index])
+        for action in (wanted, kind):
+            is_legal = game.placement(action).is_legal
+            if is_legal and (kind != COPY or immediate_reward(game, action) >= floor):
+                return action
+        return _nearest(game, kind)
 
     return choose
 

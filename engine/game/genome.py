@@ -19,8 +19,8 @@ Genes = NDArray[np.int8]  # [moves]
 Rng = np.random.Generator
 NUM_FIRST = 96
 """Genomes that are tried before the first generation."""
-WORD_CHANCES = (0.1, 0.15, 0.35, 0.4)
-"""Of Copy, NoCopy, Drop, `EARN` as a new word."""
+WORD_CHANCES = (0.09, 0.13, 0.35, 0.01, 0.02, 0.35, 0.05)
+"""Of the actions, `EARN` and `EARN_OTHER` as a new word."""
 RANDOM_SHARE = 0.15
 """Of the first genomes: every move's word drawn by itself; in the others a group has one word."""
 RELAXED_SHARE = 0.4

@@ -9,13 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.game.genome import WORD_CHANCES, Genes, Layout, Rng
-from engine.game.moves import DROP
-from engine.game.scripts import EARN
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
+from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 
 LONGEST_WINDOW = 32
 """Touches."""
 LONGEST_WAIT = 64
 """Moves between the begin of a copy and the touch that it is for."""
+_AT_OTHER_END = np.arange(NUM_WORDS, dtype=np.int8)
+_AT_OTHER_END[[COPY, COPY_OTHER]] = COPY_OTHER, COPY
+_AT_OTHER_END[[NO_COPY, NO_COPY_OTHER]] = NO_COPY_OTHER, NO_COPY
+_AT_OTHER_END[[EARN, EARN_OTHER]] = EARN_OTHER, EARN
+"""Of each word the one that means the same at the other end."""
 _WORDS_UP_TO = np.cumsum(WORD_CHANCES)[:-1]
 
 
@@ -126,6 +131,13 @@ def change_window(genes: Genes, site: Site, rng: Rng) -> None:
     genes[chosen] = _word(rng) if rng.random() < 0.5 else _words(rng, len(chosen))
 
 
+def change_ends(genes: Genes, site: Site, rng: Rng) -> None:
+    """One touch, or one tensor from some touch on, goes to the other end."""
+    at = _touch(site, rng)
+    moved = np.asarray([at]) if rng.random() < 0.5 else site.moves_of(site.layout.group[at], at)
+    genes[moved] = _AT_OTHER_END[genes[moved]]
+
+
 MUTATIONS: tuple[Callable[[Genes, Site, Rng], None], ...] = (
     change_touch,
     change_group,
@@ -133,8 +145,9 @@ MUTATIONS: tuple[Callable[[Genes, Site, Rng], None], ...] = (
     make_room,
     change_window,
     outbid,
+    change_ends,
 )
-MUTATION_CHANCES = (0.2, 0.2, 0.2, 0.2, 0.1, 0.1)
+MUTATION_CHANCES = (0.18, 0.18, 0.18, 0.18, 0.09, 0.1, 0.09)
 _MUTATIONS_UP_TO = np.cumsum(MUTATION_CHANCES)[:-1]
 
 

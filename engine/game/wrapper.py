@@ -11,7 +11,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from engine.game.moves import DROP, NO_COPY, NUM_ACTIONS, Move, Rules
+from engine.game.moves import NUM_ACTIONS, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
@@ -101,8 +101,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
         reward, self._waiting_reward = self._waiting_reward, 0.0
         played = int(action)
         if not game.is_over:
-            if not game.placement(played).is_legal:
-                played = NO_COPY if game.placement(NO_COPY).is_legal else DROP
+            played = game.nearest(played)
             reward += game.step(played) + game.play_forced()
         info = {"action_mask": self._mask(), "played_action": played}
         return self._observe(), reward, game.is_over, False, info

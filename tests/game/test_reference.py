@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.game.board import Reason
-from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.explain import explain
+from engine.game.moves import COPY, DROP, NO_COPY, NO_COPY_OTHER, PLACE_RULES, Rules
 from engine.plan.model import Copy, Stay
 from engine.program.model import Region
 from tests.game.tiny_programs import (
@@ -462,7 +463,7 @@ def test_illegal_and_early_calls_raise() -> None:
     game.step(NO_COPY)
     assert game.step(NO_COPY) == pytest.approx(3 / 16)
     assert game.is_over
-    assert game.legal() == (False, False, False)
+    assert not any(game.legal())
     with pytest.raises(ValueError, match="over"):
         game.step(DROP)
 
@@ -479,3 +480,30 @@ def test_a_clone_goes_its_own_way() -> None:
     assert game.total_reward > twin.total_reward
     assert_is_judged_alike(game)
     assert_is_judged_alike(twin)
+
+
+def test_the_other_end_is_high_where_the_rule_is_low_and_the_reverse() -> None:
+    small, large = Buffer(1, writes={0: 3}, reads={1: 3}), Buffer(4, writes={0: 3}, reads={1: 3})
+    program = program_of([5, 5], [small, large])
+    game = play(program, "nN")
+    assert [game.live[g].offset for g in (0, 1)] == [15, 11]
+    game = play(program, "Nn")
+    assert [game.live[g].offset for g in (0, 1)] == [0, 1]
+
+
+def test_a_place_that_both_ends_have_is_offered_once() -> None:
+    tight = Buffer(16, writes={0: 3}, reads={1: 3})
+    game = play(program_of([9, 9], [tight]), "")
+    assert game.legal() == (False, True, True, False, False)
+    assert "same place" in explain(game, NO_COPY_OTHER).reason
+    game.step(NO_COPY)
+    assert not game.legal()[NO_COPY_OTHER]
+
+
+@pytest.mark.parametrize("place", PLACE_RULES)
+def test_the_other_end_is_high_where_a_rule_knows_more_than_two_places(place: str) -> None:
+    a = Buffer(1, writes={0: 3}, reads={1: 3})
+    game = play(program_of([5, 5], [a]), "", Rules(place=place))
+    low, high = (game.placement(action).block for action in (NO_COPY, NO_COPY_OTHER))
+    assert low is not None and high is not None
+    assert (low.offset, high.offset) == (0, 15)

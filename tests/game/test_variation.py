@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from engine.game.genome import Layout, first_genomes, layout, relaxed_genomes
-from engine.game.moves import COPY, DROP, NO_COPY
-from engine.game.scripts import EARN, NUM_WORDS
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
+from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 from engine.game.variation import (
     LONGEST_WAIT,
     MUTATIONS,
     Site,
+    change_ends,
     change_group,
     change_stretch,
     cross,
@@ -52,7 +53,7 @@ def changed(moves: Layout, site: Site, operator, seed: int) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("operator", MUTATIONS)
+@pytest.mark.parametrize("operator", [m for m in MUTATIONS if m is not change_ends])
 def test_mutations_leave_what_was_played_before(operator, moves: Layout, site: Site) -> None:
     touched = np.concatenate([changed(moves, site, operator, seed) for seed in range(TRIES)])
     assert len(touched)
@@ -105,12 +106,30 @@ def test_what_is_worth_less_is_outbid(moves: Layout, site: Site) -> None:
     assert min(waited) < 0 < max(waited) < LONGEST_WAIT
 
 
-def test_more_mutations_change_more(moves: Layout, site: Site) -> None:
-    def mean(num: int) -> float:
-        def operator(genes, site, rng) -> None:
-            mutate(genes, site, num, rng)
+def test_other_ends_are_of_one_tensor_and_the_same_actions(moves: Layout, site: Site) -> None:
+    pairs = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER, EARN: EARN_OTHER, DROP: DROP}
+    pairs |= {other: word for word, other in pairs.items()}
+    sizes = set()
+    for seed in range(TRIES):
+        before = np.random.default_rng(seed).integers(0, NUM_WORDS, moves.num_moves).astype(np.int8)
+        genes = before.copy()
+        change_ends(genes, site, np.random.default_rng(seed))
+        found = np.flatnonzero(genes != before)
+        assert found.min(initial=FIRST) >= FIRST
+        assert len(set(moves.group[found].tolist())) <= 1
+        assert all(genes[k] == pairs[before[k]] for k in found)
+        sizes.add(len(found))
+    assert max(sizes) > 1
 
-        return float(np.mean([len(changed(moves, site, operator, s)) for s in range(TRIES)]))
+
+def test_more_mutations_change_more(moves: Layout, site: Site) -> None:
+    def num_changed(num: int, seed: int) -> int:
+        genes = np.full(moves.num_moves, EARN, np.int8)
+        mutate(genes, site, num, np.random.default_rng(seed))
+        return np.count_nonzero(genes != EARN)
+
+    def mean(num: int) -> float:
+        return float(np.mean([num_changed(num, seed) for seed in range(TRIES)]))
 
     assert mean(1) < mean(4)
 

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
 from engine.game.wrapper import MallocEnv
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -34,7 +34,7 @@ def test_an_episode_returns_the_simulated_saving(seed: int) -> None:
     total, is_over = 0.0, False
     while not is_over:
         assert env.observation_space.contains(observation)
-        observation, reward, is_over, _, _ = env.step(np.int64(chance.randrange(3)))
+        observation, reward, is_over, _, _ = env.step(np.int64(chance.randrange(NUM_ACTIONS)))
         total += reward
     plan = env.plan()
     assert check(program, plan) is None
@@ -46,7 +46,7 @@ def test_illegal_actions_are_replaced_and_forced_moves_play_themselves() -> None
     a = Buffer(4, writes={0: 3}, reads={1: 3})
     env = MallocEnv(program_of([5, 5], [a]))
     _, info = env.reset()
-    assert info["action_mask"].tolist() == [0, 1, 1]
+    assert info["action_mask"].tolist() == [0, 1, 1, 0, 1]
     # Copy is illegal, NoCopy counts; what touches nothing any more plays itself.
     _, reward, is_over, _, info = env.step(np.int64(COPY))
     assert info["played_action"] == NO_COPY
@@ -72,7 +72,7 @@ def test_rewards_before_the_first_decision_come_with_the_first_step() -> None:
     assert env.game.is_over
     _, reward, is_over, _, info = env.step(np.int64(COPY))
     assert (reward, is_over) == (0, True)
-    assert info["action_mask"].tolist() == [1, 1, 1]
+    assert info["action_mask"].tolist() == [1] * NUM_ACTIONS
 
 
 def test_observed_addresses_show_scratch_stays_and_ghosts() -> None:

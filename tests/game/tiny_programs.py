@@ -25,6 +25,7 @@ from engine.program.model import (
 )
 
 TWO_ENDED = Rules(place="two_ended")
+LETTERS = "CNDcn"
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,17 @@ def program_of(
 
 
 def play(program: Program, actions: str, rules: Rules = TWO_ENDED) -> ReferenceGame:
-    """The game after `actions`, one letter each: Copy, NoCopy, Drop."""
+    """The game after `actions`, one letter each: Copy, NoCopy, Drop; c, n at the other end."""
     game = ReferenceGame(program, rules)
     for letter in actions:
-        game.step("CND".index(letter))
+        game.step(LETTERS.index(letter))
     return game
 
 
 def mask(game: ReferenceGame) -> str:
-    """Legal actions as letters."""
-    return "".join(letter for letter, legal in zip("CND", game.legal(), strict=True) if legal)
+    """Legal actions in the places of the place rule, as letters."""
+    legal = game.legal()
+    return "".join(letter for action, letter in enumerate("CND") if legal[action])
 
 
 def assert_is_judged_alike(game: ReferenceGame) -> None:
