@@ -103,11 +103,10 @@ class Trainer:
         ]
 
     def show_demonstrations(self) -> None:
-        """Put the demonstrations into the replay buffers."""
+        """Put the demonstrations and lessons into the replay buffers."""
         for workload in self.workloads:
-            if workload.demonstrations:
-                games = follow(workload, self.params, workload.demonstrations)
-                workload.replay.demonstrate(games)
+            if shown := (*workload.demonstrations, *workload.lessons):
+                workload.replay.demonstrate(follow(workload, self.params, shown))
 
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""

@@ -18,6 +18,12 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "train", run, "train the agent on many programs, resumable")
     parser.add_argument("--programs", help="comma-separated; default: all that are not held out")
     parser.add_argument("--variants", type=int, default=1, help="per program, other hardware")
+    parser.add_argument(
+        "--teacher-seconds",
+        type=float,
+        default=0.0,
+        help="that local gets per program, whose plan is shown as a game; default: no teacher",
+    )
     parser.add_argument("--rounds", type=int, default=10_000, help="of games, in all")
     parser.add_argument("--seconds", type=float, default=3600.0, help="of this call")
     parser.add_argument("--seed", type=int, default=0)
@@ -44,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     course = Course(
         programs=tuple(options.programs.split(",")) if options.programs else (),
         variants=options.variants,
+        teacher_seconds=options.teacher_seconds,
         rounds=options.rounds,
         seconds=options.seconds,
         seed=options.seed,

@@ -127,6 +127,8 @@ class _Table:
         self._price = prices / point_s * self._fast
         self._paid = np.concatenate([[0.0], np.cumsum(self._price)])
         self._copy_price = copies / point_s
+        # A quick bound has no optimum that says so.
+        self._served = () if bound is None else bound.served
         self._later: list[tuple[int, float, float]] = []
 
     def rows(self) -> Doubles:
@@ -192,6 +194,7 @@ class _Table:
                 max(0.0, gain + following),
                 work_s * self._copy_price[max(0, move.time - 1)],
                 size * self._price[move.time],
+                self._served[move.touch] if self._served and not move.is_sink else 0.0,
             ]
         return _tame(told)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.game.moves import NUM_ACTIONS
 
-VERSION = 4
+VERSION = 5
 """Changes when an input of the same place means something else."""
 NUM_AHEAD = 12
 """`H`, moves ahead that the player sees one by one."""
@@ -45,6 +45,7 @@ PRICE_FEATURES = (
     "best stay from here on",
     "a copy of the group",
     "place in this slot",
+    "share served fast in the relaxed optimum",
 )
 
 
@@ -70,7 +71,7 @@ STATIC_PARTS = _parts(
 )
 """Slices of a row of `Features.table`."""
 NUM_STATIC = STATIC_PARTS["prices"].end
-NUM_OPTION = 16
+NUM_OPTION = 28
 PARTS = _parts(
     move=len(MOVE_FEATURES),
     pressure=2 * len(SPANS),

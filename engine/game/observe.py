@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.game.encode import EncodedProgram
+from engine.game.encoded import MoveRow
+from engine.game.entry import Entry
 from engine.game.env import Position
 from engine.game.features import Features, squash
 from engine.game.inputs import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
@@ -66,11 +68,11 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     fast = encoded.fast_granules.astype(jnp.float32)
     entry, departure = options.rule.entry, options.departure
     enters = ~options.own.is_resident & entry.is_possible
+    enters_other = ~options.own.is_resident & options.other.entry.is_possible
     # Where nothing enters the start is what the search for one happened to stop at.
     early = jnp.where(enters, jnp.maximum(row.time - entry.wish.start, 0), 0)
-    taken = is_taken(table, entry.wish.start, entry.offset, row.size) & enters
-    worth = jnp.where(taken, known.density[jnp.clip(table.rank, 0)] * table.size, 0.0)
-    worth = jnp.where(table.rank >= 0, worth, 0.0)
+    here = _arrival(known, table, row, entry, enters, fast)
+    there = _arrival(known, table, row, options.other.entry, enters_other, fast)
     is_there = options.own.is_resident
     is_saved = jnp.where(is_there, departure.is_saved, entry.is_saved)
     saved = jnp.where(is_there, departure.work, entry.saved_work) / known.point_ticks
@@ -82,20 +84,16 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             options.own.is_resident & (options.own.until > row.time),
             enters,
             options.rule.offset_before >= 0,
-            jnp.any(taken),
-            jnp.any(taken & table.is_dirty),
             is_saved,
+            *options.mask,
         ]
     ).astype(jnp.float32)
     amounts = jnp.stack(
         [
-            jnp.sum(jnp.where(taken, table.size, 0)) / fast,
-            squash(jnp.sum(worth)),
             squash(stall),
             squash(jnp.where(is_saved, saved, 0)),
             squash(departure.stall / known.point_ticks),
             jnp.log1p(early.astype(jnp.float32)) / 5.0,
-            jnp.where(enters, entry.offset / fast, 0.0),
             jnp.log1p(
                 jnp.maximum(
                     row.time - jnp.maximum(state.read_stalls[0], state.write_stalls[0]), 0
@@ -104,7 +102,30 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             / 5.0,
         ]
     ).astype(jnp.float32)
-    return jnp.concatenate([cells, amounts])
+    return jnp.concatenate([cells, amounts, here, there])
+
+
+def _arrival(
+    known: Features, table: Table, row: MoveRow, entry: Entry, enters: Array, fast: Array
+) -> Array:
+    """What an entry takes: whether ghosts and dirty ones, how much, its worth, its place and stall.
+
+    Shape `[6]`; nothing where the group does not enter.
+    """
+    taken = is_taken(table, entry.wish.start, entry.offset, row.size) & enters
+    worth = jnp.where(taken, known.density[jnp.clip(table.rank, 0)] * table.size, 0.0)
+    worth = jnp.where(table.rank >= 0, worth, 0.0)
+    stall = jnp.where(enters, entry.saved_stall, 0) / known.point_ticks
+    return jnp.stack(
+        [
+            jnp.any(taken).astype(jnp.float32),
+            jnp.any(taken & table.is_dirty).astype(jnp.float32),
+            jnp.sum(jnp.where(taken, table.size, 0)) / fast,
+            squash(jnp.sum(worth)),
+            jnp.where(enters, entry.offset / fast, 0.0),
+            squash(stall),
+        ]
+    )
 
 
 @in_lanes

@@ -29,17 +29,19 @@ ENOUGH = 0.995
 def replay(program: Program, plan: Plan, rules: Rules | None = None) -> ReferenceGame:
     """Play the game as `plan` would; its `actions` are the moves, its `plan` the result.
 
-    Offsets and copy times are the game's own, so an action that the plan wants may be illegal or
-    cost more than it saves; then the nearest other one is played. Without `rules` every place rule
-    is tried until one reaches the plan's saving; the best game is returned.
+    Copy times are the game's own and of places it offers two, so an action that the plan wants may
+    be illegal or cost more than it saves; then the nearest other one is played. Of the two places
+    the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
+    Without `rules` every place rule is tried until one reaches the plan's saving; the best game is
+    returned.
     """
     if rules is not None:
-        return _play(program, plan, rules)
+        return _best_play(program, plan, rules)
     judged = simulate(program, plan)
     saved_s = judged.all_slow_s - judged.latency_s
     best: ReferenceGame | None = None
     for place in PLACE_RULES:
-        game = _play(program, plan, Rules(place=place))
+        game = _best_play(program, plan, Rules(place=place))
         if best is None or game.total_reward > best.total_reward:
             best = game
         if best.total_reward * program.all_slow_s >= ENOUGH * saved_s:
@@ -48,12 +50,31 @@ def replay(program: Program, plan: Plan, rules: Rules | None = None) -> Referenc
     return best
 
 
-def _play(program: Program, plan: Plan, rules: Rules) -> ReferenceGame:
-    game = ReferenceGame(program, rules)
-    wanted = _Wishes(program, plan)
+def _best_play(program: Program, plan: Plan, rules: Rules) -> ReferenceGame:
+    wishes = _Wishes(program, plan)
+    games = [_play(ReferenceGame(program, rules), wishes, with_ends) for with_ends in (True, False)]
+    return max(games, key=lambda game: game.total_reward)
+
+
+def _play(game: ReferenceGame, wishes: _Wishes, with_ends: bool) -> ReferenceGame:
     while not game.is_over:
-        game.step(_choose(game, wanted))
+        action = _choose(game, wishes)
+        game.step(_nearer_end(game, wishes, action) if with_ends else action)
     return game
+
+
+def _nearer_end(game: ReferenceGame, wishes: _Wishes, action: int) -> int:
+    """The action, or the same at the other end, if that stalls no longer and is nearer the plan."""
+    other = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}.get(action)
+    if other is None or not game.legal()[other]:
+        return action
+    here, there = game.placement(action), game.placement(other)
+    offset = wishes.offset(game.move)
+    if offset is None or here.block is None or there.block is None:
+        return action
+    wanted = offset // game.facts.numbers.granule
+    is_nearer = abs(there.block.offset - wanted) < abs(here.block.offset - wanted)
+    return other if is_nearer and there.stall_ticks <= here.stall_ticks else action
 
 
 def _choose(game: ReferenceGame, wishes: _Wishes) -> int:
@@ -109,6 +130,12 @@ class _Wishes:
     def is_kept(self, group: int) -> bool:
         """Whether the plan has a cross-program prefetch of the group."""
         return any(stay.start == BEFORE_START for stay in self._stays[group])
+
+    def offset(self, move: Move) -> int | None:
+        """Where the plan has the group at a move, in bytes; None if it is not there."""
+        stays = self._stays[move.group]
+        number = bisect_right(stays, move.time, key=lambda s: s.start) - 1
+        return stays[number].offset if number >= 0 else None
 
     def action(self, move: Move, block: Block | None) -> int:
         """Drop, NoCopy, or Copy where a prefetch serves the first touch of the plan's stay.

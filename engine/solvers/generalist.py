@@ -7,6 +7,7 @@ them shows what carries over to programs it has not seen.
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -24,18 +25,21 @@ from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, UsageError
 from engine.game.encode import Shape, common_shape, encode
 from engine.game.moves import Rules
+from engine.game.replay import replay
 from engine.hardware.what_if import WhatIf, derive, name_of
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.io import content_hash, write_bytes
 from engine.program.model import Program
 from engine.solvers.demonstrations import demonstrate
-from engine.solvers.registry import refuse_bad_budget
+from engine.solvers.registry import Budget, refuse_bad_budget, solve
 
 HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
 """Model families that are only ever tested."""
 MEMORY_RANGE = (0.5, 1.5)
 BANDWIDTH_RANGE = (0.7, 1.4)
+TEACHER = "teacher"
+"""Folder of a run with the games that a strong solver showed, a digit per action."""
 
 Tell = Callable[[str], None]
 
@@ -44,12 +48,14 @@ Tell = Callable[[str], None]
 class Course:
     """What to train on, and for how long.
 
-    `variants`: per program, further copies with another memory size and bandwidth. Training ends
-    after `rounds` or `seconds` (of this call), whichever comes first.
+    `variants`: per program, further copies with another memory size and bandwidth.
+    `teacher_seconds`: that `local` gets per program, whose plan is shown as a game (0: none).
+    Training ends after `rounds` or `seconds` (of this call), whichever comes first.
     """
 
     programs: tuple[str, ...] = ()
     variants: int = 1
+    teacher_seconds: float = 0.0
     rounds: int = 10_000
     seconds: float = 3600.0
     seed: int = 0
@@ -59,6 +65,8 @@ class Course:
         refuse_bad_budget(self.seconds, self.seed)
         if self.rounds < 1:
             raise ConfigError(f"train: {self.rounds} rounds; 1 is the least")
+        if not 0 <= self.teacher_seconds < math.inf:
+            raise ConfigError(f"train: {self.teacher_seconds} s for the teacher; 0 is the least")
         if self.variants < 0:
             raise ConfigError(f"train: {self.variants} variants per program; 0 is the least")
 
@@ -85,7 +93,7 @@ def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell:
     names = course.programs or training_names()
     if not names:
         raise UsageError("train: no program to train on; name some with --programs")
-    workloads = _workloads(names, course, config, tell)
+    workloads = _workloads(names, course, config, folder, tell)
     trainer = Trainer(workloads, config, course.seed)
     trainer.show_demonstrations()
     if resume(trainer, folder):
@@ -108,7 +116,7 @@ def train(course: Course, config: AgentConfig, folder: Path, output: Path, tell:
 
 
 def _workloads(
-    names: Sequence[str], course: Course, config: AgentConfig, tell: Tell
+    names: Sequence[str], course: Course, config: AgentConfig, folder: Path, tell: Tell
 ) -> list[Workload]:
     programs = []
     for index, name in enumerate(names):
@@ -119,17 +127,40 @@ def _workloads(
     workloads = []
     for number, program in enumerate(programs):
         tell(f"prepares {program.name} ({number + 1} of {len(programs)})")
-        workloads.append(training_workload(program, config, shape))
+        lessons = [_taught(program, course, folder)] if course.teacher_seconds else []
+        workloads.append(training_workload(program, config, shape, lessons))
     return workloads
 
 
-def training_workload(program: Program, config: AgentConfig, shape: Shape) -> Workload:
+def _taught(program: Program, course: Course, folder: Path) -> tuple[int, ...]:
+    """The teacher's plan as moves, kept in the run's folder: it depends on the machine's pace."""
+    path = folder / TEACHER / f"{content_hash(program)}.txt"
+    if not path.exists():
+        plan = solve("local", program, Budget(course.teacher_seconds, course.seed))
+        moves = "".join(map(str, replay(program, plan, Rules()).actions))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, moves.encode())
+    return tuple(map(int, path.read_text(encoding="ascii")))
+
+
+def training_workload(
+    program: Program,
+    config: AgentConfig,
+    shape: Shape,
+    lessons: Sequence[Sequence[int]] = (),
+) -> Workload:
     """A program as it is trained on, padded to `shape`: under the default place rule."""
     # The default place rule for all: it is compiled into the game, and one game shall do.
     (shown,) = demonstrate(program, places=(Rules().place,))
     bound = lower_bound(program)
     return make_workload(
-        program, shown.actions, config, rules=shown.rules, bound=bound, shape=shape
+        program,
+        shown.actions,
+        config,
+        rules=shown.rules,
+        bound=bound,
+        shape=shape,
+        lessons=lessons,
     )
 
 
@@ -152,6 +183,7 @@ def _command(course: Course, trainer: Trainer) -> str:
         "output": "checkpoints/again",
         "programs": ",".join(course.programs),
         "variants": course.variants,
+        "teacher-seconds": course.teacher_seconds,
         "seed": course.seed,
         "rounds": trainer.rounds,
         "seconds": "1e9",
