@@ -103,9 +103,9 @@ class Trainer:
         ]
 
     def show_demonstrations(self) -> None:
-        """Put the demonstrations and lessons into the replay buffers."""
+        """Put the lessons, or else the demonstrations, into the replay buffers."""
         for workload in self.workloads:
-            if shown := (*workload.demonstrations, *workload.lessons):
+            if shown := workload.lessons or workload.demonstrations:
                 workload.replay.demonstrate(follow(workload, self.params, shown))
 
     def warm_up(self, go_on: Go = _always) -> None:

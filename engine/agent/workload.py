@@ -36,7 +36,7 @@ class Workload:
 
     `point_s`: seconds in a point; `baseline`: points that a game of the heuristics saves, in the
     mean (`engine.agent.arena`). `demonstrations`: actions of those games; `lessons`: of games of
-    stronger solvers, which are shown too, but set no baseline.
+    stronger solvers, which are shown in their stead, but set no baseline.
     """
 
     program: Program
