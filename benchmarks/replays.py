@@ -20,6 +20,8 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.solvers import SOLVERS, has_compiled_plan, solve
 
+LOOK_AHEAD = 100
+"""Moves that a replay sees before it chooses a place."""
 GOALS = {"best": (0.98, 0.95), "XLA": (0.99, 0.99)}
 """Share of the saving to reach on nine programs of ten, and on the others."""
 
@@ -64,7 +66,7 @@ def _best(entry: SampleEntry, program: Program) -> Plan | None:
 
 def _row(program: Program, kind: str, plan: Plan) -> Row:
     begun = time.perf_counter()
-    game = replay(program, plan)
+    game = replay(program, plan, look_ahead=LOOK_AHEAD)
     seconds = time.perf_counter() - begun
     played = game.plan("replay")
     assert check(program, played) is None

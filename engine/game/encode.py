@@ -188,7 +188,8 @@ def _cells(
         "region_start": start,
         "saving": move.saving_ticks,
         "slow_ticks": max(-TICKS, move.saving_ticks - move.draw_ticks),
-        # No block begins where a copy takes as long as the program: only Drop is legal there.
+        "must_be_slow": int(move.must_be_slow),
+        # No block begins where a copy takes as long as the program.
         "work": TICKS if move.must_be_slow else move.work_ticks,
         "size": move.size_granules,
         "rank": move.rank,

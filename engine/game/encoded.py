@@ -62,6 +62,7 @@ class MoveRow:
     reserved_ahead: Array
     may_stay_before: Array
     slow_valid: Array
+    must_be_slow: Array
     is_high: Array
     hoist_start: Array
     hoist_end: Array

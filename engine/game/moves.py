@@ -117,7 +117,7 @@ class Move:
     most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
     prefetch (a first touch of an input that is never written). `needed_until`: the group's last
     touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
-    `must_be_slow`: a first touch that can only be dropped. `is_lasting`: `life_end` is past the
+    `must_be_slow`: a touch that can only be dropped. `is_lasting`: `life_end` is past the
     slot in which a kept input comes back (`Quantised.return_slot`).
     """
 

@@ -186,7 +186,7 @@ def _needs_saving(row: MoveRow, own: Own) -> Array:
 def _mask(now: Situation, departure: Departure, rule: Ways, other: Ways) -> Array:
     """The legal actions; those at the other end are none where that is the same place."""
     row, is_there = now.row, now.own.is_resident
-    is_touch, reads = row.is_sink == 0, row.reads > 0
+    is_touch, reads = (row.is_sink == 0) & (row.must_be_slow == 0), row.reads > 0
     copies = is_touch & rule.entry.is_possible & reads
     copies_other = is_touch & other.entry.is_possible & reads
     is_same = (rule.entry.offset == other.entry.offset) & (

@@ -119,11 +119,16 @@ def _movable(program: Program) -> tuple[bool, ...]:
 
 
 def _is_movable(program: Program, group: int) -> bool:
+    """Whether the group's touches are moves.
+
+    Where a later touch must be slow, a stay that covers a loop could be in its way: such a touch
+    must be outside of all loops.
+    """
     touches = [program.touches[i] for i in program.touches_of_group[group]]
     return (
         program.groups[group].may_be_fast
         and any(t.saving_s > 0 for t in touches)
-        and not any(t.must_be_slow for t in touches[1:])
+        and all(program.level_at(t.time) == TOP_LEVEL for t in touches[1:] if t.must_be_slow)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable
 
 from engine.game.board import Block
 from engine.game.moves import (
@@ -26,22 +27,25 @@ ENOUGH = 0.995
 """Share of the plan's saving at which no further place rule is tried."""
 
 
-def replay(program: Program, plan: Plan, rules: Rules | None = None) -> ReferenceGame:
+def replay(
+    program: Program, plan: Plan, rules: Rules | None = None, look_ahead: int = 0
+) -> ReferenceGame:
     """Play the game as `plan` would; its `actions` are the moves, its `plan` the result.
 
     Copy times are the game's own and of places it offers two, so an action that the plan wants may
     be illegal or cost more than it saves; then the nearest other one is played. Of the two places
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
-    Without `rules` every place rule is tried until one reaches the plan's saving; the best game is
-    returned.
+    With `look_ahead` moves to see, each of the two places, and Drop in place of a Copy, is tried
+    before a decision, which takes that many times as long. Without `rules` every place rule is
+    tried until one reaches the plan's saving; the best game is returned.
     """
     if rules is not None:
-        return _best_play(program, plan, rules)
+        return _best_play(program, plan, rules, look_ahead)
     judged = simulate(program, plan)
     saved_s = judged.all_slow_s - judged.latency_s
     best: ReferenceGame | None = None
     for place in PLACE_RULES:
-        game = _best_play(program, plan, Rules(place=place))
+        game = _best_play(program, plan, Rules(place=place), look_ahead)
         if best is None or game.total_reward > best.total_reward:
             best = game
         if best.total_reward * program.all_slow_s >= ENOUGH * saved_s:
@@ -50,17 +54,45 @@ def replay(program: Program, plan: Plan, rules: Rules | None = None) -> Referenc
     return best
 
 
-def _best_play(program: Program, plan: Plan, rules: Rules) -> ReferenceGame:
+Choice = Callable[[ReferenceGame], int]
+
+
+def _best_play(program: Program, plan: Plan, rules: Rules, look_ahead: int) -> ReferenceGame:
     wishes = _Wishes(program, plan)
-    games = [_play(ReferenceGame(program, rules), wishes, with_ends) for with_ends in (True, False)]
+    choices: list[Choice] = [
+        lambda game: _choose(game, wishes),
+        lambda game: _nearer_end(game, wishes, _choose(game, wishes)),
+    ]
+    if look_ahead:
+        choices.append(lambda game: _foreseen(game, choices[1], look_ahead))
+    games = [_played(ReferenceGame(program, rules), choice) for choice in choices]
     return max(games, key=lambda game: game.total_reward)
 
 
-def _play(game: ReferenceGame, wishes: _Wishes, with_ends: bool) -> ReferenceGame:
-    while not game.is_over:
-        action = _choose(game, wishes)
-        game.step(_nearer_end(game, wishes, action) if with_ends else action)
+def _played(game: ReferenceGame, choice: Choice, num_moves: int | None = None) -> ReferenceGame:
+    end = game.num_moves if num_moves is None else min(game.num_moves, game.move_index + num_moves)
+    while game.move_index < end:
+        game.step(choice(game))
     return game
+
+
+def _foreseen(game: ReferenceGame, choice: Choice, look_ahead: int) -> int:
+    """Of the choice's action, its other end, and Drop for a Copy, what earns most by then."""
+    first = choice(game)
+    others = {COPY: (COPY_OTHER, DROP), NO_COPY: (NO_COPY_OTHER,), COPY_OTHER: (COPY, DROP)}
+    others[NO_COPY_OTHER] = (NO_COPY,)
+    legal = game.legal()
+    wanted = [first, *(action for action in others.get(first, ()) if legal[action])]
+    if len(wanted) == 1:
+        return first
+
+    def earned(action: int) -> float:
+        after = game.clone()
+        after.step(action)
+        return _played(after, choice, look_ahead).total_reward
+
+    # A hair more is the rounding of a sum: the first one is the nearest to the plan.
+    return max(wanted, key=lambda action: round(earned(action), 9))
 
 
 def _nearer_end(game: ReferenceGame, wishes: _Wishes, action: int) -> int:

@@ -12,7 +12,7 @@ from engine.game.explain import Blocker, explain, group_name, size_text, time_te
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Region
-from tests.game.tiny_programs import Buffer, play, program_of
+from tests.game.tiny_programs import Buffer, assert_is_judged_alike, mask, play, program_of
 from tests.strategies import random_program
 
 
@@ -101,9 +101,20 @@ def test_what_must_be_made_slow_can_be_copied_in_later() -> None:
     assert play(program, "DCN").total_reward == pytest.approx(16 / 56)
 
 
-def test_a_group_that_must_be_slow_later_on_has_no_moves() -> None:
+def test_a_stay_ends_where_a_touch_must_be_slow() -> None:
     made = Buffer(4, writes={0: 3, 2: 0}, reads={1: 8, 3: 8}, slow_writes=frozenset({2}))
-    assert play(program_of([5, 5, 5, 5], [made]), "").is_over
+    game = play(program_of([5, 5, 5, 5], [made]), "NN")
+    assert mask(game) == "D"
+    # The write makes the content anew: nothing is saved, and the copy has no slot to hide in.
+    game = play(program_of([5, 5, 5, 5], [made]), "NNDC")
+    assert game.total_reward == pytest.approx((3 + 8 + 8 - 4) / 39)
+    assert_is_judged_alike(game)
+
+
+def test_a_group_that_must_be_slow_later_in_a_loop_has_no_moves() -> None:
+    made = Buffer(4, writes={0: 3, 2: 0}, reads={1: 8, 3: 8}, slow_writes=frozenset({2}))
+    loop = [Region("while", 2, 3, 4.0)]
+    assert play(program_of([5, 5, 5, 5], [made], regions=loop), "").is_over
 
 
 def test_a_covered_loop_is_the_reason_to_stand() -> None:
