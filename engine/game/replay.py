@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 
 from engine.game.board import Block
 from engine.game.moves import (
@@ -35,21 +36,23 @@ def replay(
     Copy times are the game's own and of places it offers two, so an action that the plan wants may
     be illegal or cost more than it saves; then the nearest other one is played. Of the two places
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
-    With `look_ahead` moves to see, each of the two places, and Drop in place of a Copy, is tried
-    before a decision, which takes that many times as long. Without `rules` every place rule is
-    tried until one reaches the plan's saving; the best game is returned.
+    Without `rules` every place rule is tried. If no game reaches the plan's saving and there are
+    `look_ahead` moves to see, they are played once more, and before a decision each of the two
+    places, and Drop in place of a Copy, is tried for so many moves. The best game is returned.
     """
-    if rules is not None:
-        return _best_play(program, plan, rules, look_ahead)
     judged = simulate(program, plan)
-    saved_s = judged.all_slow_s - judged.latency_s
+    enough = ENOUGH * (judged.all_slow_s - judged.latency_s) / max(program.all_slow_s, 1e-300)
     best: ReferenceGame | None = None
-    for place in PLACE_RULES:
-        game = _best_play(program, plan, Rules(place=place), look_ahead)
-        if best is None or game.total_reward > best.total_reward:
-            best = game
-        if best.total_reward * program.all_slow_s >= ENOUGH * saved_s:
-            break
+    places = PLACE_RULES if rules is None else (rules.place,)
+    wishes = _Wishes(program, plan)
+    for choice in _choices(wishes, look_ahead):
+        for place in places:
+            start = ReferenceGame(program, replace(rules or Rules(), place=place))
+            game = _played(start, choice)
+            if best is None or game.total_reward > best.total_reward:
+                best = game
+            if best.total_reward >= enough:
+                return best
     assert best is not None
     return best
 
@@ -57,16 +60,19 @@ def replay(
 Choice = Callable[[ReferenceGame], int]
 
 
-def _best_play(program: Program, plan: Plan, rules: Rules, look_ahead: int) -> ReferenceGame:
-    wishes = _Wishes(program, plan)
-    choices: list[Choice] = [
-        lambda game: _choose(game, wishes),
-        lambda game: _nearer_end(game, wishes, _choose(game, wishes)),
-    ]
-    if look_ahead:
-        choices.append(lambda game: _foreseen(game, choices[1], look_ahead))
-    games = [_played(ReferenceGame(program, rules), choice) for choice in choices]
-    return max(games, key=lambda game: game.total_reward)
+def _choices(wishes: _Wishes, look_ahead: int) -> list[Choice]:
+    """Ways to follow the wishes, the quickest first."""
+
+    def by_rule(game: ReferenceGame) -> int:
+        return _choose(game, wishes)
+
+    def nearer(game: ReferenceGame) -> int:
+        return _nearer_end(game, wishes, _choose(game, wishes))
+
+    def foreseen(game: ReferenceGame) -> int:
+        return _foreseen(game, nearer, look_ahead)
+
+    return [nearer, by_rule, foreseen] if look_ahead else [nearer, by_rule]
 
 
 def _played(game: ReferenceGame, choice: Choice, num_moves: int | None = None) -> ReferenceGame:
