@@ -218,7 +218,7 @@ LESSONS: tuple[Lesson, ...] = (
         "Free bytes that are not in one piece",
         "After the left tensor has gone, more than enough bytes are free for the wide one."
         " Whether they are in one piece depends on where the tensor in the middle was put.",
-        444.0,
+        120.0,
         120.0,
         _fragmentation,
     ),

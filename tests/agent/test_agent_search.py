@@ -83,8 +83,10 @@ def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
         relative = dict(zip(legal.tolist(), points, strict=True))[int(tree.action[0, node])]
         relative -= float(workload.arena.baseline[0] - workload.arena.baseline[1])
         assert float(tree.reward[0, node]) == pytest.approx(relative, abs=1e-3)
-    assert decision.action[0] == legal[np.argmax(points)]
-    assert decision.policy[0, legal[np.argmax(points)]] > 0.99
+    # Both ends may earn the same.
+    best = legal[np.isclose(points, max(points))]
+    assert decision.action[0] in best
+    assert decision.policy[0, best].sum() > 0.99
 
 
 @pytest.mark.parametrize(

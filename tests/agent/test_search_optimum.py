@@ -21,7 +21,7 @@ from tests.agent.small import CONFIG, small_workload
 
 NAMES = [e.name for e in library.index() if e.best_solver == "exhaustive"]
 LEARNED_WELL = ("teach-keep-or-drop", "teach-prefetch")
-ROUNDS = 12
+ROUNDS = 40
 TOGETHER = CONFIG.self_play.games
 NEAR = 1e-3
 """Points."""
@@ -78,7 +78,12 @@ def test_with_the_real_rules_as_model_it_finds_it_against_a_bad_prior(name: str)
 @pytest.mark.parametrize("name", LEARNED_WELL)
 def test_with_the_model_that_it_has_learned_it_finds_it_too(name: str) -> None:
     """Without demonstrations: what it knows it has played itself."""
-    config = replace(CONFIG, learner=replace(CONFIG.learner, steps_per_round=40, batch_size=64))
+    config = replace(
+        CONFIG,
+        search=SearchConfig(num_simulations=8),
+        self_play=replace(CONFIG.self_play, top_temperature=1.0),
+        learner=replace(CONFIG.learner, steps_per_round=40, batch_size=64),
+    )
     workload = small_workload(config, name)
     best, fresh = optimum(workload), init_params(jax.random.key(0), config.network)
     assert config.search.model == LEARNED
