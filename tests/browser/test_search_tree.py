@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from engine.agent.trace_io import SearchTrace, save_trace
+from engine.game.moves import NUM_ACTIONS
 from engine.program import library
 from tests.browser.pages import (
     PATIENCE_MS,
@@ -271,7 +272,7 @@ def test_help_lists_the_keys_and_closes(page: Page) -> None:
 def test_the_line_opens_in_play_and_the_way_back_is_kept(page: Page) -> None:
     page.keyboard.press("Home")
     assert eventually(lambda: move_of(page) == 0)
-    legal = [a for a in range(3) if TRACE.legal[0][a] and a != TRACE.action[0]]
+    legal = [a for a in range(NUM_ACTIONS) if TRACE.legal[0][a] and a != TRACE.action[0]]
     page.locator(f'tr[data-action="{legal[0]}"]').first.click()
     assert eventually(lambda: told(page, "line").startswith(str(legal[0])))
     page.locator(".search").focus()
