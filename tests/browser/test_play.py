@@ -172,7 +172,7 @@ def test_a_question_is_answered_by_a_key(page: Page) -> None:
     assert page.locator("button.choice.chosen").count() == 0
     page.keyboard.press(legal_key(page, is_chosen=False))
     page.wait_for_selector("text=Try again", timeout=PATIENCE_MS)
-    page.get_by_role("button", name="End").click()
+    page.get_by_role("button", name="End", exact=True).click()
     page.wait_for_selector("text=guess its decisions", timeout=PATIENCE_MS)
 
 
