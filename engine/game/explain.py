@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.game.board import Block, Booking, Effect, Reason, Refusal
-from engine.game.moves import ACTION_NAMES, DROP, Move
+from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY_OTHER, Move, other_goes_high
 from engine.game.reference import ReferenceGame
 from engine.plan.model import BEFORE_START
 
@@ -140,6 +140,9 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
     name = group_name(game, game.move.group)
     if refusal.reason in (Reason.NO_PLACE, Reason.NO_TIME, Reason.STALL):
         return _refuse_for_room(game, action, refusal, name)
+    is_there = action == NO_COPY_OTHER and game.move.group in game.live
+    if refusal.reason is Reason.SAME_PLACE and is_there:
+        return f"{name} is in fast memory already and stays at its place; no end is chosen."
     if refusal.reason is Reason.MUST_STAND:
         last = refusal.end - 1
         return (
@@ -252,7 +255,7 @@ def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str
             f" Its stay in fast memory ends at slot {effect.dropped.end}." if effect.dropped else ""
         )
         return f"Instruction {move.time} uses {name} in slow memory and gives up {gain}.{end}"
-    place = _range(game, effect.block)
+    place = _range(game, effect.block) + _at_end(game, effect)
     prefetch = next((b for b in effect.bookings if b.is_prefetch), None)
     if prefetch is not None:
         busy = effect.block.busy
@@ -267,6 +270,18 @@ def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str
             f" is there again at the end; saves {gain}."
         )
     return f"Instruction {move.time} makes {name} in fast memory at {place}; saves {gain}."
+
+
+def _at_end(game: ReferenceGame, effect: Effect) -> str:
+    """At which end of the free room, where that is not the one of the place rule."""
+    is_other = effect.action != KINDS[effect.action]
+    return f" (the {end_text(game)} of the free room)" if is_other else ""
+
+
+def end_text(game: ReferenceGame) -> str:
+    """The end of the free room that the place rule does not choose at the game's current move."""
+    is_high = other_goes_high(game.rules, game.move, game.facts.numbers.fast_granules)
+    return "high end" if is_high else "low end"
 
 
 def _describe_sink(game: ReferenceGame, effect: Effect, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.game.moves import DROP
+from engine.game.moves import DROP, KINDS
 from engine.game.reference import ReferenceGame
 from engine.lessons.optimum import best_from, look_ahead
 
@@ -70,6 +70,7 @@ def _legal(game: ReferenceGame) -> list[int]:
 def _nearest(game: ReferenceGame, action: int) -> int:
     """The action, or where the imagined memory holds other things one that serves the touch."""
     legal = _legal(game)
-    if action in legal:
-        return action
+    for wanted in (action, KINDS[action]):
+        if wanted in legal:
+            return wanted
     return next((a for a in legal if a != DROP), DROP) if action != DROP else legal[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.game.moves import KINDS
 from engine.game.reference import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.positions import Mined
 from engine.lessons.strong import (
+    Judged,
     Polish,
     Recorded,
     judged,
@@ -152,7 +154,7 @@ def _on_others(
             values = judged(game, (strong,))
             best = max(values, key=lambda a: values[a].saved_s)
             line = values[best].actions
-            if best != best_action(game):
+            if KINDS[best] != KINDS[best_action(game)]:
                 total = values[best].saved_s / game.program.all_slow_s
                 margin, _ = _margin(game, line, total, (strong, *games), dice, tries // _PER_RIVAL)
                 if margin >= MARGIN:
@@ -169,16 +171,27 @@ def _sure(start: ReferenceGame, games: Sequence[Recorded], finds: Sequence[Find]
     kept = []
     for find in finds:
         values = judged(_at(start, find.actions, find.move), ways, find.actions[find.move :])
-        best = values.pop(find.actions[find.move]).saved_s
-        if best - max(v.saved_s for v in values.values()) >= MARGIN * program.all_slow_s:
+        answer = find.actions[find.move]
+        lead = values[answer].saved_s - _best_other(values, answer)
+        if lead >= MARGIN * program.all_slow_s:
             kept.append(find)
     return kept
+
+
+def _best_other(values: Mapping[int, Judged], answer: int) -> float:
+    """Seconds that the best action of another kind saves."""
+    return max(v.saved_s for a, v in values.items() if KINDS[a] != KINDS[answer])
 
 
 def _is_weighty(game: ReferenceGame) -> bool:
     """Whether there is a choice, and at least the margin at stake."""
     has_stake = game.move.saving_s >= MARGIN * game.program.all_slow_s
-    return has_stake and len(legal_actions(game)) > 1
+    return has_stake and _has_choice(game)
+
+
+def _has_choice(game: ReferenceGame) -> bool:
+    """Whether more can be answered than where to place."""
+    return len({KINDS[action] for action in legal_actions(game)}) > 1
 
 
 def _is_wanted(found: Sequence[Find], move: int, is_trap: bool) -> bool:
@@ -198,8 +211,8 @@ def _candidates(
     game, found = start.clone(), []
     while not game.is_over:
         action = strong.actions[game.move_index]
-        if len(legal_actions(game)) > 1 and not game.move.is_sink:
-            is_trap = best_action(game) != action
+        if _has_choice(game) and not game.move.is_sink:
+            is_trap = KINDS[best_action(game)] != KINDS[action]
             weight = dice.random() * game.move.saving_s
             found.append((is_trap, weight, game.move_index))
         game.step(action)
@@ -222,13 +235,14 @@ def _margin(
     dice: random.Random,
     tries: int,
 ) -> tuple[float, ReferenceGame | None]:
-    """By how much `line`, which ends at `total`, leads whatever rivals find with another action.
+    """By how much `line`, which ends at `total`, leads whatever rivals find with another answer.
 
-    And the best rival's game. Rivals search only while known games do not refute the line already.
+    And the best rival's game. The same answer at the other end is none, unless it is better. Rivals
+    search only while known games do not refute the line already.
     """
     values = judged(game, games, line)
     rivals = {action: found for action, found in values.items() if action != line[0]}
-    known = max(found.saved_s for found in rivals.values()) / game.program.all_slow_s
+    known = _best_other(values, line[0]) / game.program.all_slow_s
     tries = tries if total - known >= MARGIN else 0
     least, best = 1.0, None
     for action, found in rivals.items():
@@ -236,8 +250,11 @@ def _margin(
         rival.step(action)
         if not rival.is_over:
             rival = Polish(rival, found.actions[1:], dice).run(tries)
-        if total - rival.total_reward < least:
-            least, best = total - rival.total_reward, rival
+        lead = total - rival.total_reward
+        if KINDS[action] == KINDS[line[0]] and lead >= -_HAIR:
+            continue
+        if lead < least:
+            least, best = lead, rival
         if least < MARGIN:
             break
     return least, best

@@ -10,6 +10,7 @@ import pytest
 from engine.analysis.play_report import report
 from engine.analysis.regret import RegretStudy, study_of
 from engine.analysis.surprise import surprises
+from engine.game.moves import NUM_ACTIONS
 from engine.game.reference import ReferenceGame
 from tests.analysis.traces import hand_made, real_run
 
@@ -43,7 +44,7 @@ def test_the_worst_moves_come_first() -> None:
     program, rules, trace = real_run()
     game = ReferenceGame(program, rules)
     while not game.is_over:
-        game.step(max(a for a in range(3) if game.legal()[a]))
+        game.step(max(a for a in range(NUM_ACTIONS) if game.legal()[a]))
     study = RegretStudy(program, game.actions, rules)
     body = report(trace, study, limit=2)["regret"]
     costs = [row["regret_us"] for row in body["worst"]]

@@ -11,7 +11,7 @@ import pytest
 from engine.analysis.continuation import finish, likewise
 from engine.analysis.regret import AS_PLAYED, GREEDY, RegretStudy, study_of
 from engine.errors import CheckpointError
-from engine.game.moves import COPY, DROP, NO_COPY, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.library import load_sample
@@ -28,7 +28,7 @@ RULES = Rules()
 def random_game(program: Program, seed: int, rules: Rules = RULES) -> list[int]:
     chance, game = random.Random(seed), ReferenceGame(program, rules)
     while not game.is_over:
-        game.step(chance.choice([a for a in range(3) if game.legal()[a]]))
+        game.step(chance.choice([a for a in range(NUM_ACTIONS) if game.legal()[a]]))
     return game.actions
 
 
@@ -37,7 +37,7 @@ def endings(game: ReferenceGame) -> Iterator[tuple[float, list[int]]]:
     if game.is_over:
         yield game.total_reward, game.actions
         return
-    for action in (a for a in range(3) if game.legal()[a]):
+    for action in (a for a in range(NUM_ACTIONS) if game.legal()[a]):
         after = game.clone()
         after.step(action)
         yield from endings(after)
@@ -62,7 +62,7 @@ def test_with_perfect_continuations_regrets_are_exact(program: Program, seed: in
         before = ReferenceGame(program, RULES)
         for action in actions[:move]:
             before.step(action)
-        worth = dict.fromkeys(range(3), -9.0)
+        worth = dict.fromkeys(range(NUM_ACTIONS), -9.0)
         for reward, whole in endings(before):
             worth[whole[move]] = max(worth[whole[move]], reward)
         played = worth.pop(actions[move])

@@ -97,6 +97,30 @@ def test_keys_leave_the_plan_and_undo_and_redo(page: Page) -> None:
     assert number(page, "move") == tip
 
 
+def test_shift_plays_the_other_end(page: Page) -> None:
+    fork = go_to_a_choice(page)
+    page.wait_for_timeout(800)
+    press(page, legal_key(page, is_chosen=False))
+    while page.locator("button.other-end").count() == 0:
+        press(page, page.locator("button.choice kbd").first.inner_text())
+        page.wait_for_timeout(700)
+    move = number(page, "move")
+    assert move > fork
+    other = "e => e.getRootNode().view.state.overlay.ghosts.filter(g => g.other).length"
+    assert eventually(lambda: page.locator(".map").evaluate(other) > 0)
+    action = page.locator("button.other-end").first.get_attribute("data-action")
+    press(page, {"3": "Shift+C", "4": "Shift+N"}[action or ""])
+    page.keyboard.press("ArrowLeft")
+    while number(page, "move") > move:
+        page.keyboard.press("ArrowLeft")
+    chosen = page.locator("button.other-end.chosen")
+    chosen.wait_for(timeout=PATIENCE_MS)
+    assert chosen.get_attribute("data-action") == action
+    assert "other end" in page.locator(".sentence").inner_text()
+    page.keyboard.press({"3": "Shift+Digit1", "4": "Shift+Digit2"}[action or ""])
+    assert eventually(lambda: number(page, "move") > move)
+
+
 def test_a_player_finishes_and_the_plan_comes_back(page: Page) -> None:
     go_to_a_choice(page)
     before = plan(page)
@@ -148,7 +172,7 @@ def test_a_question_is_answered_by_a_key(page: Page) -> None:
     assert page.locator("button.choice.chosen").count() == 0
     page.keyboard.press(legal_key(page, is_chosen=False))
     page.wait_for_selector("text=Try again", timeout=PATIENCE_MS)
-    page.get_by_role("button", name="End").click()
+    page.get_by_role("button", name="End", exact=True).click()
     page.wait_for_selector("text=guess its decisions", timeout=PATIENCE_MS)
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from engine.agent.trace_io import SearchTrace, save_trace
+from engine.game.moves import NUM_ACTIONS
 from engine.program import library
 from tests.browser.pages import (
     PATIENCE_MS,
@@ -45,14 +46,14 @@ def pane(page: Page, name: str) -> str:
 
 
 def open_search(browser: Browser, server: str, folder: Path, theme: Theme) -> tuple[Page, Traffic]:
-    """The view of a trace that was brought as a file, on its fifth move.
+    """The view of a trace that was brought as a file, on its tenth move.
 
-    The leader of that move is in the tree, and flips late.
+    Its legal actions are all in the tree, the other end leads, and that flips late.
     """
     save_trace(TRACE, folder / "a.npz")
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
     traffic = Traffic(page)
-    page.goto(f"{server}/search?program={PROGRAM}&move=5")
+    page.goto(f"{server}/search?program={PROGRAM}&move=10")
     stop_jobs(page)
     page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
     page.set_input_files("input[type=file]", folder / "a.npz")
@@ -88,7 +89,7 @@ def move_of(page: Page) -> int:
 
 
 def test_the_link_opens_its_move_and_everything_is_drawn(page: Page) -> None:
-    assert told(page, "move") == "4"
+    assert told(page, "move") == "9"
     for canvas in (".curve canvas", ".tree canvas", "canvas.history", ".film canvas"):
         assert colours(page.locator(canvas).first) > 4, canvas
     assert_no_error(page)
@@ -138,7 +139,7 @@ def leader(trace: SearchTrace, move: int, count: int) -> int:
     parent, raw, reward = (c[move] for c in columns)
     left = trace.num_moves - move
     visits, value = grow(parent, raw, reward, left, count)
-    prior, worth, seen = trace.prior[move], np.zeros(3), np.zeros(3)
+    prior, worth, seen = trace.prior[move], np.zeros(NUM_ACTIONS), np.zeros(NUM_ACTIONS)
     for node in range(1, count + 1):
         if parent[node] == 0:
             action = trace.tree_action[move, node]
@@ -271,7 +272,7 @@ def test_help_lists_the_keys_and_closes(page: Page) -> None:
 def test_the_line_opens_in_play_and_the_way_back_is_kept(page: Page) -> None:
     page.keyboard.press("Home")
     assert eventually(lambda: move_of(page) == 0)
-    legal = [a for a in range(3) if TRACE.legal[0][a] and a != TRACE.action[0]]
+    legal = [a for a in range(NUM_ACTIONS) if TRACE.legal[0][a] and a != TRACE.action[0]]
     page.locator(f'tr[data-action="{legal[0]}"]').first.click()
     assert eventually(lambda: told(page, "line").startswith(str(legal[0])))
     page.locator(".search").focus()

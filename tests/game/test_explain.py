@@ -9,7 +9,15 @@ import pytest
 
 from engine.game.board import Reason
 from engine.game.explain import Blocker, explain, group_name, size_text, time_text
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
+from engine.game.moves import (
+    COPY,
+    COPY_OTHER,
+    DROP,
+    NO_COPY,
+    NO_COPY_OTHER,
+    NUM_ACTIONS,
+    Rules,
+)
 from engine.game.reference import ReferenceGame
 from engine.program.model import Region
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, mask, play, program_of
@@ -173,3 +181,21 @@ def test_a_forced_move_says_so() -> None:
     game = ReferenceGame(program, forced=frozenset({0}))
     assert game.legal() == (False, False, True, False, False)
     assert "(Drop-backup)" in explain(game, NO_COPY).reason
+
+
+def test_the_other_end_is_named_with_its_place() -> None:
+    # Large for this memory: the rule puts it high.
+    a = Buffer(5, reads={1: 1, 2: 1}, is_input=True)
+    game = play(program_of([9] * 3, [a]), "")
+    assert "a into [11 B, 16 B), during" in explain(game, COPY).reason
+    told = explain(game, COPY_OTHER).reason
+    assert "a into [0 B, 5 B) (the low end of the free room), during" in told
+
+
+def test_of_an_other_end_that_is_the_same_place_it_is_said_why() -> None:
+    a = Buffer(16, writes={0: 1}, reads={1: 1})
+    game = play(program_of([9] * 2, [a]), "")
+    assert explain(game, NO_COPY_OTHER).reason == "At the other end a0 would have the same place."
+    game.step(NO_COPY)
+    told = explain(game, NO_COPY_OTHER).reason
+    assert told == "a0 is in fast memory already and stays at its place; no end is chosen."

@@ -9,7 +9,9 @@ const TABLES = { stays: ["stay_group", "stay_offset", "stay_start", "stay_end"].
 const { PlanData } = declared(["PlanData"], [`${MAP}plan.js`], `const TABLES = ${JSON.stringify(TABLES)};`);
 const { ticksOf, kept } = declared(["ticksOf", "kept"], [`${MAP}axes.js`]);
 const colours = declared(["heatOf", "rangeOf", "logShare", "HEAT"], [`${MAP}colours.js`]);
-const { savedBefore } = declared(["savedBefore"], [`${MAP}curve.js`]);
+const WORDS = "components/words.js";
+const { savedBefore } = declared(["savedBefore"], [WORDS, `${MAP}curve.js`]);
+const { actionOf } = declared(["actionOf"], [`${MAP}hands.js`], "class MapView {}");
 
 // Two groups of 4 and 2 granules: the first stays in slots 0 to 2, the second in slot 2.
 function plan() {
@@ -68,7 +70,7 @@ test("a draft changes its rows and leaves the plan that it is about", () => {
   assert.deepEqual([...changed.stay_start], [0, 1]);
   assert.deepEqual([...changed.slot_used], [5, 7, 5]);
   assert.deepEqual([...changed.slot_begin], [0, 1, 3, 7]);
-  assert.deepEqual([...changed.move_action], [2, 2, 1, 3]);
+  assert.deepEqual([...changed.move_action], [2, 2, 1, 5]);
   assert.equal(changed.lastMove, 3);
   assert.deepEqual([...whole.stay_start, ...whole.move_action], [0, 2, 1, 2, 1, 0]);
   assert.equal(whole.withDraft(draft), changed);
@@ -77,6 +79,29 @@ test("a draft changes its rows and leaves the plan that it is about", () => {
 
 test("the curve says what is saved before each move, stalls taken off", () => {
   assert.deepEqual([...savedBefore(plan())], [0, 5, 2, 9, 14 - 3 + 6 - 2 + 2]);
+});
+
+test("at the other end a use is as fast, and nothing undecided is", () => {
+  const other = plan();
+  other.move_action = Uint8Array.of(4, 2, 1, 3);
+  assert.deepEqual([...savedBefore(other)], [...savedBefore(plan())]);
+  const undecided = plan();
+  undecided.move_action = Uint8Array.of(4, 2, 5, 5);
+  assert.deepEqual([...savedBefore(undecided)], [0, 5, 2, 2, 5 - 3]);
+});
+
+test("Shift goes to the other end, whatever sign it makes of a digit", () => {
+  const pressed = (key, isShift = false, code = "") => actionOf(key, isShift, code);
+  assert.deepEqual(
+    ["1", "c", "2", "n", "3", "d"].map((key) => pressed(key)),
+    [0, 0, 1, 1, 2, 2],
+  );
+  assert.deepEqual([pressed("C", true, "KeyC"), pressed("N", true, "KeyN")], [3, 4]);
+  assert.deepEqual([pressed("!", true, "Digit1"), pressed("@", true, "Digit2")], [3, 4]);
+  // A keyboard that types digits with Shift, and one with Caps Lock on.
+  assert.deepEqual([pressed("1", true, "Digit1"), pressed("&", false, "Digit1")], [0, undefined]);
+  assert.deepEqual([pressed("C"), pressed("c", true)], [0, 3]);
+  assert.deepEqual([pressed("D", true, "KeyD"), pressed("#", true, "Digit3")], [undefined, undefined]);
 });
 
 test("ticks are round and inside", () => {

@@ -4,7 +4,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
 
-const names = ["digits", "sizeText", "timeText", "signedTime", "escapeText", "cardOf", "moveSentence"];
+const names = [
+  "shortAction",
+  "isFast",
+  "digits",
+  "sizeText",
+  "timeText",
+  "signedTime",
+  "escapeText",
+  "cardOf",
+  "moveSentence",
+];
 const words = declared(names, ["components/words.js"], "const NONE = -1;");
 
 test("sizes have a binary prefix and three digits", () => {
@@ -29,6 +39,11 @@ test("names from uploads are text", () => {
   assert.ok(!card.includes("<img"));
 });
 
+test("what goes to the other end has a sign where room is short, and is as fast", () => {
+  assert.deepEqual([0, 1, 2, 3, 4].map(words.shortAction), ["Copy", "NoCopy", "Drop", "Copy ⇅", "NoCopy ⇅"]);
+  assert.deepEqual([0, 1, 2, 3, 4, 5].map(words.isFast), [true, true, false, true, true, false]);
+});
+
 test("a move is a sentence", () => {
   const plan = {
     numMoves: 3,
@@ -39,7 +54,7 @@ test("a move is a sentence", () => {
     move_value: [0, 0, 0],
     move_group: [0, 0, 0],
     move_saving: [1e-6, 2e-6, 0],
-    move_action: [1, 3, 3],
+    move_action: [1, 5, 5],
     value_names: ["weights"],
     group_bytes: [2048],
     instruction_names: ["fusion.1", "copy.2"],

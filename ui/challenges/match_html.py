@@ -130,7 +130,7 @@ def decision_html(seat: Seat) -> str:
         return "<p>There is nothing to decide: greedy has played all of it.</p>"
     chosen = seat.attempt.chosen(number)
     cards = "".join(
-        choice_html(choice, choice.action == chosen, seat.question == choice.action, False)
+        choice_html(choice, chosen, seat.question == choice.action, False)
         for choice in choices(game)
     )
     return story_html(story(game.program, game.move)) + cards

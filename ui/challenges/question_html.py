@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from engine.game.moves import ACTION_NAMES
 from ui.challenges.question import Question, best_value
 from ui.challenges.state import Answer, ChallengeState
@@ -20,16 +18,24 @@ def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
     answer = state.answers.get(question.key)
     game = question.game
     head = _ask_html(state) if answer is None else _verdict_html(question, answer, state)
-    cards = []
-    for choice in choices(game):
-        if answer is not None and choice.action in answer.values:
-            lost_s = best_value(answer.values) - answer.values[choice.action].saved_s
-            worth = "the best known" if lost_s <= 0 else f"costs {time_text(lost_s)} in the end"
-            choice = replace(choice, thought=f"{worth}{_who(choice.action, answer)}")
-        is_chosen = answer is not None and answer.action == choice.action
-        cards.append(choice_html(choice, is_chosen, seat.question == choice.action, False))
+    chosen = answer.action if answer else None
+    thoughts = _worth(answer) if answer else {}
+    cards = [
+        choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
+        for c in choices(game)
+    ]
     told = story_html(story(game.program, game.move))
     return f'<div class="turn lesson">{head}{told}{"".join(cards)}</div>'
+
+
+def _worth(answer: Answer) -> dict[int, str]:
+    """By action what it is worth in the end beside the best one."""
+    found = {}
+    for action, value in answer.values.items():
+        lost_s = best_value(answer.values) - value.saved_s
+        worth = "the best known" if lost_s <= 0 else f"costs {time_text(lost_s)} in the end"
+        found[action] = f"{worth}{_who(action, answer)}"
+    return found
 
 
 def _who(action: int, answer: Answer) -> str:

@@ -1,12 +1,25 @@
 // Quantities and sentences, in the same words as units.py.
 
-const ACTIONS = ["Copy", "NoCopy", "Drop"];
+const ACTIONS = ["Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end"];
+const DROP = 2;
+// Of each action the one that does the same in the place of the place rule.
+const ACTION_KINDS = [0, 1, 2, 0, 1];
 const KINDS = ["input", "temporary", "output", "cross-program"];
 // Seconds below which a time is only rounding.
 const NOTHING_S = 5e-13;
 const READS = 1,
   WRITES = 2,
   SINK = 4;
+
+// An end that the place rule does not choose is a pair of arrows, where room is short.
+function shortAction(action) {
+  const kind = ACTION_KINDS[action];
+  return kind === action ? ACTIONS[action] : `${ACTIONS[kind]} ⇅`;
+}
+
+function isFast(action) {
+  return action < ACTIONS.length && action !== DROP;
+}
 
 function digits(amount) {
   const size = Math.abs(amount);

@@ -24,7 +24,7 @@ from ui.session.state import Session
 _SECONDS = 30.0
 """As far as the bar is concerned."""
 _COLUMNS = {
-    "action": st.column_config.TextColumn("Forced", width=80),
+    "action": st.column_config.TextColumn("Forced", width=130),
     "then": st.column_config.TextColumn("Then", width=90),
     "runtime": st.column_config.TextColumn("Runtime", width=100),
     "change": st.column_config.NumberColumn("Against the game, µs", format="%+.3f", width=150),

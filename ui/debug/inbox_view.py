@@ -25,8 +25,8 @@ _CONFIG = {
     "here": st.column_config.TextColumn("", width=28),
     "class": st.column_config.TextColumn("Class", width=90, help=about("class")),
     "move": st.column_config.NumberColumn("Move", format="localized", width=60),
-    "played": st.column_config.TextColumn("Played", width=70),
-    "better": st.column_config.TextColumn("Better", width=70),
+    "played": st.column_config.TextColumn("Played", width=110),
+    "better": st.column_config.TextColumn("Better", width=110),
     "regret": st.column_config.NumberColumn(
         "Regret, µs", format=_US, width=90, help=about("regret")
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from html import escape
 
 from engine.game.explain import group_name
@@ -132,8 +131,8 @@ def decision_html(judge: Judge, seat: Seat) -> str:
     chosen = seat.attempt.chosen(number)
     cards = "".join(
         choice_html(
-            replace(choice, thought=thoughts.get(choice.action, "")),
-            choice.action == chosen,
+            choice.thinking(thoughts),
+            chosen,
             seat.question == choice.action,
             False,
         )

@@ -1,16 +1,19 @@
-"""The three actions of a move, each with what it would do, earn, or why it is forbidden."""
+"""The answers to a move, each with what it would do, earn, or why it is forbidden."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from engine.game.board import free_gaps
-from engine.game.explain import explain
-from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY
+from engine.game.explain import end_text, explain, group_name
+from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
 from engine.game.reference import ReferenceGame
 from engine.game.replay import immediate_reward
-from ui.components.units import share_text, size_text
+from ui.components.units import address_text, share_text, size_text, time_text
 from ui.play.opinion import Opinion
+
+_OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Choice:
     """One action in a position. `gain_s`: what it earns at once, in seconds of the program.
 
     `is_blocked`: it is forbidden by tensors that can be shown. `thought`: what the agent made of
-    it, empty where it has no opinion.
+    it, empty where it has no opinion. `other`: the same at the other end, where that is legal.
     """
 
     action: int
@@ -28,13 +31,38 @@ class Choice:
     gain_s: float
     is_blocked: bool
     thought: str = ""
+    other: Choice | None = None
+
+    def thinking(self, thoughts: Mapping[int, str]) -> Choice:
+        """The same, with what somebody else makes of it and of its other end, by action."""
+        other = self.other.thinking(thoughts) if self.other else None
+        return replace(self, thought=thoughts.get(self.action, ""), other=other)
 
 
 def choices(game: ReferenceGame, opinion: Opinion | None = None) -> list[Choice]:
     """Copy, NoCopy and Drop in the current position; none when the game is over."""
     if game.is_over:
         return []
-    return [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
+    found = [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
+    return [replace(c, other=_other_end(game, c.action, opinion)) for c in found]
+
+
+def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choice | None:
+    """An action at the other end in short: where that is, and what it does there.
+
+    How long it stalls only where it stalls longer, or shorter.
+    """
+    action = _OTHER_END.get(kind, kind)
+    effect = game.placement(action)
+    if action == kind or effect.block is None:
+        return None
+    told = [f"{end_text(game)}, {address_text(effect.block.offset * game.facts.numbers.granule)}"]
+    if effect.evicted:
+        taken = ", ".join(group_name(game, block.group) for block in effect.evicted)
+        told.append(f"takes the place of {taken}")
+    if effect.stall_ticks != game.placement(kind).stall_ticks:
+        told.append(f"stalls {time_text(effect.stall_ticks * game.facts.numbers.tick_s)}")
+    return replace(_choice(game, action, opinion), text=" · ".join(told))
 
 
 def _choice(game: ReferenceGame, action: int, opinion: Opinion | None) -> Choice:

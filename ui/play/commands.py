@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.game.explain import explain
-from engine.game.moves import DROP
+from engine.game.moves import DROP, NUM_ACTIONS
 from engine.game.notes import notes_of
 from ui.play import playing_on
 from ui.play.company import rival_of
@@ -34,7 +34,7 @@ def dispatch(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 def _play(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     action, move = int(command["action"]), session.cursor.move
     game = line.game_at(move)
-    if game.is_over or not 0 <= action < 3:
+    if game.is_over or not 0 <= action < NUM_ACTIONS:
         return
     if not game.legal()[action]:
         session.refusal = explain(game, action).reason

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.game.explain import explain
 from engine.game.moves import DROP
 from engine.game.reference import ReferenceGame
-from ui.play.film import nearest, saved_s
+from ui.play.film import saved_s
 from ui.play.line import Line
 
 _UNUSED = "No instruction uses it from here on, so nothing would change."
@@ -36,7 +36,7 @@ def evict(line: Line, group: int, move: int, is_for_ever: bool) -> Eviction:
     """Drop `group` at its first touch from `move` on, or at every touch of the game.
 
     Else the moves are those of the current path, and after its end those of the plan; what the
-    change makes illegal is replaced by NoCopy, else Drop.
+    change makes illegal is replaced by the nearest legal action.
     """
     moves = line.film.game_at(0).moves
     first = 0 if is_for_ever else move
@@ -71,4 +71,4 @@ def _play(line: Line, game: ReferenceGame, drops: frozenset[int], until: int) ->
         move = game.move_index
         known = line.action_at(move)
         wanted = DROP if move in drops else line.film.actions[move] if known is None else known
-        game.step(nearest(game, wanted))
+        game.step(game.nearest(wanted))

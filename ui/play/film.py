@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.game.moves import DROP, NO_COPY
 from engine.game.notes import noted_actions, noted_rules
 from engine.game.reference import ReferenceGame
 from engine.game.replay import replay
@@ -60,7 +59,7 @@ class Film:
         return ReferenceGame(self.program, self._end.rules)
 
     def _go_on(self, game: ReferenceGame) -> None:
-        game.step(nearest(game, self.actions[game.move_index]))
+        game.step(game.nearest(self.actions[game.move_index]))
 
 
 def _followed(program: Program, plan: Plan) -> ReferenceGame:
@@ -71,17 +70,9 @@ def _followed(program: Program, plan: Plan) -> ReferenceGame:
         actions = noted_actions(plan, game.num_moves)
         if actions is not None and len(actions) == game.num_moves:
             for action in actions:
-                game.step(nearest(game, action))
+                game.step(game.nearest(action))
             return game
     return replay(program, plan)
-
-
-def nearest(game: ReferenceGame, action: int) -> int:
-    """`action` if it is legal, else NoCopy if that is, else Drop, as after Drop-backup."""
-    # One action after another: what each would do takes longer to find than to play.
-    if game.placement(action).is_legal:
-        return action
-    return NO_COPY if game.placement(NO_COPY).is_legal else DROP
 
 
 def saved_s(game: ReferenceGame) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.game.board import Block, Effect
 from engine.game.explain import Blocker, explain
-from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY
+from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, NUM_ACTIONS
 from engine.game.reference import ReferenceGame
 from ui.play.opinion import Opinion
 
@@ -21,16 +21,18 @@ _LABEL = 24
 def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any]:
     """The overlay of the position: `move`, and `ghosts` in granules and slots.
 
+    `other`: 1 where it is the place at the other end.
     Where the agent has an opinion, each has its action's share of the `visits` and its `prior`.
     """
     if game.is_over:
         return {"move": game.move_index, "ghosts": []}
     shapes: list[dict[str, Any]] = []
-    for action in (COPY, NO_COPY, DROP):
+    for action in range(NUM_ACTIONS):
         effect = game.placement(action)
         if effect.is_legal:
             weight = {} if opinion is None else _weight(opinion, action)
-            shapes += [shape | weight for shape in _legal_shapes(game, effect)]
+            made = _legal_shapes if action == KINDS[action] else _other_end_shapes
+            shapes += [shape | weight for shape in made(game, effect)]
     return {"move": game.move_index, "ghosts": shapes}
 
 
@@ -75,8 +77,7 @@ def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
     if effect.block is not None and not game.move.is_sink:
         block = effect.block
         shapes.append(_shape(block, tone, name, block.start, block.busy + 1))
-        if game.move.next_time <= min(block.level_end, game.program.num_slots):
-            # It would like to stay until the group's next touch.
+        if _is_wanted_later(game, block):
             shapes.append(_shape(block, tone, "", block.busy + 1, game.move.next_time + 1))
     if effect.dropped is not None and not game.move.is_sink:
         # From here on the place is free.
@@ -86,6 +87,21 @@ def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
         for b in effect.evicted
     ]
     return shapes
+
+
+def _other_end_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
+    """Only where it would stand until the next touch: the place rule's own shapes have the rest."""
+    block, kind = effect.block, KINDS[effect.action]
+    assert block is not None, "an action at the other end places something"
+    label, end = f"{ACTION_NAMES[kind]} ⇅", block.busy + 1
+    if _is_wanted_later(game, block):
+        end = max(end, game.move.next_time + 1)
+    return [_shape(block, _TONES[kind], label, block.start, end) | {"other": 1}]
+
+
+def _is_wanted_later(game: ReferenceGame, block: Block) -> bool:
+    """Whether it would like to stay until the group's next touch."""
+    return game.move.next_time <= min(block.level_end, game.program.num_slots)
 
 
 def _shape(block: Block, tone: str, label: str, start: int, end: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from ui.components.memory_map.draft import Draft, Picture, picture
-from ui.play.film import Film, nearest, saved_s
+from ui.play.film import Film, saved_s
 from ui.play.players import Player
 from ui.play.positions import Positions
 from ui.play.variations import PLAN, Path, Rating, Variations, line_from_text, line_text
@@ -158,7 +158,7 @@ class Line:
     def _played(self, actions: Sequence[int]) -> ReferenceGame:
         game = self.film.game_at(0)
         for action in actions:
-            game.step(nearest(game, action))
+            game.step(game.nearest(action))
         return game
 
     def _take(self, move: int, game: ReferenceGame, by: str) -> int:

@@ -24,7 +24,7 @@ class Player(Protocol):
 
 
 class PlanPlayer:
-    """Goes on as a plan does; where that is illegal, NoCopy or Drop."""
+    """Goes on as a plan does; where that is illegal, as near to it as the rules allow."""
 
     def __init__(self, film: Film, name: str = OWN_PLAN) -> None:
         """Follow the plan of `film`."""

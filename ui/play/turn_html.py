@@ -76,11 +76,8 @@ def _move_parts(
     chosen = None if is_asked else _chosen(session, plan, line, move)
     offered = choices(game, None if is_asked else opinion)
     if not is_game:
-        offered = [_as_placed(c, program, plan, game.move, c.action == chosen) for c in offered]
-    cards = [
-        choice_html(c, c.action == chosen, session.question == c.action, line.is_on_plan)
-        for c in offered
-    ]
+        offered = [_as_placed(c, program, plan, game.move, chosen) for c in offered]
+    cards = [choice_html(c, chosen, session.question == c.action, line.is_on_plan) for c in offered]
     room = room_text(game) if is_game else placed.room_text(program, plan, game.move.time)
     facts = (*told.facts, ("Memory", room))
     return [
@@ -92,12 +89,18 @@ def _move_parts(
     ]
 
 
-def _as_placed(choice: Choice, program: Program, plan: Plan, move: Move, is_chosen: bool) -> Choice:
-    """The card of an action beside a plan that was placed outside the game."""
-    if is_chosen:
-        return replace(choice, text=placed.served_text(program, plan, move))
+def _as_placed(
+    choice: Choice, program: Program, plan: Plan, move: Move, chosen: int | None
+) -> Choice:
+    """The card of an action beside a plan that was placed outside the game.
+
+    Its addresses are not the game's, so that of the other end is not said.
+    """
+    if choice.action == chosen:
+        return replace(choice, text=placed.served_text(program, plan, move), other=None)
     word = "legal" if choice.is_legal else "forbidden"
-    return replace(choice, text=f"With the plan played as moves of the game, this is {word} here.")
+    text = f"With the plan played as moves of the game, this is {word} here."
+    return replace(choice, text=text, other=None)
 
 
 def _blockers_html(game: ReferenceGame, question: int | None) -> str:

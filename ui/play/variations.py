@@ -173,8 +173,8 @@ def _shared(known: Sequence[int], step: Sequence[int]) -> int:
     return min(len(known), len(step))
 
 
-_LETTERS = "pnd"
-"""In links: Copy (a *p*refetch), NoCopy, Drop."""
+_LETTERS = "pndPN"
+"""In links: Copy (a *p*refetch), NoCopy, Drop; capitals go to the other end."""
 _RUN = re.compile(rf"([{_LETTERS}])(\d{{0,9}})", re.ASCII)
 _LINE = re.compile(rf"(\d{{1,9}})-((?:[{_LETTERS}]\d{{0,9}})*)", re.ASCII)
 

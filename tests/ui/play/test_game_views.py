@@ -1,10 +1,11 @@
 """Films, lines, ghosts and choices: the game as the page shows it."""
 
 import json
+import random
 
 import pytest
 
-from engine.game.moves import COPY, DROP, NO_COPY
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER, NUM_ACTIONS
 from engine.game.reference import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.model import Program
@@ -12,9 +13,10 @@ from tests.strategies import random_program
 from ui.components.memory_map.actions import telling_move
 from ui.components.memory_map.draft import plan_so_far, stay_rows
 from ui.components.units import size_text
-from ui.play.choices import choices, room_text
+from ui.play.choices import Choice, choices, room_text
 from ui.play.film import Film
 from ui.play.ghosts import blockers, ghosts
+from ui.play.opinion import Opinion
 from ui.play.story import story
 
 
@@ -38,15 +40,31 @@ def test_a_foreign_plan_is_recognised(program: Program, film: Film) -> None:
     assert Film(program, film.plan).is_exact
 
 
+SURE = Opinion((0.123,) * NUM_ACTIONS, (0.456,) * NUM_ACTIONS, 64, "a game")
+
+
+def offered(game: ReferenceGame) -> dict[int, Choice]:
+    """By action what stands on the cards, the lines of other ends included."""
+    cards = choices(game)
+    assert [c.action for c in cards] == [COPY, NO_COPY, DROP]
+    return {c.action: c for c in [*cards, *(c.other for c in cards if c.other)]}
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
-    program = random_program(seed, 30)
-    game = ReferenceGame(program)
+    program, dice = random_program(seed, 30), random.Random(seed)
+    game, granule = ReferenceGame(program), program.hardware.alignment
     while not game.is_over:
-        found = choices(game)
-        assert [c.is_legal for c in found] == list(game.legal())
-        assert all(c.text for c in found)
-        overlay = ghosts(game)
+        found = offered(game)
+        legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
+        assert sorted(a for a, c in found.items() if c.is_legal) == legal
+        assert all(c.text for c in found.values())
+        overlay = ghosts(game, SURE)
+        others = [s for s in overlay["ghosts"] if "other" in s]
+        assert len(others) == sum(a in legal for a in (COPY_OTHER, NO_COPY_OTHER))
+        for shape in others:
+            assert any(f"0x{shape['offset'] * granule:x}" in c.text for c in found.values())
+            assert shape["prior"] == 0.123 and shape["visits"] == 0.456
         assert overlay["move"] == game.move_index
         for shape in overlay["ghosts"]:
             assert shape["end"] > shape["start"]
@@ -56,15 +74,34 @@ def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
         assert len(json.dumps(overlay)) < 5000
         told = story(program, game.move)
         assert told.subject and told.verb and told.tensor and told.stake
-        game.step(next(c.action for c in found if c.is_legal))
+        game.step(dice.choice(legal))
 
 
 def test_the_gain_of_a_choice_is_the_reward_of_its_step(program: Program, film: Film) -> None:
     game = film.game_at(40)
-    for choice in choices(game):
+    for choice in offered(game).values():
         if choice.is_legal:
             reward = game.clone().step(choice.action)
             assert choice.gain_s == pytest.approx(reward * program.all_slow_s, abs=1e-15)
+
+
+def test_the_line_of_the_other_end_says_what_differs() -> None:
+    """Over games by chance: the end and address always, what it evicts and stalls where it does."""
+    told = set()
+    for seed in range(12):
+        game, dice = ReferenceGame(random_program(seed, 40)), random.Random(seed)
+        while not game.is_over:
+            for kind, action in ((COPY, COPY_OTHER), (NO_COPY, NO_COPY_OTHER)):
+                choice = offered(game).get(action)
+                if choice is None:
+                    continue
+                effect, main = game.placement(action), game.placement(kind)
+                assert choice.text.startswith(("high end, 0x", "low end, 0x"))
+                assert ("takes the place of" in choice.text) == bool(effect.evicted)
+                assert ("stalls" in choice.text) == (effect.stall_ticks != main.stall_ticks)
+                told |= {word for word in ("takes", "stalls", "high", "low") if word in choice.text}
+            game.step(dice.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+    assert told == {"takes", "stalls", "high", "low"}
 
 
 def test_the_room_is_told_with_its_largest_hole(program: Program, film: Film) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.game.explain import explain
-from engine.game.moves import DROP
+from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
 from engine.plan.check import check
 from engine.program import library
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
@@ -113,6 +114,41 @@ def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
     tell(at, 0, do="no such thing")
     tell(at, 0, do="let", player="nobody", moves="1")
     assert line.tree == tree
+
+
+def test_the_other_end_is_played_by_its_line_and_marked_there() -> None:
+    at = opened(TEACHING)
+    line = line_of(at)
+    move, action = next(
+        (m, a)
+        for m in range(line.film.num_moves)
+        for a in range(NUM_ACTIONS)
+        if a != KINDS[a] and line.game_at(m).legal()[a]
+    )
+    tell(at, move)
+    button = f'<button class="other-end {ACTION_NAMES[KINDS[action]].lower()}" data-do="play"'
+    assert f'{button} data-action="{action}"' in panel_text(at)
+    tell(at, move, do="play", action=str(action))
+    assert line.tree.lines[0].actions[0] == action
+    tell(at, move)
+    marked = re.findall(r'chosen" data-do="play" data-action="(.)"', panel_text(at))
+    assert marked == [str(action)], "and not its card"
+    restored = opened(TEACHING, line=line.text())
+    assert line_of(restored).action_at(move) == action
+
+
+def test_an_other_end_that_is_none_says_why() -> None:
+    at = opened(TEACHING)
+    line = line_of(at)
+    for move in range(line.film.num_moves):
+        game = line.game_at(move)
+        for action in range(NUM_ACTIONS):
+            if action == KINDS[action] or game.legal()[action]:
+                continue
+            tell(at, move, do="play", action=action)
+            assert session_of(at).refusal == explain(game, action).reason != ""
+            assert line.is_on_plan
+            assert f'data-do="play" data-action="{action}"' not in panel_text(at)
 
 
 def test_variations_survive_other_plans_and_the_way_back() -> None:

@@ -84,7 +84,7 @@ def test_nothing_is_lost_and_the_old_tree_stays() -> None:
         second.go(2)
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 2), min_size=1)), max_size=12))
+@given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 4), min_size=1)), max_size=12))
 def test_what_was_played_last_is_on_the_path(games: list[tuple[int, list[int]]]) -> None:
     tree = Variations()
     for move, step in games:
@@ -99,7 +99,7 @@ def test_what_was_played_last_is_on_the_path(games: list[tuple[int, list[int]]])
         assert len(set(firsts)) == len(firsts)
 
 
-@given(st.integers(0, 500), st.lists(st.integers(0, 2), max_size=40))
+@given(st.integers(0, 500), st.lists(st.integers(0, 4), max_size=40))
 def test_a_line_survives_its_text(fork: int, actions: list[int]) -> None:
     text = line_text(fork, actions)
     assert line_from_text(text, fork + len(actions)) == (fork, tuple(actions))

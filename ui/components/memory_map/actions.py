@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.game.moves import COPY, DROP, NO_COPY, Move
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Move
 from engine.game.notes import noted_actions
 from engine.plan.model import Plan
 from engine.program.model import Program
 
-NO_ACTION = 3
+NO_ACTION = NUM_ACTIONS
 """Of a sink: nothing is decided there."""
 
 

@@ -93,7 +93,11 @@ function fillOf(plan, i, look) {
 // What the dashed rectangles mean; with the agent's opinion, what their strength does.
 function ghostLegend({ palette }, hasOpinion) {
   const css = `background:${mix(palette.green, 0.2)};outline:1.5px dashed ${palette.green};outline-offset:-1px`;
-  return [[css, hasOpinion ? "legal action: filled by the agent's visits, border by its prior" : "legal action"]];
+  const other = `outline:1px dotted ${palette.green};outline-offset:-1px`;
+  return [
+    [css, hasOpinion ? "legal action: filled by the agent's visits, border by its prior" : "legal action"],
+    [other, "other end"],
+  ];
 }
 
 function legendOf(look, plan) {

@@ -13,7 +13,7 @@ function savedBefore(plan) {
   for (let m = 0; m < plan.numMoves; m++) {
     wait(plan.move_time[m]);
     saved[m] = sum - waited;
-    if (plan.move_action[m] < 2) sum += plan.move_saving[m];
+    if (isFast(plan.move_action[m])) sum += plan.move_saving[m];
   }
   wait(plan.numSlots - 1);
   saved[plan.numMoves] = sum - waited;

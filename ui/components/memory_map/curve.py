@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.moves import COPY, NO_COPY, Move
+from engine.game.moves import DROP, Move
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
 from engine.program.floors import has_floor, slow_s
 from engine.program.model import Program
+from ui.components.memory_map.actions import NO_ACTION
 from ui.components.memory_map.board import stall_before_s
 
 
@@ -37,7 +38,7 @@ def _savings_s(
 ) -> NDArray[np.float64]:
     """`[M]` what each move saves; at an instruction with a floor, what moves before it left."""
     savings = np.array([m.saving_s for m in moves], dtype=float)
-    savings *= np.isin(np.array(actions, dtype=int), (COPY, NO_COPY))
+    savings *= ~np.isin(np.array(actions, dtype=int), (DROP, NO_ACTION))
     spare: dict[int, float] = {}
     for number, move in enumerate(moves):
         if savings[number] > 0 and has_floor(program, move.time):

@@ -65,8 +65,8 @@ class Listing {
   chip(slot, value, group) {
     const { plan, state } = this.map,
       move = plan.moveOf(slot, group);
-    const action = move === NONE ? 2 : plan.move_action[move];
-    const place = action < 2 ? "fast" : action === UNDECIDED ? "open" : "slow";
+    const action = move === NONE ? DROP : plan.move_action[move];
+    const place = isFast(action) ? "fast" : action === UNDECIDED ? "open" : "slow";
     const name = plan.value_names[value],
       shape = plan.value_shapes[value];
     const title = `${name} ${shape}, ${sizeText(plan.group_bytes[group])}: ${PLACES[place]}`;

@@ -65,7 +65,7 @@ function drawSelection(context, axes, plan, look, group) {
     if (x < LEFT - 6 || x > axes.width) continue;
     const stay = plan.stayOf(m),
       rect = stay !== NONE && boxOf(axes, plan, stay);
-    touchMark(context, palette, x, rect ? rect[1] + rect[3] / 2 : level, plan.move_action[m] === 2);
+    touchMark(context, palette, x, rect ? rect[1] + rect[3] / 2 : level, plan.move_action[m] === DROP);
   }
 }
 
@@ -92,12 +92,19 @@ function drawGhosts(context, axes, palette, state) {
     if (!rect) continue;
     const colour = palette[GHOSTS[ghost.tone]];
     // Where the agent has searched: the more visits the fuller, the larger the prior the thicker.
-    const strength = ghost.blocks ? 0.7 : ghost.visits === undefined ? 0.14 : 0.05 + 0.6 * ghost.visits;
+    const plain = ghost.other ? 0 : 0.14;
+    const strength = ghost.blocks ? 0.7 : ghost.visits === undefined ? plain : 0.05 + 0.6 * ghost.visits;
     context.fillStyle = mix(colour, strength);
     context.fillRect(...rect);
-    outline(context, rect, colour, ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior, ghost.blocks ? [] : [6, 4]);
+    outline(context, rect, colour, ghostWidth(ghost), ghost.blocks ? [] : ghost.other ? [2, 4] : [6, 4]);
     tag(context, axes, palette, rect, ghost.label, colour, tags);
   }
+}
+
+// At the other end half as wide: what the place rule says comes first.
+function ghostWidth(ghost) {
+  const width = ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior;
+  return ghost.other ? width / 2 : width;
 }
 
 // A ghost's label above its rectangle; left out where it would cover another one.

@@ -1,7 +1,7 @@
 // What the store holds: the packed columns of one program and one plan (board.py).
 
 const NONE = -1,
-  UNDECIDED = 3,
+  UNDECIDED = 5,
   PICO = 1e-12,
   KEPT_VERSIONS = 8;
 

@@ -4,7 +4,7 @@ const TITLE = 26,
   FOOT = 44,
   LINE = 20,
   PICTURE_RATIO = 2;
-const LETTERS = "pndd";
+const LETTERS = "pndPNd";
 
 MapView.prototype.title = function () {
   const { plan, state, link, treeName } = this;

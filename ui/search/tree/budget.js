@@ -34,13 +34,15 @@ class BudgetChart {
     const step = Math.max(1, Math.floor(tree.last / width));
     tree.history.forEach((visits, action) => {
       if (!tree.legal[action] && !visits[tree.last]) return;
-      pen.strokeStyle = palette[TONES[action]];
+      pen.strokeStyle = palette[toneOf(action)];
+      pen.setLineDash(isOtherEnd(action) ? [4, 3] : []);
       pen.lineWidth = 2;
       pen.beginPath();
       for (let k = 0; k <= tree.last; k += step) pen.lineTo(this.x(k), y(visits[k]));
       pen.lineTo(this.x(tree.last), y(visits[tree.last]));
       pen.stroke();
     });
+    pen.setLineDash([]);
     pen.fillStyle = palette.primary;
     pen.fillRect(this.x(count) - 1, top - 4, 2, bottom - top + 6);
   }
@@ -51,7 +53,7 @@ class BudgetChart {
     for (let i = 0; i + 1 < edges.length; i++) {
       const lead = tree.leads[edges[i]];
       if (lead < 0) continue;
-      pen.fillStyle = palette[TONES[lead]];
+      pen.fillStyle = inkOf(palette, lead);
       pen.fillRect(this.x(edges[i]), top - 6, this.x(edges[i + 1]) - this.x(edges[i]), 4);
     }
     const last = tree.flips.at(-1);

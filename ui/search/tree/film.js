@@ -154,7 +154,7 @@ class Film {
         pen,
         look: { palette },
       } = this,
-      colour = palette[TONES[act.action]];
+      colour = palette[toneOf(act.action)];
     if (!act.place) {
       this.mark(act, colour);
       return;

@@ -150,7 +150,7 @@ class Icicle {
     pen.fillRect(x, y, wide, tall);
     if (this.tree.state[node] === ILLEGAL) this.drawIllegal(x, y, wide, tall);
     if (node) {
-      pen.fillStyle = look.palette[TONES[this.tree.action[node]]];
+      pen.fillStyle = inkOf(look.palette, this.tree.action[node]);
       pen.fillRect(x, y, wide, 3);
     }
     pen.globalAlpha = 1;
@@ -196,7 +196,7 @@ class Icicle {
   // The action; crossed out where the rules forbid it, with its class where the game played it.
   nameOf(node) {
     const { tree, game } = this,
-      name = ACTIONS[tree.action[node]];
+      name = shortAction(tree.action[node]);
     if (tree.state[node] === ILLEGAL) return `✗ ${name}`;
     const mark = tree.isPlayed[node] ? game.mark(tree.move + tree.depth[node] - 1) : "";
     return mark ? `${name} ${mark}` : name;

@@ -1,6 +1,27 @@
 // Colours of a tree: better is blue, worse is orange, so that nobody has to tell red from green.
 
 const TONES = ["blue", "green", "red"];
+
+// Actions at the other end have the tone of their kind, paler on the canvas and hatched in a bar.
+function isOtherEnd(action) {
+  return ACTION_KINDS[action] !== action;
+}
+function toneOf(action) {
+  return TONES[ACTION_KINDS[action]];
+}
+function inkOf(palette, action) {
+  const ink = palette[toneOf(action)];
+  return isOtherEnd(action) ? mix(ink, 0.45) : ink;
+}
+function barOf(action) {
+  const ink = `var(--st-${toneOf(action)}-color)`;
+  return isOtherEnd(action) ? `repeating-linear-gradient(135deg,${ink} 0 3px,transparent 3px 6px)` : ink;
+}
+
+// Short, in its tone; the whole name on hover.
+function actionHtml(action) {
+  return `<b style="color:var(--st-${toneOf(action)}-color)" title="${ACTIONS[action]}">${shortAction(action)}</b>`;
+}
 const COLOURS = { worth: "what it is worth", reward: "reward", prior: "prior", rules: "imagined − real" };
 
 function fitCanvas(canvas) {

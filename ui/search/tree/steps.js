@@ -22,7 +22,7 @@ function stepsHtml(grown, line, game, shown) {
       const played =
         game.move_action[move] === action ? "" : '<small title="The game went another way here">≠ game</small>';
       return `<li data-step="${i}" aria-current="${i === shown}"${i > shown ? ' class="later"' : ""}>
-      <span class="slot">${(move + 1).toLocaleString("en")}</span><b style="color:var(--st-${TONES[action]}-color)">${ACTIONS[action]}</b>
+      <span class="slot">${(move + 1).toLocaleString("en")}</span>${actionHtml(action)}
       <span class="what" title="${escapeText(game.sentence(move))}">${escapeText(game.tensor(move))}<small> ${escapeText(game.instruction(game.move_time[move]))}</small></span>
       ${played}${real}<span class="support" title="${grown.visits[node]} of ${grown.count} simulations"><i style="width:${Math.round(100 * share)}%"></i></span></li>`;
     })

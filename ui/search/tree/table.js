@@ -4,9 +4,9 @@ function percent(share) {
   return share === null ? "–" : `${(100 * share).toFixed(share > 0.0995 || !share ? 0 : 1)} %`;
 }
 
-function bar(share, text, tone) {
+function bar(share, text, background) {
   const width = Math.round(100 * Math.min(1, share ?? 0));
-  return `<td class="bar-cell"><i style="width:${width}%;background:var(--st-${tone}-color)"></i><span>${text}</span></td>`;
+  return `<td class="bar-cell"><i style="width:${width}%;background:${background}"></i><span>${text}</span></td>`;
 }
 
 // `saved`: seconds saved before this move plus par of the rest, to which points are added.
@@ -28,7 +28,8 @@ function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
   const { tree } = grown,
     visits = grown.visitsOf(a),
     worth = grown.worthOf(a);
-  if (!tree.legal[a]) return `<tr class="refused"><th>${ACTIONS[a]}</th><td colspan="4">not legal here</td></tr>`;
+  if (!tree.legal[a])
+    return `<tr class="refused"><th title="${ACTIONS[a]}">${shortAction(a)}</th><td colspan="4">not legal here</td></tr>`;
   const lead =
     worth === null || best === null || a === leader
       ? ""
@@ -36,9 +37,9 @@ function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
   const value = worth === null ? "not searched" : `${timeText(saved + worth * tree.point_s)}${lead}`;
   const title = worth === null ? "" : ` title="${worth.toFixed(3)} points above par"`;
   const marks = `${a === leader ? "●" : ""}${a === tree.chosen ? '<small title="played in the game"> played</small>' : ""}`;
-  return `<tr data-action="${a}" tabindex="0"${a === hovered ? ' class="hovered"' : ""}><th><b style="color:var(--st-${TONES[a]}-color)">${ACTIONS[a]}</b> ${marks}</th>
-    ${bar(tree.policies.prior[a], percent(tree.policies.prior[a]), "gray")}${bar(visits / total, visits.toLocaleString("en"), TONES[a])}
-    ${bar(policy?.[a] ?? 0, percent(policy ? policy[a] : null), "violet")}<td class="worth"${title}>${value}</td></tr>`;
+  return `<tr data-action="${a}" tabindex="0"${a === hovered ? ' class="hovered"' : ""}><th>${actionHtml(a)} ${marks}</th>
+    ${bar(tree.policies.prior[a], percent(tree.policies.prior[a]), "var(--st-gray-color)")}${bar(visits / total, visits.toLocaleString("en"), barOf(a))}
+    ${bar(policy?.[a] ?? 0, percent(policy ? policy[a] : null), "var(--st-violet-color)")}<td class="worth"${title}>${value}</td></tr>`;
 }
 
 // No judgement on what was hardly looked at.
