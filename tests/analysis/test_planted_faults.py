@@ -24,10 +24,10 @@ from engine.agent.trace import trace_game
 from engine.analysis.agent_games import Side, play_on, policy_of, workload_of
 from engine.analysis.counterfactual import POLICY, SEARCH, Forcing
 from engine.analysis.duel import duel
-from engine.analysis.findings import DRIFT, WRONG_PRIOR, Finding, findings, inbox
+from engine.analysis.findings import DRIFT, VALUE_JUMP, WRONG_PRIOR, Finding, findings, inbox
 from engine.analysis.regret import study_of
 from engine.analysis.verdict import BLUNDER, CLASSES, FEW_VISITS, MISTAKE
-from engine.game.moves import ACTION_NAMES, COPY, NUM_ACTIONS
+from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NUM_ACTIONS
 from engine.game.reference import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.io import load
@@ -72,13 +72,13 @@ def noise(weights: Weights) -> Weights:
 
 
 def against_copy(bias: Weights) -> Weights:
-    bias[COPY] -= 20.0
+    bias[[COPY, COPY_OTHER]] -= 20.0
     return bias
 
 
 def optimism(bias: Weights) -> Weights:
     """Every value is foretold near the upper end of what values can be."""
-    return bias + np.linspace(-6.0, 6.0, len(bias), dtype=np.float32)
+    return bias + np.linspace(-20.0, 20.0, len(bias), dtype=np.float32)
 
 
 def blind_to(group: str) -> Side:
@@ -99,12 +99,19 @@ def is_confidently_wrong(row: Finding) -> bool:
 
 
 def is_against_copy(row: Finding) -> bool:
-    return row.better == ACTION_NAMES[COPY] and is_confidently_wrong(row)
+    return row.better == ACTION_NAMES[COPY] and is_bad(row)
 
 
 def is_imagined_wrongly(row: Finding) -> bool:
-    """The model is off by more than anywhere in the healthy game's first rows."""
-    return DRIFT in row.signs and row.drift_us > 1.5 * max(r.drift_us for r in rows_of(healthy()))
+    """A bad move, or the model is off by more than anywhere in the healthy game's first rows."""
+    most_us = max(r.drift_us for r in rows_of(healthy()))
+    return is_bad(row) or (DRIFT in row.signs and row.drift_us > 1.5 * most_us)
+
+
+def is_foretold_wrongly(row: Finding) -> bool:
+    """A bad move, or the value is off by more than anywhere in the healthy game's first rows."""
+    most_us = max(abs(r.value_jump_us) for r in rows_of(healthy()))
+    return is_bad(row) or (VALUE_JUMP in row.signs and abs(row.value_jump_us) > 1.5 * most_us)
 
 
 def is_hardly_searched(row: Finding) -> bool:
@@ -123,7 +130,7 @@ class Fault:
 FAULTS = [
     Fault("corrupted policy head", lambda: changed("policy_out", "w", noise), is_confidently_wrong),
     Fault("zeroed inputs of the move", lambda: blind_to("move"), is_bad),
-    Fault("zeroed inputs of what is ahead", lambda: blind_to("ahead"), is_confidently_wrong),
+    Fault("zeroed inputs of what is ahead", lambda: blind_to("ahead"), is_bad),
     Fault("bias against Copy", lambda: changed("policy_out", "b", against_copy), is_against_copy),
     Fault("fresh checkpoint", fresh, is_bad),
     Fault(
@@ -142,7 +149,11 @@ FAULTS = [
         lambda: changed("value_out", "w", lambda w: w[:, ::-1]),
         is_bad,
     ),
-    Fault("optimistic value head", lambda: changed("value_out", "b", optimism), is_bad),
+    Fault(
+        "optimistic value head",
+        lambda: changed("value_out", "b", optimism),
+        is_foretold_wrongly,
+    ),
     Fault(
         "reward head off by a factor of -1",
         lambda: changed("reward_out", "w", lambda w: w[:, ::-1]),
