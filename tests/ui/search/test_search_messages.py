@@ -101,7 +101,8 @@ def test_truth_knows_the_places_of_the_rules() -> None:
     game = position(0)
     while game.move_index < game.num_moves:
         effects = [game.placement(a) for a in range(NUM_ACTIONS)]
-        found = truth_of(game, [-1, 0, 0, 0], [0, 0, 1, 2], [4, 1, 1, 1])
+        parent, visits = [-1] + [0] * NUM_ACTIONS, [NUM_ACTIONS + 1] + [1] * NUM_ACTIONS
+        found = truth_of(game, parent, [0, *range(NUM_ACTIONS)], visits)
         for action, effect in enumerate(effects):
             assert (found.state[action + 1] == LEGAL) == effect.is_legal
             if effect.is_legal and effect.block is not None and not game.move.is_sink:
