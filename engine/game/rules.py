@@ -167,18 +167,13 @@ def _with_returns(
 
 def _effect(encoded: EncodedProgram, state: State, options: Options, action: Array) -> _Effect:
     row, own, games = encoded.row(state.move), options.own, state.open_ticks.shape
-    departure = options.departure
-    action = nearest_legal(options, action)
+    departure, action = options.departure, nearest_legal(options, action)
     is_on = ~options.is_over & _is_legal(options, action)
     is_fast = is_on & (action != DROP)
     is_copy = is_fast & (kind_of(action) == COPY)
     is_new = is_copy | (is_fast & ~own.is_resident)
     is_elsewhere = is_new & ~is_copy & (row.reads > 0)
-    ways: Ways = jax.tree.map(
-        lambda rule, other: jnp.where(action >= COPY_OTHER, other, rule),
-        options.rule,
-        options.other,
-    )
+    ways = _ways_of(options, action)
     is_hoisted = is_elsewhere & ways.hoisted.is_possible
     is_before = is_elsewhere & ~is_hoisted
     is_placed = is_new & ~is_before
@@ -230,6 +225,15 @@ def _effect(encoded: EncodedProgram, state: State, options: Options, action: Arr
         spare=state.spare - gain,
     )
     return _of_every_game(effect, games)
+
+
+def _ways_of(options: Options, action: Array) -> Ways:
+    """The ways in at the end that the action chooses."""
+    is_other = action >= COPY_OTHER
+    ways: Ways = jax.tree.map(
+        lambda rule, other: jnp.where(is_other, other, rule), options.rule, options.other
+    )
+    return ways
 
 
 def _served(row: MoveRow, state: State, is_fast: Array, is_slow: Array) -> tuple[Array, Array]:

@@ -66,8 +66,8 @@ def _other_end_html(choice: Choice, main: Choice, chosen: int | None, is_plan: b
     name = term_html("Other end", is_focusable=False, has_text=False)
     thought = f' <i class="thought">{escape(choice.thought)}</i>' if choice.thought else ""
     return (
-        f'<button class="{classes}" data-do="play" data-action="{choice.action}"'
-        f' aria-label="{escape(f"{choice.name}: {choice.text}")}"><span><kbd>⇧{kind + 1}</kbd>'
+        f'<button class="{classes}" data-do="play" data-action="{choice.action}">'
+        f"<span><kbd>⇧{kind + 1}</kbd>"
         f"{name}{gain}{own} · {escape(choice.text)}{thought}</span></button>"
     )
 

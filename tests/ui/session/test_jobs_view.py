@@ -69,7 +69,7 @@ def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
     run.plan = solve("random", session.open.program)
     session.open.jobs.append(Job(run))
     at.run()
-    assert "is done: 444" in at.toast[0].value
+    assert "is done: 120" in at.toast[0].value
     assert "random" in session.open.plans
 
 
