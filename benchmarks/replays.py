@@ -29,14 +29,12 @@ GOALS = {"best": (0.98, 0.95), "XLA": (0.99, 0.99)}
 def run(section: str, settings: Settings) -> None:
     """Replay the plans of all programs, or of those asked for: the rows of others stay."""
     path = RESULTS / f"{section}.json"
-    found = {row["program"]: [] for row in read(path)} | {e.name: [] for e in _entries()}
-    for row in read(path):
-        found[row["program"]].append(row)
-    for entry in _entries():
+    rows = read(path)
+    for entry in (*library.index(), *library.held_out()):
         if not settings.programs or entry.name in settings.programs:
-            found[entry.name] = _rows(entry)
-            keep(path, [row for own in found.values() for row in own])
-    rows = [row for own in found.values() for row in own]
+            others = [row for row in rows if row["program"] != entry.name]
+            rows = others + _rows(entry)
+            keep(path, rows)
     for kind, (usual, least) in GOALS.items():
         shares = [row["share"] for row in rows if row["plan"] == kind]
         if shares:
@@ -45,10 +43,6 @@ def run(section: str, settings: Settings) -> None:
                 f" {len(shares)}, {least:.0%} on {sum(s >= least for s in shares)},"
                 f" least {min(shares):.1%}"
             )
-
-
-def _entries() -> tuple[SampleEntry, ...]:
-    return (*library.index(), *library.held_out())
 
 
 def _rows(entry: SampleEntry) -> list[Row]:

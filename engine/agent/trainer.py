@@ -103,9 +103,9 @@ class Trainer:
         ]
 
     def show_demonstrations(self) -> None:
-        """Put the lessons, or else the demonstrations, into the replay buffers."""
+        """Put the teacher's games, or else the demonstrations, into the replay buffers."""
         for workload in self.workloads:
-            if shown := workload.lessons or workload.demonstrations:
+            if shown := workload.taught or workload.demonstrations:
                 workload.replay.demonstrate(follow(workload, self.params, shown))
 
     def warm_up(self, go_on: Go = _always) -> None:

@@ -35,7 +35,7 @@ class Workload:
     """A program, its arena, and its memory of games.
 
     `point_s`: seconds in a point; `baseline`: points that a game of the heuristics saves, in the
-    mean (`engine.agent.arena`). `demonstrations`: actions of those games; `lessons`: of games of
+    mean (`engine.agent.arena`). `demonstrations`: actions of those games; `taught`: of games of
     stronger solvers, which are shown in their stead, but set no baseline.
     """
 
@@ -47,7 +47,7 @@ class Workload:
     baseline: float
     demonstrations: tuple[tuple[int, ...], ...]
     replay: ReplayBuffer
-    lessons: tuple[tuple[int, ...], ...] = ()
+    taught: tuple[tuple[int, ...], ...] = ()
 
     def saved_s(self, score: float) -> float:
         """Seconds that a game of that score saves against all slow."""
@@ -62,7 +62,7 @@ def make_workload(
     rules: Rules | None = None,
     bound: Bound | None = None,
     shape: Shape | None = None,
-    lessons: Sequence[Sequence[int]] = (),
+    taught: Sequence[Sequence[int]] = (),
 ) -> Workload:
     """Prepare `program`; `demonstrations` are games' actions, one per move, and set the baseline.
 
@@ -86,7 +86,7 @@ def make_workload(
         baseline=float(baseline[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
         replay=ReplayBuffer(config.replay, config.self_play.is_competing),
-        lessons=tuple(tuple(game) for game in lessons),
+        taught=tuple(tuple(game) for game in taught),
     )
 
 

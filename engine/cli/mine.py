@@ -41,11 +41,12 @@ def run(options: argparse.Namespace) -> int:
     from engine.lessons.mining import mine
 
     refuse_missing_folder(options.output)
-    found = {} if options.again else _known(options.output)
+    found = _known(options.output)
     for name in _names(options):
         program = library.load_sample(name)
         entry = library.find_sample(name)
-        if name in found and found[name][0].content_hash == entry.content_hash:
+        is_known = name in found and found[name][0].content_hash == entry.content_hash
+        if is_known and not options.again:
             note(f"{name}: is there already")
             continue
         plans = plans_of(entry, program)

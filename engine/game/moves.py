@@ -48,6 +48,8 @@ COPY, NO_COPY, DROP, COPY_OTHER, NO_COPY_OTHER = range(5)
 NUM_ACTIONS = 5
 KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
 """Of each action the one that does the same in the place of the place rule."""
+OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
+"""Of the actions that place something, the same at the other end."""
 RULES_VERSION = 2
 """Of the rules: another one may end recorded moves otherwise, or forbid them."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")

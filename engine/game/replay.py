@@ -12,8 +12,10 @@ from engine.game.moves import (
     COPY,
     COPY_OTHER,
     DROP,
+    KINDS,
     NO_COPY,
     NO_COPY_OTHER,
+    OTHER_END,
     PLACE_RULES,
     Move,
     Rules,
@@ -85,10 +87,9 @@ def _played(game: ReferenceGame, choice: Choice, num_moves: int | None = None) -
 def _foreseen(game: ReferenceGame, choice: Choice, look_ahead: int) -> int:
     """Of the choice's action, its other end, and Drop for a Copy, what earns most by then."""
     first = choice(game)
-    others = {COPY: (COPY_OTHER, DROP), NO_COPY: (NO_COPY_OTHER,), COPY_OTHER: (COPY, DROP)}
-    others[NO_COPY_OTHER] = (NO_COPY,)
-    legal = game.legal()
-    wanted = [first, *(action for action in others.get(first, ()) if legal[action])]
+    kinds = (COPY, DROP) if KINDS[first] == COPY else (KINDS[first],)
+    others = (a for a, is_legal in enumerate(game.legal()) if is_legal and KINDS[a] in kinds)
+    wanted = [first, *(action for action in others if action != first)]
     if len(wanted) == 1:
         return first
 
@@ -103,7 +104,7 @@ def _foreseen(game: ReferenceGame, choice: Choice, look_ahead: int) -> int:
 
 def _nearer_end(game: ReferenceGame, wishes: _Wishes, action: int) -> int:
     """The action, or the same at the other end, if that stalls no longer and is nearer the plan."""
-    other = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}.get(action)
+    other = OTHER_END.get(action)
     if other is None or not game.legal()[other]:
         return action
     here, there = game.placement(action), game.placement(other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.game.board import Effect
-from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER, NUM_ACTIONS, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, OTHER_END, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
 
@@ -40,9 +40,7 @@ def _action(game: ReferenceGame, word: int) -> int:
     if word < EARN:
         return game.nearest(word)
     action = earning(game)
-    if word == EARN or action == DROP:
-        return action
-    return game.nearest(COPY_OTHER if action == COPY else NO_COPY_OTHER)
+    return action if word == EARN else game.nearest(OTHER_END.get(action, action))
 
 
 def earning(game: ReferenceGame) -> int:

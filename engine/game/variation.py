@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.game.genome import WORD_CHANCES, Genes, Layout, Rng
-from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
+from engine.game.moves import DROP, OTHER_END
 from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 
 LONGEST_WINDOW = 32
 """Touches."""
 LONGEST_WAIT = 64
 """Moves between the begin of a copy and the touch that it is for."""
-_AT_OTHER_END = np.arange(NUM_WORDS, dtype=np.int8)
-_AT_OTHER_END[[COPY, COPY_OTHER]] = COPY_OTHER, COPY
-_AT_OTHER_END[[NO_COPY, NO_COPY_OTHER]] = NO_COPY_OTHER, NO_COPY
-_AT_OTHER_END[[EARN, EARN_OTHER]] = EARN_OTHER, EARN
+_PAIRS = {**OTHER_END, EARN: EARN_OTHER}
+_SWAPPED = _PAIRS | {other: word for word, other in _PAIRS.items()}
+_AT_OTHER_END = np.asarray([_SWAPPED.get(word, word) for word in range(NUM_WORDS)], np.int8)
 """Of each word the one that means the same at the other end."""
 _WORDS_UP_TO = np.cumsum(WORD_CHANCES)[:-1]
 

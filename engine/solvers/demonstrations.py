@@ -53,14 +53,9 @@ def quick_bound(program: Program, seconds: float) -> Bound:
     return lower_bound(program, max(1.0, seconds * BOUND_SHARE))
 
 
-def heuristic_games(program: Program, rules: Rules, plan: Plan) -> list[ReferenceGame]:
-    """The greedy game under some rules and that of `xla_like`'s plan, the better one first."""
-    games = [play_greedily(program, rules), replay(program, plan, rules)]
-    return sorted(games, key=lambda game: -game.total_reward)
-
-
 def _under(program: Program, rules: Rules, plan: Plan) -> Demonstrations:
-    games = heuristic_games(program, rules, plan)
+    games: list[ReferenceGame] = [play_greedily(program, rules), replay(program, plan, rules)]
+    games.sort(key=lambda game: -game.total_reward)
     return Demonstrations(
         rules=rules,
         actions=tuple(tuple(game.actions) for game in games),

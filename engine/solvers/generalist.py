@@ -12,6 +12,7 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +32,8 @@ from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.io import content_hash, write_bytes
 from engine.program.model import Program
-from engine.solvers.demonstrations import demonstrate, heuristic_games
+from engine.solvers.demonstrations import Demonstrations, demonstrate
 from engine.solvers.registry import Budget, refuse_bad_budget, solve
-from engine.solvers.xla_msa.solver import xla_like
 
 HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
 """Model families that are only ever tested."""
@@ -128,23 +128,24 @@ def _workloads(
     workloads = []
     for number, program in enumerate(programs):
         tell(f"prepares {program.name} ({number + 1} of {len(programs)})")
-        lessons = [_taught(program, course, folder)] if course.teacher_seconds else []
-        workloads.append(training_workload(program, config, shape, lessons))
+        teach = partial(_taught, program, course, folder) if course.teacher_seconds else None
+        workloads.append(training_workload(program, config, shape, teach))
     return workloads
 
 
-def _taught(program: Program, course: Course, folder: Path) -> tuple[int, ...]:
+def _taught(
+    program: Program, course: Course, folder: Path, shown: Demonstrations
+) -> tuple[int, ...]:
     """The teacher's game, kept in the run's folder: what `local` finds depends on the pace.
 
-    Its plan as moves, or a game of the heuristics where that is better.
+    Its plan as moves, or the best game of the heuristics where that is better.
     """
     path = folder / TEACHER / f"{content_hash(program)}.txt"
     if not path.exists():
         plan = solve("local", program, Budget(course.teacher_seconds, course.seed))
-        heuristics = heuristic_games(program, Rules(), xla_like(program, Budget()))
-        games = [replay(program, plan, Rules()), *heuristics]
-        best = max(games, key=lambda game: game.total_reward)
-        moves = "".join(map(str, best.actions))
+        game = replay(program, plan, shown.rules)
+        is_better = game.total_reward > shown.rewards[0]
+        moves = "".join(map(str, game.actions if is_better else shown.actions[0]))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, moves.encode())
     return tuple(map(int, path.read_text(encoding="ascii")))
@@ -154,9 +155,12 @@ def training_workload(
     program: Program,
     config: AgentConfig,
     shape: Shape,
-    lessons: Sequence[Sequence[int]] = (),
+    teach: Callable[[Demonstrations], tuple[int, ...]] | None = None,
 ) -> Workload:
-    """A program as it is trained on, padded to `shape`: under the default place rule."""
+    """A program as it is trained on, padded to `shape`: under the default place rule.
+
+    `teach` gives a stronger game than those of the heuristics, as actions.
+    """
     # The default place rule for all: it is compiled into the game, and one game shall do.
     (shown,) = demonstrate(program, places=(Rules().place,))
     bound = lower_bound(program)
@@ -167,7 +171,7 @@ def training_workload(
         rules=shown.rules,
         bound=bound,
         shape=shape,
-        lessons=lessons,
+        taught=[] if teach is None else [teach(shown)],
     )
 
 

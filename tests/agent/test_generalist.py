@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,15 @@ import pytest
 
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import changes
+from engine.agent.workload import Workload
 from engine.cli import main, parser
 from engine.cli.train import agent_config
 from engine.errors import ConfigError, UsageError
-from engine.solvers.generalist import HELD_OUT, Course, train, training_names
+from engine.game.moves import DROP, Rules, moves
+from engine.program.model import Program
+from engine.solvers import generalist, solve
+from engine.solvers.demonstrations import Demonstrations
+from engine.solvers.generalist import HELD_OUT, TEACHER, Course, train, training_names
 from tests.agent.small import CONFIG
 
 COURSE = Course(programs=("teach-keep-or-drop", "teach-prefetch"), rounds=3, seed=4)
@@ -44,6 +50,45 @@ def test_a_checkpoint_tells_the_command_that_makes_it(tmp_path: Path) -> None:
     assert agent_config(given) == CONFIG
 
 
+TAUGHT = replace(COURSE, programs=("teach-fragmentation",), variants=0, teacher_seconds=0.5)
+
+
+def only_workload(folder: Path) -> Workload:
+    course = replace(TAUGHT, rounds=1)
+    return train(course, CONFIG, folder / "run", folder / "out", lambda line: None).workloads[0]
+
+
+def test_the_teacher_is_heard_once(tmp_path: Path) -> None:
+    workload = only_workload(tmp_path)
+    (game,) = workload.replay.demonstrations
+    assert (tuple(game.action),) == workload.taught
+    (kept,) = (tmp_path / "run" / TEACHER).iterdir()
+    kept.write_text(str(DROP) * workload.num_moves)
+    assert only_workload(tmp_path).taught == ((DROP,) * workload.num_moves,)
+    command = shlex.split(load_checkpoint(tmp_path / "out").training["command"])
+    assert parser().parse_args(command[3:]).teacher_seconds == 0.5
+
+
+def test_a_teacher_that_is_worse_than_the_heuristics_is_not_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        generalist, "solve", lambda name, program, budget: solve("all_slow", program, budget)
+    )
+    workload = only_workload(tmp_path)
+    assert workload.taught == workload.demonstrations[:1]
+
+
+def test_a_teacher_that_is_better_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dropped(program: Program, places: Sequence[str]) -> tuple[Demonstrations, ...]:
+        drops = (DROP,) * len(moves(program))
+        return (Demonstrations(Rules(place=places[0]), (drops,), (0.0,)),)
+
+    monkeypatch.setattr(generalist, "demonstrate", dropped)
+    workload = only_workload(tmp_path)
+    assert workload.taught and set(workload.taught[0]) != {DROP}
+
+
 def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sets = [f"--set={name}={json.dumps(value)}" for name, value in changes(CONFIG).items()]
     words = ["--programs", "teach-keep-or-drop", "--variants", "0", "--rounds", "1", *sets]
@@ -56,6 +101,8 @@ def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_training_that_trains_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="0 rounds; 1 is the least"):
         Course(rounds=0)
+    with pytest.raises(ConfigError, match="s for the teacher"):
+        Course(teacher_seconds=-1.0)
 
 
 def test_a_family_that_was_trained_on_is_not_called_held_out(

@@ -103,15 +103,15 @@ def is_against_copy(row: Finding) -> bool:
 
 
 def is_imagined_wrongly(row: Finding) -> bool:
-    """A bad move, or the model is off by more than anywhere in the healthy game's first rows."""
+    """The model is off: at a bad move, or more than anywhere in the healthy game's first rows."""
     most_us = max(r.drift_us for r in rows_of(healthy()))
-    return is_bad(row) or (DRIFT in row.signs and row.drift_us > 1.5 * most_us)
+    return DRIFT in row.signs and (is_bad(row) or row.drift_us > 1.5 * most_us)
 
 
 def is_foretold_wrongly(row: Finding) -> bool:
-    """A bad move, or the value is off by more than anywhere in the healthy game's first rows."""
+    """The value is off by more than anywhere in the healthy game's first rows."""
     most_us = max(abs(r.value_jump_us) for r in rows_of(healthy()))
-    return is_bad(row) or (VALUE_JUMP in row.signs and abs(row.value_jump_us) > 1.5 * most_us)
+    return VALUE_JUMP in row.signs and abs(row.value_jump_us) > 1.5 * most_us
 
 
 def is_hardly_searched(row: Finding) -> bool:

@@ -199,3 +199,5 @@ def test_the_command_goes_on_where_it_was(
     assert [m for m in again if m.program == "lstm-v5e-b128"] == list(first)
     entry = library.find_sample("lstm-v5e-b128")
     assert first[0].content_hash == entry.content_hash
+    assert main([*arguments, "teach-keep-or-drop", "--again"]) == 0
+    assert read_positions(path) == again, "what was not asked for stays"

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 
 from engine.game.board import free_gaps
 from engine.game.explain import end_text, explain, group_name
-from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
+from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY, OTHER_END
 from engine.game.reference import ReferenceGame
 from engine.game.replay import immediate_reward
 from ui.components.units import address_text, share_text, size_text, time_text
 from ui.play.opinion import Opinion
-
-_OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choic
 
     How long it stalls only where it stalls longer, or shorter.
     """
-    action = _OTHER_END.get(kind, kind)
+    action = OTHER_END.get(kind, kind)
     effect = game.placement(action)
     if action == kind or effect.block is None:
         return None
