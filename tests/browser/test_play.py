@@ -110,9 +110,9 @@ def test_shift_plays_the_other_end(page: Page) -> None:
     assert eventually(lambda: page.locator(".map").evaluate(other) > 0)
     action = page.locator("button.other-end").first.get_attribute("data-action")
     press(page, {"3": "Shift+C", "4": "Shift+N"}[action or ""])
-    page.keyboard.press("ArrowLeft")
-    while number(page, "move") > move:
+    while (shown := number(page, "move")) > move:
         page.keyboard.press("ArrowLeft")
+        assert eventually(lambda shown=shown: number(page, "move") < shown)
     chosen = page.locator("button.other-end.chosen")
     chosen.wait_for(timeout=PATIENCE_MS)
     assert chosen.get_attribute("data-action") == action

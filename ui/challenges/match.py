@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from engine.game.moves import Rules
@@ -78,11 +78,19 @@ def match_of(program: Program, entry: SampleEntry | None, mined: Mined | None) -
 
 
 def inviting(
-    entries: Sequence[SampleEntry], mined: Sequence[Mined], most: int
+    entries: Sequence[SampleEntry],
+    mined: Sequence[Mined],
+    most: int,
+    played: Collection[str] = (),
 ) -> list[SampleEntry]:
-    """Programs to play on, the shortest first: those with positions in which greed goes wrong."""
+    """Programs to play on, the shortest first.
+
+    Those with positions in which greed goes wrong, at `most`; and whatever was `played` before.
+    """
     asked = Counter[str]()
     for game in mined:
         asked[game.program] += len(game.moves)
     found = [e for e in entries if asked[e.name] >= _CONTESTED and e.best_solver != _GREEDY]
-    return sorted(found, key=lambda e: e.touches)[:most]
+    shortest = sorted(found, key=lambda e: e.touches)[:most]
+    kept = [e for e in entries if e.name in played and e not in shortest]
+    return sorted([*shortest, *kept], key=lambda e: e.touches)

@@ -31,7 +31,8 @@ def show_programs(learning: Learning) -> str | None:
     except EngineError as error:
         st.warning(str(error), icon=":material/error:")
         mined = ()
-    entries = inviting(caching.sample_index(), mined, _MOST)
+    played = {name.partition("/")[0] for name in learning.progress.won}
+    entries = inviting(caching.sample_index(), mined, _MOST, played)
     if not entries:
         entries = [e for e in caching.sample_index() if e.xla_latency_s is not None]
         entries = sorted(entries, key=lambda e: e.touches)[:_MOST]

@@ -12,7 +12,7 @@ from engine.lessons import positions
 from engine.lessons.positions import read_positions
 from engine.program import library
 from tests.ui.apps import open_view
-from ui.challenges.match import EVERY, match_of
+from ui.challenges.match import EVERY, inviting, match_of
 from ui.challenges.question import keys_of, question_of
 from ui.learn.learning import Seat
 from ui.session import caching
@@ -73,6 +73,15 @@ def strong_action(seat: Seat) -> int:
     game = seat.attempt.tip.game
     values = match.judged(game)
     return max(values, key=lambda a: values[a].saved_s)
+
+
+def test_a_program_that_was_played_on_stays_on_the_shelf() -> None:
+    entries, mined = caching.sample_index(), caching.mined_positions()
+    shelf = inviting(entries, mined, most=2)
+    assert len(shelf) == 2
+    other = next(e for e in entries if e.touches > shelf[0].touches and e not in shelf)
+    kept = inviting(entries, mined, most=2, played=[other.name, shelf[1].name, "gone"])
+    assert kept == sorted([*shelf, other], key=lambda e: e.touches)
 
 
 def test_a_game_of_good_moves_beats_greedy_and_is_kept() -> None:
