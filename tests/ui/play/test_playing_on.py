@@ -128,6 +128,9 @@ def test_who_has_left_the_line_is_not_dragged_along() -> None:
     number, move = line.tree.current, here.cursor.move
     here.open.play_request = play_request
     at.run()
+    assert not at.exception
+    assert not [toast.value for toast in at.toast if "Nobody" in toast.value]
+    assert here.open.play_request is None
     assert line.tree.current == number != PLAN
     assert here.cursor.move == move
     assert line.action_at(fork) == action
