@@ -36,7 +36,7 @@ class MatchScene:
         program = self.match.program
         self.title = program.name
         greedy = greedy_game(program, Rules())
-        marks = ()
+        marks: tuple[tuple[str, float], ...] = ()
         if self.match.bound_s is not None:
             marks = (("bound", program.all_slow_s - self.match.bound_s),)
         self.company = Company(marks, GREEDY, saved_before(program, greedy))

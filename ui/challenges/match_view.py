@@ -117,9 +117,13 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
         if learning.wanted != "score":
             return
         bar = st.progress(0.0, text="Judging your decisions …")
+
+        def tell(share: float) -> None:
+            bar.progress(share)
+
         first = attempt.points[0].game
         rest = attempt.tip.game.actions[first.move_index :]
-        state.sheets[key] = score(first, rest, attempt.decided, match.games, progress=bar.progress)
+        state.sheets[key] = score(first, rest, attempt.decided, match.games, progress=tell)
         bar.empty()
     learning.wanted = ""
     st.html(sheet_html(match, seat, state.sheets[key]))

@@ -154,4 +154,4 @@ def _keep(plan: OpenPlan, job: Job) -> None:
     state = session.open.comparison
     state.hold(plan.name, name)
     state.is_diff = True
-    state.select(-1, dict(job.order.details)["slot"])
+    state.select(-1, int(dict(job.order.details)["slot"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.elements.lib.column_types import ColumnConfig
 
 from ui.compare.comparison import MOST_PLANS
 from ui.compare.jumps_view import jump_buttons
@@ -101,7 +102,7 @@ def _instructions(name: str, against: str | None) -> None:
 _ORDER = ["instruction", "slot", "total", "compute", "slow", "stall", "opcode", "source"]
 
 
-def _columns(is_difference: bool) -> dict[str, object]:
+def _columns(is_difference: bool) -> dict[str, ColumnConfig]:
     number = "%+.2f" if is_difference else "%.2f"
     return {
         "instruction": st.column_config.TextColumn("Instruction", width="medium"),

@@ -40,7 +40,7 @@ class StoredView:
             js=head + "\n".join(code),
         )
         self._view = st.components.v2.component(name, js=head + _read(SHARED / "link.js"))
-        self._listeners = {f"on_{state}_change": _ignore}
+        self._listeners: dict[str, Any] = {f"on_{state}_change": _ignore}
 
     def store(self, packed: bytes, key: str) -> None:
         """Keep packed data (`ui.components.packing`) in the browser."""

@@ -68,7 +68,7 @@ def weights_of(thought: Thought) -> str:
 
 
 def _simulations(thought: Thought) -> int:
-    return thought.trace.tree_parent.shape[1] - 1
+    return int(thought.trace.tree_parent.shape[1]) - 1
 
 
 def study_of(session: Session, thought: Thought) -> Study:

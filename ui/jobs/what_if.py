@@ -38,7 +38,7 @@ def force(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, 
     workload = workload_of(program, side.config, rules)
     rows = []
     for name, search in ((POLICY, policy_of(side)), (SEARCH, None)):
-        pace = Pace(workload.num_moves, lambda share, text, n=name: progress(share, f"{n}: {text}"))
+        pace = Pace(workload.num_moves, _named(progress, name))
         begun = forcing.begun(move, action)
         played = play_on(side, workload, [begun], search, pace.reached)
         assert played is not None, "the progress of a worker never says no"
@@ -76,6 +76,11 @@ def _fighter(folder: Path, details: dict[str, Any], which: str, seed: int) -> Si
 def _side(folder: Path, name: str, weights: str, seed: int) -> Side:
     config, params = agent.weights_of(folder, weights, seed)
     return Side(name, config, params)
+
+
+def _named(progress: Progress, name: str) -> Progress:
+    """Progress that also says who plays."""
+    return lambda share, text: progress(share, f"{name}: {text}")
 
 
 def _row(found: Counterfactual) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def _relief(folder: Path, order: dict[str, Any]) -> None:
     plan = load_plan(folder / BASIS)
     found = relieve(load(folder / PROGRAM), plan, details["slot"], details["wanted"])
     save_plan(found.plan, folder / PLAN)
-    numbers = ("slot", "wanted_bytes", "used_before", "used_after", "hole_before", "hole_after")
-    numbers += ("before_s", "after_s", "freed_bytes", "is_enough")
+    numbers = ["slot", "wanted_bytes", "used_before", "used_after", "hole_before", "hole_after"]
+    numbers += ["before_s", "after_s", "freed_bytes", "is_enough"]
     dropped = [{"group": r.group, "next_use": r.next_use} for r in found.dropped]
     _write(folder, {**{n: getattr(found, n) for n in numbers}, "dropped": dropped})
 

@@ -149,7 +149,7 @@ def position_message(
         depth = _depths(parent)
         deepest = max(deepest, int(depth.max()))
         headers.append(_root_header(root, truth))
-        found = {
+        found: dict[str, NDArray[Any]] = {
             "parent": parent,
             "action": action,
             "raw": trace.tree_raw_value[row, :count],

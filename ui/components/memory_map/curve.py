@@ -30,7 +30,8 @@ def saved_before(
     times = np.array([m.time for m in moves], dtype=int)
     before = waited[np.clip(times, 0, len(waited) - 1)] if len(moves) else np.zeros(0)
     saved = np.append(0.0, np.cumsum(savings))
-    return saved - np.append(before, waited[-1] if len(waited) else 0.0)
+    stalled: NDArray[np.float64] = np.append(before, waited[-1] if len(waited) else 0.0)
+    return saved - stalled
 
 
 def _savings_s(
