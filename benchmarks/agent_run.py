@@ -22,7 +22,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.solvers.practice import GENERALIST, SCRATCH, Practised, plan_of, practise
+from engine.solvers.practice import GENERALIST, SCRATCH, Practised, plan_of, practise, practising
 
 PRIMING_ROUNDS = 20
 """Until everything is compiled that a round may need: rounds from the first move and such
@@ -30,9 +30,10 @@ that go on from positions."""
 
 
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:
-    """The checkpoint's settings, or the default ones, with some changed."""
+    """The settings that the agent practises with, some of them changed."""
     folder = options.get("checkpoint", GENERALIST)
-    config = AgentConfig() if folder == SCRATCH else load_checkpoint(Path(folder)).config
+    start = AgentConfig() if folder == SCRATCH else load_checkpoint(Path(folder)).config
+    config = practising(start)
     for name, value in changes.items():
         config = changed(config, name, value)
     return config

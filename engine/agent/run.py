@@ -120,7 +120,7 @@ def _stacked(games: Sequence[Game]) -> Arrays:
 
 def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     """The stored games with their observations."""
-    games = follow(workload, trainer.params, arrays["action"])
+    games = follow(workload, trainer.params, arrays["action"], trainer.config)
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
         game.reward = arrays["reward"][index]

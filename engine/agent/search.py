@@ -54,20 +54,16 @@ def decide(
     arena: Arena,
     positions: Position,
     key: Array,
-    config: SearchConfig | None,
+    config: SearchConfig,
     temperature: Array | float = 1.0,
     in_step: bool = False,
 ) -> tuple[Decision, mctx.Tree[Any] | None]:
     """Choose an action in each of `B` positions; `key` is consumed.
 
-    Without a `config` nothing is decided, for games that follow a script: only `view` is filled.
-
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
     `in_step`: all positions are before the same move. The tree is None where none was grown.
     """
     legal = positions.options.mask
-    if config is None:
-        return _undecided(_seen(arena, positions), legal), None
     seen, latent = _look(params, arena, positions, in_step)
     guess = predict(params, latent)
     logits = jnp.where(legal, guess.policy, IMPOSSIBLE)
@@ -90,12 +86,6 @@ def decide(
     values = found.search_tree.node_values[:, 0]
     policy = _improved(found.search_tree, logits, config)
     return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
-
-
-def _undecided(seen: Array, legal: Array) -> Decision:
-    action = jnp.argmax(legal, axis=-1).astype(jnp.int32)
-    policy, value = jnp.zeros(legal.shape), jnp.zeros(len(legal))
-    return Decision(seen, action, policy, value, policy, value)
 
 
 def _improved(tree: mctx.Tree[Any], logits: Array, config: SearchConfig) -> Array:

@@ -35,7 +35,7 @@ FREE = -1
 class Moves:
     """What happened at some moves of `B` games; rewards and values in points above the baseline.
 
-    A policy of zeros: nothing was searched. On the host the same fields are NumPy arrays.
+    A policy of zeros: no tree was grown. On the host the same fields are NumPy arrays.
     """
 
     view: Array  # [C, B, NUM_VIEW], half precision
@@ -74,7 +74,7 @@ def play_chunk(
     key: Array,
     temperature: Array,
     script: Array,
-    config: SearchConfig | None,
+    config: SearchConfig,
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
@@ -112,7 +112,7 @@ def play_games(
     key: Array,
     temperature: NDArray[np.float32],
     script: NDArray[np.int32],
-    config: SearchConfig | None,
+    config: SearchConfig,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Played | None:
     """Play the moves of `script` `[L, B]`, with `L` at least 1.

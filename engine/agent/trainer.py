@@ -106,7 +106,7 @@ class Trainer:
         """Put the teacher's games, or else the demonstrations, into the replay buffers."""
         for workload in self.workloads:
             if shown := workload.taught or workload.demonstrations:
-                workload.replay.demonstrate(follow(workload, self.params, shown))
+                workload.replay.demonstrate(follow(workload, self.params, shown, self.config))
 
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""

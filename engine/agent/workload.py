@@ -26,8 +26,6 @@ from engine.program.model import Program
 
 RUNGS = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
 """Moves, slots and look-back to which programs are padded, so that they share compiled games."""
-FOLLOWERS = 8
-"""Games that follow scripts in step, always as many: so it is compiled once."""
 
 
 @dataclass(eq=False)
@@ -117,22 +115,26 @@ def follow(
     workload: Workload,
     params: Params,
     actions: Sequence[Sequence[int]] | Sequence[NDArray[np.int32]] | NDArray[np.int32],
+    config: AgentConfig,
 ) -> list[Game]:
     """The games that were played by these actions, as the learner wants them.
 
-    Their policies are the actions, their values what they really earned.
+    Their policies are the actions, their values what they really earned. They are played by the
+    function that plays the agent's own games, as many in step, for compiling another one takes
+    longer than its searches, which are not used.
     """
     games: list[Game] = []
-    for first in range(0, len(actions), FOLLOWERS):
-        some = np.asarray(actions[first : first + FOLLOWERS], np.int32)
+    together = config.self_play.games
+    for first in range(0, len(actions), together):
+        some = np.asarray(actions[first : first + together], np.int32)
         played = play_games(
             params,
             workload.arena,
-            first_positions(workload.arena, FOLLOWERS),
+            first_positions(workload.arena, together),
             jax.random.key(0),
-            np.zeros((FOLLOWERS, 1), np.float32),
-            np.resize(some, (FOLLOWERS, some.shape[1])).T,
-            None,
+            np.zeros((together, 1), np.float32),
+            np.resize(some, (together, some.shape[1])).T,
+            config.search,
         )
         assert played is not None
         games += split(played)[: len(some)]

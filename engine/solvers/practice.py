@@ -73,12 +73,27 @@ def plan_of(found: Practised) -> Plan:
     return replace(plan, notes={**facts, **plan.notes})
 
 
+def practising(config: AgentConfig) -> AgentConfig:
+    """The settings to practise with on one program, where those of a training were `config`.
+
+    A training must not forget the other programs, and has time. Here the games are noisier, most
+    of what is learned are the best of them, and the heuristics' games are not learned by heart.
+    """
+    return replace(
+        config,
+        self_play=replace(config.self_play, top_temperature=2.0, restart_share=0.75),
+        replay=replace(config.replay, best_share=0.9),
+        learner=replace(config.learner, warm_up_steps=200, steps_per_round=40),
+    )
+
+
 def practise(
     program: Program, budget: Budget, config: AgentConfig | None = None, told: Told = _ignore
 ) -> Practised:
     """Play and learn until the time is over; at least one round of games is finished.
 
-    `config` replaces the checkpoint's settings (for ablations); `told` hears of every round.
+    `config` replaces the settings, which are else the checkpoint's, as `practising` changes them;
+    `told` hears of every round.
     Raises ConfigError for an unknown option, SolverError for a program that the JAX game cannot
     hold, CheckpointError for a bad checkpoint.
     """
@@ -146,8 +161,8 @@ def _agent(
     params = None
     if folder != SCRATCH:
         checkpoint = load_checkpoint(Path(folder))
-        params, config = checkpoint.params, config or checkpoint.config
-    config = config or AgentConfig()
+        params, config = checkpoint.params, config or practising(checkpoint.config)
+    config = config or practising(AgentConfig())
     search = replace(
         config.search,
         model=options.get("model", config.search.model),

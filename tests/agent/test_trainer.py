@@ -58,14 +58,14 @@ def test_following_a_game_shows_what_it_saw() -> None:
     for _ in range(6):
         trainer.play_round()
         for game in (*trainer.last_games[::3], *workload.replay.best):
-            again = follow(workload, trainer.params, [game.action])[0]
+            again = follow(workload, trainer.params, [game.action], CONFIG)[0]
             assert np.array_equal(game.legal, again.legal)
             np.testing.assert_allclose(game.view, again.view, atol=2e-3, rtol=2e-3)
 
 
 def test_demonstrations_score_par_on_average() -> None:
     workload = small_workload()
-    games = follow(workload, small_trainer().params, workload.demonstrations)
+    games = follow(workload, small_trainer().params, workload.demonstrations, CONFIG)
     assert np.mean([game.score for game in games]) == pytest.approx(0.0, abs=1e-3)
 
 

@@ -18,7 +18,7 @@ from engine.agent.config import (
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Trainer
-from engine.agent.workload import FOLLOWERS, make_workload
+from engine.agent.workload import make_workload
 from engine.game.moves import Rules
 from engine.program.library import load_sample
 from engine.program.model import Program
@@ -78,7 +78,7 @@ def tree(visits: list[list[int]]) -> dict[str, Any]:
 TINY = AgentConfig(
     network=NetworkConfig(width=16, latent=8, num_blocks=1),
     search=SearchConfig(model=POLICY_ONLY),
-    self_play=SelfPlayConfig(games=FOLLOWERS),
+    self_play=SelfPlayConfig(games=8),
     learner=LearnerConfig(unroll=1, batch_size=16, steps_per_round=4, warm_up_steps=4),
 )
 
