@@ -26,6 +26,15 @@ ABLATED = (
 )
 CURVE_PROGRAM = "bert-v5e-b32"
 SCRATCH = "from scratch"
+SHIPPED = {"checkpoint": "checkpoints/generalist"}
+OF_TRAINING = {
+    "self_play.top_temperature": 0.5,
+    "self_play.restart_share": 0.5,
+    "replay.best_share": 0.25,
+    "learner.warm_up_steps": 2000,
+    "learner.steps_per_round": 6,
+}
+"""What `engine.solvers.practice.practising` changes, as the shipped weights were trained with."""
 
 
 def solvers_section(settings: Settings) -> Iterator[Run]:
@@ -63,6 +72,9 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "no learning": ({}, {"learner.steps_per_round": 0, "learner.warm_up_steps": 0}),
         "no consistency": ({}, {"learner.consistency_weight": 0.0}),
         "no best games": ({}, {"replay.best_share": 0.0}),
+        "shipped weights": (SHIPPED, {}),
+        "shipped weights, policy only": ({**SHIPPED, "model": "policy"}, {}),
+        "shipped weights, settings of the training": (SHIPPED, OF_TRAINING),
     }
     wanted = settings.arms or tuple(arms)
     if unknown := set(wanted) - set(arms):

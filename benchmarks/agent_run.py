@@ -7,12 +7,10 @@ import os
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import AgentConfig, changed
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload
@@ -22,7 +20,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.solvers.practice import GENERALIST, SCRATCH, Practised, plan_of, practise, practising
+from engine.solvers.practice import Practised, agent_of, plan_of, practise
 
 PRIMING_ROUNDS = 20
 """Until everything is compiled that a round may need: rounds from the first move and such
@@ -31,9 +29,7 @@ that go on from positions."""
 
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:
     """The settings that the agent practises with, some of them changed."""
-    folder = options.get("checkpoint", GENERALIST)
-    start = AgentConfig() if folder == SCRATCH else load_checkpoint(Path(folder)).config
-    config = practising(start)
+    config, _ = agent_of(options)
     for name, value in changes.items():
         config = changed(config, name, value)
     return config

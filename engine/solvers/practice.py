@@ -99,7 +99,7 @@ def practise(
     """
     deadline = time.perf_counter() + budget.seconds
     keep_compiled()
-    config, params = _agent(budget.options, config)
+    config, params = agent_of(budget.options, config)
     chosen = shown(program, budget.seconds)
     bound = quick_bound(program, budget.seconds)
     workloads = [
@@ -151,9 +151,13 @@ class _Clock:
         return self.goes_on() and self.share < 0.5
 
 
-def _agent(
-    options: Mapping[str, Any], config: AgentConfig | None
+def agent_of(
+    options: Mapping[str, Any], config: AgentConfig | None = None
 ) -> tuple[AgentConfig, Params | None]:
+    """Settings to practise with and weights (None: fresh ones), as `Budget.options` ask for them.
+
+    `config` replaces the settings. Raises ConfigError and CheckpointError.
+    """
     unknown = set(options) - set(OPTIONS)
     if unknown:
         raise ConfigError(f"muzero has no option {min(unknown)!r}; it knows {', '.join(OPTIONS)}")

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+from engine.agent import self_play
 from engine.agent.arrays import pack, unpack
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
@@ -37,6 +38,18 @@ def test_the_seed_decides_everything() -> None:
             trainer.play_round()
     assert same(trainers[0], trainers[1])
     assert not same(trainers[0], trainers[2])
+
+
+def test_demonstrations_and_own_games_are_compiled_once() -> None:
+    """Compiling takes longer than a short solve."""
+    # A batch that no other test plays, so that nothing is compiled yet.
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, games=5))
+    trainer = Trainer([small_workload(config)], config, 0)
+    before = self_play.play_chunk._cache_size()
+    trainer.show_demonstrations()
+    for _ in range(3):
+        trainer.play_round()
+    assert self_play.play_chunk._cache_size() == before + 1
 
 
 def test_a_score_is_what_the_simulator_says() -> None:

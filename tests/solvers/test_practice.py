@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.agent.checkpoint import load_checkpoint
 from engine.agent.trainer import Round, Trainer
 from engine.errors import CheckpointError, ConfigError
 from engine.plan.check import check
@@ -13,7 +15,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget
 from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
-from engine.solvers.practice import plan_of, practise
+from engine.solvers.practice import GENERALIST, agent_of, plan_of, practise
 
 SCRATCH = {"checkpoint": "scratch"}
 SMALL = "llamadecode-v5e-b8"
@@ -46,6 +48,17 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
     assert found.workload.saved_s(best) == pytest.approx(saved_s, rel=1e-5)
     told_of = {name: plan.notes[name] for name in ("weights", "model", "simulations")}
     assert told_of == {"weights": "scratch", "model": "learned", "simulations": 8}
+
+
+def test_practice_has_settings_of_its_own_for_the_networks_of_the_checkpoint() -> None:
+    trained = load_checkpoint(GENERALIST).config
+    config, params = agent_of({"simulations": 3})
+    assert params is not None and config.network == trained.network
+    assert config.search == replace(trained.search, num_simulations=3)
+    assert config.learner.warm_up_steps < trained.learner.warm_up_steps
+    assert config.replay.best_share > trained.replay.best_share
+    assert config.self_play.top_temperature > trained.self_play.top_temperature
+    assert agent_of({}, trained)[0] == trained, "whoever gives settings means them"
 
 
 def test_a_lost_checkpoint_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
