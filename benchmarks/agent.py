@@ -73,8 +73,8 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "no consistency": ({}, {"learner.consistency_weight": 0.0}),
         "no best games": ({}, {"replay.best_share": 0.0}),
         "shipped weights": (SHIPPED, {}),
-        "shipped weights, policy only": ({**SHIPPED, "model": "policy"}, {}),
-        "shipped weights, settings of the training": (SHIPPED, OF_TRAINING),
+        "policy of the shipped weights": ({**SHIPPED, "model": "policy"}, {}),
+        "shipped weights as in training": (SHIPPED, OF_TRAINING),
     }
     wanted = settings.arms or tuple(arms)
     if unknown := set(wanted) - set(arms):
