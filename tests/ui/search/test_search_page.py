@@ -14,8 +14,10 @@ from streamlit.testing.v1 import AppTest
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.analysis.findings import VERSION, findings
 from engine.analysis.regret import study_of
+from engine.game.env import plan_from_actions
 from engine.game.moves import Rules
 from engine.program import library
+from engine.solvers.greedy import play_greedily
 from tests.ui.apps import open_view
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
@@ -93,10 +95,19 @@ def test_there_is_a_game_to_look_at_at_first_sight(workshop: Workshop) -> None:
     assert at.button(key="watch_again") and at.button(key="practise_first")
 
 
-def test_the_best_game_that_ships_is_searched_again() -> None:
-    at = open_view(_search, program="resnet50-v5e-b64")
+@pytest.mark.parametrize(
+    ("solver", "order"), [(MUZERO, (RETRACE, BEST_GAME)), ("evolution", (PLAY, FIRST_GAME))]
+)
+def test_the_best_game_that_ships_is_searched_again_if_it_is_the_agents(
+    monkeypatch: pytest.MonkeyPatch, solver: str, order: tuple[str, str]
+) -> None:
+    program = library.load_sample(PROGRAM)
+    game = play_greedily(program, Rules())
+    plan = plan_from_actions(program, game.actions, solver, game.rules)
+    monkeypatch.setattr(caching, "best_plan", lambda name: plan)
+    at = opened()
     (job,) = at.session_state["explorer"].open.searches.jobs
-    assert (job.order.kind, job.order.name) == (RETRACE, BEST_GAME)
+    assert (job.order.kind, job.order.name) == order
 
 
 def test_a_finished_search_is_switched_to(shown: AppTest, thought: Thought) -> None:
