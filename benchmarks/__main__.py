@@ -36,6 +36,7 @@ SECTIONS = {
     "steering": "steering",
     "replays": "replays",
     "fidelity": "fidelity",
+    "tuning": "tuning",
     "report": "report",
     "mutants": "mutants",
 }

@@ -1,0 +1,120 @@
+"""The section `tuning`: `tune` with the real compiler, beside options chosen by chance.
+
+For every contested program, those of fewest instructions first, three searches with as many whole
+compiles each: `tune` itself; knobs and random rules, of which the simulator chooses by early stops
+(`tune`'s own baseline); and the first knobs and random rules that come, all compiled. Gains are of
+the compiler's cycles and stalls against its default. Rows go to `docs/results/tuning.json` as soon
+as a program is done; what the compiler answered is kept in `.capture/`, so a broken run goes on.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
+from engine.analysis.tuning import ANSWERS_FOLDER, SOLVER, tune_program
+from engine.compiler.answers import DEFAULT_OPTIONS, Answers
+from engine.compiler.candidates import knobs, random_rules
+from engine.compiler.compiled_plan import Bench
+from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.toolchain import versions
+from engine.compiler.tune import total
+from engine.errors import CompilerError
+from engine.program import library
+from engine.program.library import find_sample
+from engine.solvers.generalist import is_held_out
+
+ROWS = RESULTS / "tuning.json"
+COMPILES = 12
+SECONDS = 1800.0
+WAYS = {
+    "ours": "tune",
+    "chosen": "random rules and knobs, chosen by the simulator",
+    "plain": "random rules and knobs as they come",
+}
+"""The keys of a row that hold a gain, and how it was searched for."""
+
+
+def run(section: str, settings: Settings) -> None:
+    """Tune the programs that have no row yet; print the gains and what they come to."""
+    del section
+    names = sorted(settings.contested(), key=lambda name: find_sample(name).instructions)
+    seconds = SECONDS if settings.seconds is None else settings.seconds
+    for name in names:
+        key = [name, settings.seed]
+        if all(row["key"] != key for row in read(ROWS)):
+            row = {"key": key, **_row(name, seconds, settings.seed), "commit": commit()}
+            keep(ROWS, [*read(ROWS), row])
+            print(_line(row), flush=True)
+    rows = [row for row in read(ROWS) if row["key"][0] in names]
+    print("\n".join([*map(_line, rows), *summary(rows)]))
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """For each way, how often it beats the default and by how much; then ours beside the others."""
+    lines = []
+    for key, words in WAYS.items():
+        gains = [row[key] for row in rows]
+        wins = sum(gain > 0 for gain in gains)
+        lines.append(
+            f"{words}: beats the default on {wins} of {len(gains)}, median gain"
+            f" {statistics.median(gains):.1%}, mean {statistics.mean(gains):.1%},"
+            f" greatest {max(gains):.1%}"
+        )
+    for key in ("chosen", "plain"):
+        ahead = [row["ours"] - row[key] for row in rows]
+        level = sum(difference >= 0 for difference in ahead)
+        lines.append(
+            f"tune against {WAYS[key]}: {statistics.mean(ahead):+.2%} in the mean,"
+            f" not worse on {level} of {len(ahead)}"
+        )
+    return lines
+
+
+def _row(name: str, seconds: float, seed: int) -> Row:
+    program = library.load_entry(find_sample(name))
+    began = time.monotonic()
+    tuned = tune_program(
+        program,
+        SOLVER,
+        compiles=COMPILES,
+        seconds=seconds,
+        seed=seed,
+        folder=ANSWERS_FOLDER,
+        note=lambda text: print(f"{name}: {text}", flush=True),
+    )
+    took_s = time.monotonic() - began
+    answers = Answers(stored_stablehlo(program), program.hardware.name, ANSWERS_FOLDER)
+    return {
+        "family_held_out": is_held_out(name),
+        "ours": tuned.verdict.improvement,
+        "predicted": tuned.verdict.predicted_improvement,
+        "chosen": tuned.random_improvement,
+        "plain": _as_they_come(Bench(program, answers), tuned.compiles, seed),
+        "compiles": tuned.compiles,
+        "seconds": seconds,
+        "took_s": round(took_s, 1),
+        "versions": versions(),
+    }
+
+
+def _as_they_come(bench: Bench, compiles: int, seed: int) -> float:
+    """The best gain of the knobs and of random rules, with the default `compiles` in all."""
+    numbers = range(compiles)
+    candidates = [*knobs(), *(random_rules(seed, number) for number in numbers)][: compiles - 1]
+    default = total(bench.full(DEFAULT_OPTIONS))
+    best = default
+    for candidate in candidates:
+        try:
+            best = min(best, total(bench.full(candidate.steering.options)))
+        except CompilerError as error:
+            print(f"{candidate.steering.title}: {error}", flush=True)
+    return 1.0 - best / default
+
+
+def _line(row: Row) -> str:
+    gains = "  ".join(f"{key} {row[key]:+7.2%}" for key in (*WAYS, "predicted"))
+    return f"{row['key'][0]:28} {gains}  ({row['compiles']} compiles, {row['took_s']:.0f} s)"
