@@ -14,6 +14,7 @@ if _ROOT not in sys.path:
 
 from ui.challenges import page as challenges  # noqa: E402
 from ui.compare import page as compare  # noqa: E402
+from ui.compiler import page as compiler  # noqa: E402
 from ui.debug import page as debug  # noqa: E402
 from ui.learn import page as learn  # noqa: E402
 from ui.play import page as play  # noqa: E402
@@ -45,6 +46,12 @@ pages = {
     "debug": st.Page(debug.render, title="Debug", icon=":material/troubleshoot:", url_path="debug"),
     "compare": st.Page(
         compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
+    ),
+    "compiler": st.Page(
+        compiler.render,
+        title="Compiler",
+        icon=":material/developer_board:",
+        url_path="compiler",
     ),
     "words": st.Page(words.render, title="Words", icon=":material/dictionary:", url_path="words"),
 }

@@ -214,7 +214,7 @@ class Picture:
     height: int = SIZE["height"]
 
 
-OWN_QUERY = ("start", "learn", "challenges")
+OWN_QUERY = ("start", "learn", "challenges", "compiler")
 """Views that show something else than that program."""
 PATHS = {"start": ""}
 """Streamlit serves the default view at the root only."""
@@ -227,6 +227,7 @@ READY = {
     "compare": '[data-testid="stMetric"]',
     "search": "text=Watch the agent think",
     "debug": "text=Find the decisions that went wrong",
+    "compiler": ".st-key-compile button",
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
@@ -240,6 +241,7 @@ PICTURES = {
     "ghosts": Picture("play", "&move=1", _with_opinion, 900),
     "search": Picture("search", "&move=60", _searched_again, 1080),
     "debug": Picture("debug", prepare=_with_findings, height=1400),
+    "compiler": Picture("compiler", "program=t5-v5e-b24", height=960),
     "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
     "layouts": Picture(
         "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", _once_all_is_run, 1150

@@ -26,6 +26,7 @@ PAGES = {
     "challenges": "program=lstm-v5e-b128",
     "programs": "",
     "play": QUERY,
+    "compiler": "program=t5-v5e-b24",
 }
 
 

@@ -19,12 +19,14 @@ from engine.compiler.importer import roofline
 from engine.compiler.verify import placements, verify_flags
 from engine.hardware.presets import find_device
 from engine.plan.check import check
+from engine.plan.io import load_plan, save_plan
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash, save
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from tests.compiler.exported import contested
+from ui.jobs.protocol import BASIS, PLAN, PROGRAM
 
 pytestmark = pytest.mark.compiler
 
@@ -136,3 +138,31 @@ def test_the_environment_steers_like_the_options(
     )
     found = compiling.compile_early(bench.answers.stablehlo, "tpu-v5e")
     assert found.buffers == bench.answers.early(STEERED).buffers
+
+
+def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
+    bench: Bench, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ui.jobs import compiling
+
+    monkeypatch.setattr(compiling, "default_folder", lambda: folder.parent / "results")
+    monkeypatch.setattr(compiling, "ANSWERS", folder.name)
+    plan = solve("greedy", bench.program, Budget(1.0, 0))
+    save(bench.program, tmp_path / PROGRAM)
+    save_plan(plan, tmp_path / BASIS)
+    told: list[tuple[float | None, str]] = []
+
+    def progress(share: float | None, text: str) -> bool:
+        told.append((share, text))
+        return True
+
+    found = compiling.verify(tmp_path, {"basis": "asked", "seed": 0}, progress)
+    realised = load_plan(tmp_path / PLAN)
+    assert check(bench.program, realised) is None
+    assert found["asked"] == "asked"
+    assert found["verdict"]["ours_cycles"] > 0
+    rows = found["instructions"]
+    assert sum(row["compiled"] for row in rows) == pytest.approx(found["verdict"]["ours_cycles"])
+    shares = [share for share, _ in told if share is not None]
+    assert len(shares) == len(exports(bench.program, plan))
+    assert shares == sorted(shares)

@@ -17,6 +17,9 @@ PLAY, RESEARCH, RETRACE = "play", "research", "retrace"
 """The agent plays on, searches one position again, or all positions of a game."""
 FINDINGS, FORCE, DUEL = "findings", "force", "duel"
 """What a game's moves cost, what comes of a forced action, and two agents on several programs."""
+VERIFY, TUNE = "verify", "tune"
+"""The real compiler realises a plan, or its options are searched for (`ui.jobs.compiling`)."""
+OF_COMPILER = (VERIFY, TUNE)
 OF_SEARCHES = (PLAY, RESEARCH, RETRACE, FINDINGS, FORCE, DUEL)
 """Work of which `ui.search.state.Searches` takes in the results."""
 MUZERO = "muzero"
@@ -49,4 +52,4 @@ class Order:
     @property
     def has_budget(self) -> bool:
         """Whether the work is to end after `seconds`; other work takes as long as it takes."""
-        return self.kind in (SOLVE, BOUND, FINDINGS) and self.seconds > 0
+        return self.kind in (SOLVE, BOUND, FINDINGS, TUNE) and self.seconds > 0

@@ -32,6 +32,8 @@ from ui.jobs.protocol import (
     RESULT,
     RETRACE,
     SOLVE,
+    TUNE,
+    VERIFY,
 )
 
 NICE = 3
@@ -123,6 +125,18 @@ def _duel(folder: Path, order: dict[str, Any]) -> None:
     _write(folder, what_if.compete(folder, order, _progress))
 
 
+def _verify(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import compiling
+
+    _write(folder, compiling.verify(folder, order, _progress))
+
+
+def _tune(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import compiling
+
+    _write(folder, compiling.tune(folder, order, _progress))
+
+
 def _progress(share: float | None, message: str) -> bool:
     _tell({"share": share, "message": message})
     return True
@@ -138,6 +152,8 @@ _KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     FINDINGS: _findings,
     FORCE: _force,
     DUEL: _duel,
+    VERIFY: _verify,
+    TUNE: _tune,
 }
 
 

@@ -16,6 +16,8 @@ from engine.analysis.findings import findings
 from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.analysis.regret import study_of
 from engine.analysis.surprise import Surprises, surprises
+from engine.compiler.kept import KeptCompile
+from engine.compiler.kept import kept_compiles as find_kept_compiles
 from engine.errors import EngineError, LessonError
 from engine.game.moves import Move, moves
 from engine.game.notes import noted_rules
@@ -71,6 +73,12 @@ def best_plan(name: str) -> Plan | None:
     except (EngineError, OSError):
         return None
     return plan if plan and check(sample(name), plan) is None else None
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def kept_compiles(identity: str, _program: Program) -> tuple[KeptCompile, ...]:
+    """What earlier compiles of a sample said, the default's first."""
+    return find_kept_compiles(_program)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -12,7 +12,7 @@ from engine.program.io import content_hash
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from ui.components.memory_map.actions import telling_move
-from ui.jobs.protocol import BOUND, DONE, OF_SEARCHES, SOLVE
+from ui.jobs.protocol import BOUND, DONE, OF_COMPILER, OF_SEARCHES, SOLVE
 from ui.jobs.run import Job
 from ui.session import caching
 from ui.session.link_query import move_of
@@ -180,7 +180,7 @@ def _restore(session: Session) -> None:
     for job in caching.workshop().kept(opened.program, session.identity):
         if job.is_over:
             job.announce()
-        if job.order.kind in (SOLVE, BOUND):
+        if job.order.kind in (SOLVE, BOUND, *OF_COMPILER):
             opened.jobs.append(job)
         elif job.order.kind in OF_SEARCHES:
             opened.searches.jobs.append(job)

@@ -14,8 +14,9 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from ui.challenges.state import ChallengeState
 from ui.compare.comparison import Comparison
+from ui.compiler.state import CompilerState
 from ui.debug.state import Debugging
-from ui.jobs.protocol import SOLVE, TRACE
+from ui.jobs.protocol import OF_COMPILER, SOLVE, TRACE
 from ui.jobs.run import Job
 from ui.learn.learning import Learning
 from ui.play.eviction import Eviction
@@ -53,6 +54,7 @@ class OpenProgram:
     comparison: Comparison = field(default_factory=Comparison)
     searches: Searches = field(default_factory=Searches)
     debug: Debugging = field(default_factory=Debugging)
+    compiler: CompilerState = field(default_factory=CompilerState)
     play_request: PlayRequest | None = None
     """Who was asked to play on and is not done yet (`ui.play.playing_on`)."""
 
@@ -80,6 +82,9 @@ class OpenProgram:
                 self.add_plan(job.solver, job.plan)
                 if TRACE in job.files:
                     self.searches.add(practised(job.plan, job.files, job.result))
+            elif job.order.kind in OF_COMPILER and job.plan is not None:
+                self.add_plan(job.solver, job.plan)
+                self.compiler.take(job)
             self.bound_s = job.bound_s or self.bound_s
         return bool(finished)
 

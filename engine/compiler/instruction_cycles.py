@@ -1,0 +1,53 @@
+"""Cycles per instruction, as two compiles of a program say and as its costs predict them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.compiler.observe import Observation
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+
+
+@dataclass(frozen=True)
+class InstructionCycles:
+    """One instruction in all its executions, loops multiplied out.
+
+    `default`, `compiled`: by the compiler, under its own options and under others. `predicted`: by
+    the program's costs, with those of its accesses fast that the second compile served fast.
+    """
+
+    name: str
+    slot: int
+    default: float
+    compiled: float
+    predicted: float
+
+
+def instruction_cycles(
+    program: Program, default: Observation, compiled: Observation
+) -> tuple[InstructionCycles, ...]:
+    """Of every instruction that both compiles have, in the order of the schedule."""
+    times = np.array([program.multiplicity(i.level) for i in program.instructions])
+    predicted = predicted_cycles(program, compiled)
+    return tuple(
+        InstructionCycles(
+            instruction.name,
+            slot,
+            float(default.cycles[slot] * times[slot]),
+            float(compiled.cycles[slot] * times[slot]),
+            float(predicted[slot]),
+        )
+        for slot, instruction in enumerate(program.instructions)
+        if not np.isnan(default.cycles[slot] + compiled.cycles[slot])
+    )
+
+
+def predicted_cycles(program: Program, seen: Observation) -> NDArray[np.float64]:
+    """`[T]` cycles by the program's costs of a placement, loops multiplied out, without stalls."""
+    placed = Plan("", "observed", tuple(map(bool, seen.is_fast)), (), ())
+    return simulate(program, placed).timeline.duration_s * program.hardware.clock_hz

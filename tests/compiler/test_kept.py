@@ -1,0 +1,64 @@
+"""What earlier compiles said is told without a compiler, with cycles by instruction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.compiler.calibrate import total_cycles
+from engine.compiler.instruction_cycles import instruction_cycles, predicted_cycles
+from engine.compiler.kept import kept_compiles
+from engine.compiler.observations import load_observations, observations_path
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.solvers import solve
+
+NAME = "t5-v5e-b24"
+
+
+def test_the_default_comes_first_and_cycles_are_those_that_were_observed() -> None:
+    program = library.load_sample(NAME)
+    found = load_observations(observations_path(NAME), program)
+    kept = kept_compiles(program)
+    assert len(kept) == len(found.compiles)
+    assert not kept[0].options
+    totals = {str(dict(c.options)): total_cycles(program, None, c.seen) for c in found.compiles}
+    assert {str(dict(k.options)): k.cycles for k in kept} == pytest.approx(totals)
+    # The costs of this sample were fitted to these compiles and meet them.
+    assert [k.predicted for k in kept] == pytest.approx([k.cycles for k in kept], rel=1e-3)
+
+
+def test_a_held_out_program_has_its_own_compiles() -> None:
+    assert kept_compiles(library.load_sample("inceptionv3-v4-b32"))
+
+
+@pytest.mark.parametrize("name", ["teach-prefetch", "resnet50-v5e-b64"])
+def test_without_observations_there_are_none(name: str) -> None:
+    assert kept_compiles(library.load_sample(name)) == ()
+
+
+def test_another_program_of_that_name_has_none() -> None:
+    other = replace(library.load_sample("teach-prefetch"), name=NAME)
+    assert kept_compiles(other) == ()
+
+
+def test_cycles_by_instruction_add_up() -> None:
+    program = library.load_sample(NAME)
+    default, other, *_ = kept_compiles(program)
+    rows = instruction_cycles(program, default.seen, other.seen)
+    assert [row.slot for row in rows] == sorted(row.slot for row in rows)
+    assert all(program.instructions[row.slot].name == row.name for row in rows)
+    change = sum(row.compiled - row.default for row in rows)
+    assert change == pytest.approx(other.cycles - default.cycles, rel=1e-6)
+    assert sum(row.predicted for row in rows) == pytest.approx(other.predicted)
+
+
+def test_predicted_cycles_are_the_simulators() -> None:
+    program = library.load_sample(NAME)
+    plan = solve("xla_compiled", program)
+    (default, *_) = kept_compiles(program)
+    seen = replace(default.seen, is_fast=default.seen.is_fast.copy())
+    seen.is_fast[:] = plan.is_fast
+    expected = simulate(program, plan).compute_s * program.hardware.clock_hz
+    assert predicted_cycles(program, seen).sum() == pytest.approx(expected)

@@ -1,0 +1,149 @@
+"""Compiler without a browser (AppTest): options, what is known, a verdict, no compiler."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import asdict
+from importlib.machinery import ModuleSpec
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.compiler import toolchain
+from engine.compiler.export import exports
+from engine.compiler.instruction_cycles import instruction_cycles
+from engine.compiler.kept import kept_compiles
+from engine.compiler.verify import Placement, Verdict
+from tests.ui.apps import open_view
+from ui.jobs.protocol import DONE, TUNE, VERIFY, Order
+from ui.jobs.queue import Workshop
+from ui.jobs.run import Job, Run
+from ui.session import caching
+from ui.session.state import Session
+
+PROGRAM = "t5-v5e-b24"
+
+
+def _compiler() -> None:
+    from ui.compiler import page
+
+    page.render()
+
+
+@pytest.fixture(autouse=True)
+def workshop(monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """Takes orders, and works on none of them."""
+    made = Workshop(at_once=0)
+    monkeypatch.setattr(caching, "workshop", lambda: made)
+    return made
+
+
+def session_of(at: AppTest) -> Session:
+    found: Session = at.session_state["explorer"]
+    return found
+
+
+def test_a_plan_stands_as_options_in_three_ways() -> None:
+    at = open_view(_compiler, program=PROGRAM)
+    session = session_of(at)
+    assert session.plan is not None
+    first = exports(session.open.program, session.plan.plan)[0]
+    shown = [code.value for code in at.code[:3]]
+    assert all(next(iter(first.options)) in text for text in shown)
+    assert "compiler_options=options" in shown[0]
+    assert shown[1].startswith("export LIBTPU_INIT_ARGS=")
+    at.selectbox(key=f"variant_{session.plan.identity}").select(1).run()
+    assert at.code[0].value != shown[0]
+
+
+def test_kept_compiles_are_listed_fastest_first() -> None:
+    at = open_view(_compiler, program=PROGRAM)
+    table = at.dataframe[0].value
+    kept = kept_compiles(session_of(at).open.program)
+    assert len(table) == len(kept) - 1
+    assert list(table["cycles"]) == sorted(table["cycles"])
+    best = 1 - table["cycles"].iloc[0] / kept[0].cycles
+    assert at.metric[1].value.startswith(f"{100 * best:.1f}")
+
+
+def test_compile_and_tune_are_ordered() -> None:
+    at = open_view(_compiler, program=PROGRAM)
+    at.button(key="compile").click().run()
+    next(button for button in at.button if button.label == "Tune").click().run()
+    assert not at.exception
+    session = session_of(at)
+    orders = {job.order.kind: job.order for job in session.open.jobs}
+    assert session.plan is not None
+    assert orders[VERIFY].basis == session.plan.identity
+    assert orders[TUNE].seconds == 1200
+    assert dict(orders[TUNE].details) == {"compiles": 12}
+
+
+def test_without_the_compiler_one_line_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = importlib.util.find_spec
+
+    def without(name: str) -> ModuleSpec | None:
+        return None if name == "libtpu" else found(name)
+
+    monkeypatch.setattr(toolchain, "find_spec", without)
+    at = open_view(_compiler, program=PROGRAM)
+    assert at.button(key="compile").disabled
+    (line,) = [info.value for info in at.info]
+    assert "pip install" in line
+    assert "\n" not in line
+    # What needs no compiler is there all the same.
+    assert at.code
+    assert len(at.dataframe) == 1
+
+
+def test_a_program_without_stablehlo_says_so() -> None:
+    at = open_view(_compiler, program="teach-prefetch")
+    assert at.button(key="compile").disabled
+    assert any("StableHLO" in info.value for info in at.info)
+
+
+def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
+    at = open_view(_compiler, program=PROGRAM)
+    session = session_of(at)
+    opened, asked = session.open, session.plan
+    assert asked is not None
+    default, other, *_ = kept_compiles(opened.program)
+    names = [value.name for value in opened.program.values[:2]]
+    verdict = Verdict(
+        title="by saving",
+        default_cycles=default.cycles,
+        default_stall_cycles=0.0,
+        ours_cycles=other.cycles,
+        ours_stall_cycles=0.0,
+        predicted_default_cycles=default.predicted,
+        predicted_cycles=other.predicted,
+        realised=0.25,
+        placements=(
+            Placement((names[0],), (), 1e-6, 1.0, ""),
+            Placement((names[1],), (), 3e-6, 0.0, "out of memory"),
+        ),
+        unknown_instructions=(),
+        compiler_options=other.options,
+    )
+    run = Run(Order(VERIFY, "compiled it", 1.0, basis=asked.identity), "", state=DONE)
+    run.plan = asked.plan
+    rows = instruction_cycles(opened.program, default.seen, other.seen)
+    run.result = {
+        "verdict": verdict.to_json(),
+        "instructions": [asdict(row) for row in rows],
+        "asked": asked.identity,
+    }
+    opened.jobs.append(Job(run))
+    at.run()
+    assert not at.exception
+    assert "compiled it" in opened.plans
+    labels = {metric.label: metric.value for metric in at.metric}
+    gain = 100 * (1 - other.cycles / default.cycles)
+    assert labels["Gain, compiled"].startswith(f"{gain:.1f}")
+    assert labels["Placed as planned"].startswith("25.0")
+    placements = next(f.value for f in at.dataframe if "reason" in f.value.columns)
+    assert list(placements["reason"]) == ["out of memory", ""]
+    at.button(key="compare_compiled").click()
+    assert any('class="refused"' in part.value for part in at.get("html") if hasattr(part, "value"))

@@ -1,0 +1,62 @@
+"""Compiler: cycles per instruction, by default, under other options, and as predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ui.compare.jumps_view import jump_buttons
+from ui.session.state import Session
+
+_ROWS_PX = 360
+_COLUMNS = {
+    "name": st.column_config.TextColumn("Instruction", width="medium"),
+    "change": st.column_config.NumberColumn("Against the default", format="localized"),
+    "compiled": st.column_config.NumberColumn("Compiled", format="localized"),
+    "predicted": st.column_config.NumberColumn("Predicted", format="localized"),
+    "error": st.column_config.NumberColumn("Predicted less compiled", format="localized"),
+}
+
+
+def instructions(
+    session: Session, rows: Sequence[Mapping[str, Any]], key: str, plan: str = ""
+) -> None:
+    """The instructions whose cycles differ, the greatest change first.
+
+    `rows`: fields of `engine.compiler.instruction_cycles.InstructionCycles`. A row leads to Play,
+    on `plan`, else on the plan in use.
+    """
+    st.markdown("##### Cycles per instruction")
+    table = instruction_table(rows)
+    if table.empty:
+        st.caption("Every instruction takes as many cycles as by default, and as predicted.")
+        return
+    chosen = st.dataframe(
+        table,
+        key=f"instructions_{key}",
+        hide_index=True,
+        height=min(_ROWS_PX, 35 * (len(table) + 1) + 2),
+        on_select="rerun",
+        selection_mode="single-row",
+        column_order=list(_COLUMNS),
+        column_config=_COLUMNS,
+    )
+    if chosen.selection.rows:
+        slot = int(table.iloc[chosen.selection.rows[0]]["slot"])
+        jump_buttons(session, [plan or _shown(session)], slot, -1, f"instruction_{key}")
+
+
+def _shown(session: Session) -> str:
+    return session.plan.name if session.plan else next(iter(session.open.plans))
+
+
+def instruction_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Those that another placement changed or the costs misjudge, by the greater of both."""
+    found = pd.DataFrame(rows, columns=["name", "slot", "default", "compiled", "predicted"])
+    found["change"] = found["compiled"] - found["default"]
+    found["error"] = (found["predicted"] - found["compiled"]).round()
+    size = found[["change", "error"]].abs().max(axis=1)
+    return found.loc[size[size >= 1].sort_values(ascending=False).index]

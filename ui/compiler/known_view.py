@@ -1,0 +1,89 @@
+"""Compiler: all whole compiles that are known of the program, and the details of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import pandas as pd
+import streamlit as st
+
+from engine.compiler.instruction_cycles import instruction_cycles
+from engine.compiler.kept import KeptCompile
+from ui.compiler.instructions_view import instructions
+from ui.compiler.options_view import options_code, options_of
+from ui.session import caching
+from ui.session.state import OpenProgram, Session
+
+_ROWS_PX = 282
+
+
+def gains(opened: OpenProgram) -> tuple[float | None, list[float]]:
+    """Cycles of the default, and what each other compile that is known gains over it."""
+    kept = caching.kept_compiles(opened.identity, opened.program)
+    compiled = opened.compiler.compiled.values()
+    found = [1.0 - one.cycles / kept[0].cycles for one in kept[1:]]
+    found += [1.0 - one.cycles / one.default_cycles for one in compiled]
+    known = [kept[0].cycles] if kept else [one.default_cycles for one in compiled]
+    return (known[0] if known else None), found
+
+
+def show(session: Session) -> None:
+    """The compiles that came with a sample: a table, and the options and cycles of one of them."""
+    opened = session.open
+    kept = caching.kept_compiles(opened.identity, opened.program)
+    if len(kept) < 2:
+        return
+    st.subheader("Compiled before", anchor=False)
+    st.caption(
+        "Whole compiles that came with this sample. Gains are of the compiler's own cycles against"
+        " its default, loops multiplied out, without stalls. Choose a row for its options and its"
+        " instructions."
+    )
+    order = sorted(range(1, len(kept)), key=lambda n: kept[n].cycles)
+    chosen = st.dataframe(
+        _table(kept, order),
+        key=f"kept_{opened.identity}",
+        hide_index=True,
+        height=min(_ROWS_PX, 35 * (len(order) + 1) + 2),
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=_COLUMNS,
+    )
+    if chosen.selection.rows:
+        _details(session, kept[0], kept[order[chosen.selection.rows[0]]])
+
+
+_COLUMNS = {
+    "compile": st.column_config.TextColumn("Compile"),
+    "cycles": st.column_config.NumberColumn("Cycles", format="localized"),
+    "gain": st.column_config.NumberColumn("Against the default", format="%+.2f %%"),
+    "predicted": st.column_config.NumberColumn(
+        "By the costs",
+        format="%+.2f %%",
+        help="What the program's costs say of the same placements. They were fitted to these"
+        " compiles; how well they predict others: `python -m benchmarks fidelity`.",
+    ),
+}
+
+
+def _table(kept: Sequence[KeptCompile], order: Sequence[int]) -> pd.DataFrame:
+    default, some = kept[0], [kept[n] for n in order]
+    return pd.DataFrame(
+        {
+            "compile": [one.title for one in some],
+            "cycles": [one.cycles for one in some],
+            "gain": [100 * (one.cycles / default.cycles - 1) for one in some],
+            "predicted": [100 * (one.predicted / default.predicted - 1) for one in some],
+        }
+    )
+
+
+def _details(session: Session, default: KeptCompile, one: KeptCompile) -> None:
+    options, cycles = st.columns([1, 1.25], gap="large")
+    with options:
+        st.markdown(f"##### Options of {one.title}")
+        options_code(options_of(session, one.options), one.title)
+    with cycles:
+        rows = instruction_cycles(session.open.program, default.seen, one.seen)
+        instructions(session, [asdict(row) for row in rows], one.title)

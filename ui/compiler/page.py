@@ -1,0 +1,78 @@
+"""Compiler: hand a plan to the real compiler as options, and see what it makes of them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.toolchain import require_compiler
+from engine.errors import EngineError
+from ui.compiler import known_view, options_view, tune_view, verdict_view
+from ui.components.glossary import about
+from ui.components.units import share_text
+from ui.jobs.protocol import FAILED, OF_COMPILER
+from ui.session import caching, opening
+from ui.session.jobs_view import with_jobs
+from ui.session.last_view import View
+from ui.session.program_picker_view import program_picker
+from ui.session.state import OpenProgram, Session, current_session
+
+
+@with_jobs
+def render() -> None:
+    """The page."""
+    session = current_session()
+    opening.ensure_open(session)
+    opened = session.open
+    opened.collect()
+    if not opened.plans:
+        opening.first_plan(session)
+    picker, *figures = st.columns([2.4, 1.3, 1.3, 1.3], vertical_alignment="bottom")
+    with picker:
+        program_picker(session)
+    _figures(opened, figures)
+    st.caption(
+        "The real XLA TPU compiler runs here, without a TPU. Hand it a plan as options, see what it"
+        " places and what it refuses, and what its own cycles say."
+    )
+    _failures(opened)
+    hindrance = _hindrance(opened)
+    left, right = st.columns([1.25, 1], gap="large")
+    with left:
+        options_view.show(session, hindrance)
+    with right:
+        tune_view.show(session, hindrance)
+    known_view.show(session)
+    verdict_view.show(session)
+    _remember(session)
+
+
+def _hindrance(opened: OpenProgram) -> str:
+    """Why nothing can be compiled here; empty if it can."""
+    try:
+        stored_stablehlo(opened.program)
+        require_compiler(opened.program.hardware.name)
+    except EngineError as error:
+        return str(error)
+    return ""
+
+
+def _figures(opened: OpenProgram, places: list[st.delta_generator.DeltaGenerator]) -> None:
+    default, gains = known_view.gains(opened)
+    cycles = f"{default:,.0f}" if default else "–"
+    places[0].metric("Default, cycles", cycles, help=about("Default, cycles"))
+    best = share_text(max(gains)) if gains else "–"
+    places[1].metric("Best compile gains", best, help=about("Best compile gains"))
+    places[2].metric("Compiles known", f"{len(gains):,}", help=about("Compiles known"))
+
+
+def _failures(opened: OpenProgram) -> None:
+    for job in opened.jobs:
+        if job.state == FAILED and job.order.kind in OF_COMPILER:
+            st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
+
+
+def _remember(session: Session) -> None:
+    query = {"program": session.program_name}
+    st.query_params.from_dict(query)
+    caching.last_views().put(session.identity, View("compiler", query))

@@ -1,0 +1,57 @@
+"""What the real compiler has said of a program in this session, and what of it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ui.jobs.protocol import VERIFY
+from ui.jobs.run import Job
+
+
+@dataclass(frozen=True)
+class CompiledPlan:
+    """A whole compile that a visitor ordered, beside the compiler's default.
+
+    `name`: of the plan that came of it, among those of the program. `asked`: identity of the plan
+    that was asked for; empty for a search. `verdict`, `instructions`: `engine.compiler.verify` and
+    `engine.compiler.instruction_cycles` as JSON. `random_improvement`: what as many random options
+    gain, where that was measured.
+    """
+
+    name: str
+    asked: str
+    verdict: Mapping[str, Any]
+    instructions: Sequence[Mapping[str, Any]]
+    random_improvement: float | None = None
+
+    @property
+    def default_cycles(self) -> float:
+        """Of the compiler's own plan, with stalls."""
+        return float(self.verdict["default_cycles"] + self.verdict["default_stall_cycles"])
+
+    @property
+    def cycles(self) -> float:
+        """Under the options, with stalls."""
+        return float(self.verdict["ours_cycles"] + self.verdict["ours_stall_cycles"])
+
+
+@dataclass
+class CompilerState:
+    """The compiles of this session by name; `shown`: the one whose details are open."""
+
+    compiled: dict[str, CompiledPlan] = field(default_factory=dict)
+    shown: str = ""
+
+    def take(self, job: Job) -> None:
+        """Take in what came of a job, and show it."""
+        found = job.result
+        self.compiled[job.solver] = CompiledPlan(
+            name=job.solver,
+            asked=found["asked"] if job.order.kind == VERIFY else "",
+            verdict=found["verdict"],
+            instructions=found["instructions"],
+            random_improvement=found.get("random_improvement"),
+        )
+        self.shown = job.solver

@@ -1,0 +1,117 @@
+"""The real compiler's work in a worker process: a plan as it compiles it, and a search for options.
+
+Whole compiles take minutes; what the compiler answered is kept beside the results of jobs, so that
+nothing is compiled twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.tuning import tune_program
+from engine.compiler.answers import DEFAULT_OPTIONS, Answers
+from engine.compiler.compiled_plan import Bench, Outcome
+from engine.compiler.export import exports
+from engine.compiler.instruction_cycles import instruction_cycles
+from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.toolchain import prepare_environment, require_compiler
+from engine.compiler.verify import Verdict, verify_plan
+from engine.plan.io import load_plan, save_plan
+from engine.plan.model import Plan
+from engine.program.io import load
+from engine.program.model import Program
+from ui.jobs.protocol import BASIS, PLAN, PROGRAM, Progress
+from ui.jobs.store import default_folder
+
+COMPILED = "compiled"
+"""The solver of a plan that the compiler realised under given options."""
+ANSWERS = "answers"
+"""The folder of the compiler's answers, beside that of results."""
+_WHOLE_COMPILES = 2
+
+
+def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Compile the basis plan's best export; writes the plan that came of it.
+
+    Returns `verdict`, the fields of `engine.compiler.verify.Verdict`, `instructions`, those of
+    `InstructionCycles` of each, and `asked`, the identity of the plan. Raises CompilerError,
+    MissingDependencyError, PlanError, ProgramFormatError.
+    """
+    program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
+    bench = _bench(program, folder)
+    note = _counted(progress, len(exports(program, plan)) + _WHOLE_COMPILES)
+    verdict = verify_plan(bench, plan, note)
+    return _kept(folder, bench, verdict, order)
+
+
+def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Search for the options of fewest compiled cycles; writes the plan that the best ones give.
+
+    `order["details"]`: `compiles`. Returns what `verify` does, with `compiles`, those made, and
+    `random_improvement`, of as many random options. Raises as `verify` does.
+    """
+    program = load(folder / PROGRAM)
+    bench = _bench(program, folder)
+    tuned = tune_program(
+        program,
+        compiles=int(dict(order["details"])["compiles"]),
+        seconds=order["seconds"],
+        seed=order["seed"],
+        folder=_answers_folder(folder),
+        note=lambda text: _tell(progress, None, text),
+    )
+    found = _kept(folder, bench, tuned.verdict, order)
+    return {**found, "compiles": tuned.compiles, "random_improvement": tuned.random_improvement}
+
+
+def _bench(program: Program, folder: Path) -> Bench:
+    source = stored_stablehlo(program)
+    require_compiler(program.hardware.name)
+    prepare_environment()
+    return Bench(program, Answers(source, program.hardware.name, _answers_folder(folder)))
+
+
+def _answers_folder(folder: Path) -> Path:
+    """Where answers are kept; where nothing may be kept, in the job's own folder."""
+    results = default_folder()
+    return (folder if results is None else results.parent) / ANSWERS
+
+
+def _kept(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:
+    """Write the realised plan; what is told of it. Both compiles are known by now."""
+    default, ours = bench.full(DEFAULT_OPTIONS), bench.full(verdict.compiler_options)
+    save_plan(_realised(ours, verdict), folder / PLAN)
+    rows = instruction_cycles(bench.program, default.observation, ours.observation)
+    return {
+        "verdict": verdict.to_json(),
+        "instructions": [asdict(row) for row in rows],
+        "asked": order["basis"],
+    }
+
+
+def _realised(outcome: Outcome, verdict: Verdict) -> Plan:
+    notes = {
+        **outcome.plan.notes,
+        "title": verdict.title,
+        "compiled_cycles": verdict.ours_cycles + verdict.ours_stall_cycles,
+    }
+    return replace(outcome.plan, solver=COMPILED, notes=notes)
+
+
+def _counted(progress: Progress, steps: int) -> Callable[[str], None]:
+    """A note that also says how many of the compiles are done."""
+    done = 0
+
+    def note(text: str) -> None:
+        nonlocal done
+        done += 1
+        _tell(progress, min(1.0, done / steps), text)
+
+    return note
+
+
+def _tell(progress: Progress, share: float | None, text: str) -> None:
+    progress(share, text)
