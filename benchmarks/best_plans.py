@@ -1,4 +1,4 @@
-"""The section `best-plans`: better plans become the samples' best known ones.
+"""The section `best-plans`: better plans become the best known of samples and held-out programs.
 
 Of the solvers that are asked for, every captured program is solved, for `--seconds` each. Before
 that, the games that rows of the agent's sections note are played again, checked and timed; rows of
@@ -64,6 +64,6 @@ def run(section: str, settings: Settings) -> None:
 
 
 def _keep(name: str, plan: Plan) -> None:
-    if keep_best(library.SAMPLES_FOLDER, name, plan):
+    if keep_best(library.find_sample(name).folder, name, plan):
         latency_s = simulate(library.load_sample(name), plan).latency_s
         print(f"{name}: {plan.solver}, {latency_s * 1e6:.1f} µs", flush=True)
