@@ -14,8 +14,9 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import solve
 
-ENTRIES = {e.name: e for e in library.index() if e.best_plan}
-CAPTURED = {e.name: e for e in library.index() if e.xla_latency_s}
+KNOWN = (*library.index(), *library.held_out())
+ENTRIES = {e.name: e for e in KNOWN if e.best_plan}
+CAPTURED = {e.name: e for e in KNOWN if e.xla_latency_s}
 PLAYERS = ("muzero", "evolution")
 """Solvers whose plans are games; the others place whole stays."""
 PLAYED = [e.name for e in ENTRIES.values() if e.best_solver in PLAYERS]

@@ -14,10 +14,14 @@ from ui.session.state import Session
 _ROWS_PX = 360
 _COLUMNS = {
     "name": st.column_config.TextColumn("Instruction", width="medium"),
-    "change": st.column_config.NumberColumn("Against the default", format="localized"),
+    "change": st.column_config.NumberColumn(
+        "Change", format="localized", help="Compiled so, less by default"
+    ),
     "compiled": st.column_config.NumberColumn("Compiled", format="localized"),
     "predicted": st.column_config.NumberColumn("Predicted", format="localized"),
-    "error": st.column_config.NumberColumn("Predicted less compiled", format="localized"),
+    "error": st.column_config.NumberColumn(
+        "Error", format="localized", help="Predicted less compiled"
+    ),
 }
 
 
@@ -57,6 +61,7 @@ def instruction_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Those that another placement changed or the costs misjudge, by the greater of both."""
     found = pd.DataFrame(rows, columns=["name", "slot", "default", "compiled", "predicted"])
     found["change"] = found["compiled"] - found["default"]
-    found["error"] = (found["predicted"] - found["compiled"]).round()
+    found["predicted"] = found["predicted"].round()
+    found["error"] = found["predicted"] - found["compiled"].round()
     size = found[["change", "error"]].abs().max(axis=1)
     return found.loc[size[size >= 1].sort_values(ascending=False).index]

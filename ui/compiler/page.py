@@ -42,8 +42,8 @@ def render() -> None:
         options_view.show(session, hindrance)
     with right:
         tune_view.show(session, hindrance)
-    known_view.show(session)
     verdict_view.show(session)
+    known_view.show(session)
     _remember(session)
 
 

@@ -1,4 +1,7 @@
-"""The map of a plan, its stays coloured by whether the compiler realised them; SVG."""
+"""The map of a plan, its stays coloured by whether the compiler realised them.
+
+HTML, not SVG: Streamlit lets no SVG through, and a picture could not say what is under the pointer.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from html import escape
 from engine.plan.model import Plan, Stay
 from engine.program.model import Program
 from ui.compiler.placements import PART, REFUSED, WHOLE, Fate
-from ui.components.map_svg import Frame
 from ui.components.names import tensor_name
 from ui.components.units import share_text, size_text
 
@@ -19,31 +21,40 @@ LEGEND: Mapping[str, str] = {
     "other": "not aimed at",
 }
 """The class of a stay, and what it says."""
-_WIDTH, _HEIGHT = 900, 300
 
 
 def placements_map(program: Program, plan: Plan, fates: Mapping[int, Fate]) -> str:
-    """Time across, address up; a stay says its tensor and the reason when pointed at.
+    """Time across, address up, and the legend; a stay says its tensor and the reason.
 
     `fates`: by alias group.
     """
-    frame = Frame(program, 0, 0, _WIDTH, _HEIGHT)
-    stays = "".join(_stay(program, frame, stay, fates.get(stay.group)) for stay in plan.stays)
+    stays = "".join(_stay(program, stay, fates.get(stay.group)) for stay in plan.stays)
+    keys = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in LEGEND.items())
     label = escape(f"What the compiler realised of a plan of {program.name}")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
-        f' aria-label="{label}" preserveAspectRatio="none">{stays}</svg>'
+        f'<div class="placements"><div class="ground" role="img" aria-label="{label}">{stays}</div>'
+        f'<div class="keys">{keys}</div></div>'
     )
 
 
-def _stay(program: Program, frame: Frame, stay: Stay, fate: Fate | None) -> str:
-    size = program.groups[stay.group].size_bytes
-    x, y, wide, high = frame.box(stay.start, stay.end, stay.offset, size)
+def _stay(program: Program, stay: Stay, fate: Fate | None) -> str:
+    size, room, slots = (
+        program.groups[stay.group].size_bytes,
+        program.hardware.fast_bytes,
+        program.num_slots,
+    )
+    start = max(0, stay.start)
+    place = (
+        f"left:{100 * start / slots:.3f}%;width:{100 * (stay.end - start) / slots:.3f}%;"
+        f"bottom:{100 * stay.offset / room:.3f}%;height:{100 * size / room:.3f}%"
+    )
     kind = fate.kind if fate else "other"
+    return f'<i class="{kind}" style="{place}" title="{escape(_words(program, stay, fate))}"></i>'
+
+
+def _words(program: Program, stay: Stay, fate: Fate | None) -> str:
+    size = size_text(program.groups[stay.group].size_bytes)
     told = f": {fate.reason}" if fate and fate.reason else ""
     part = f" ({share_text(fate.realised)})" if fate and fate.kind == PART else ""
-    words = f"{tensor_name(program, stay.group)}, {size_text(size)}, {LEGEND[kind]}{part}{told}"
-    return (
-        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(0.6, wide - 0.4):.1f}"'
-        f' height="{max(0.6, high - 0.4):.1f}"><title>{escape(words)}</title></rect>'
-    )
+    kind = LEGEND[fate.kind if fate else "other"]
+    return f"{tensor_name(program, stay.group)}, {size}, {kind}{part}{told}"

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from engine.plan.model import Plan
 from ui.compare.jumps_view import go_to
 from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code, options_of
 from ui.compiler.placements import Fate, fates, group_fates
-from ui.compiler.placements_map import LEGEND, placements_map
+from ui.compiler.placements_map import placements_map
 from ui.compiler.state import CompiledPlan
 from ui.components.units import share_text
 from ui.session.state import OpenPlan, Session
@@ -106,14 +105,8 @@ def _placements(session: Session, found: CompiledPlan, asked: OpenPlan | None) -
         return
     if asked is not None:
         st.markdown(f"##### The map of “{asked.name}”, and what became of it")
-        st.html(_map(session, asked.plan, rows))
+        st.html(placements_map(program, asked.plan, group_fates(rows)))
     _table(session, found, rows)
-
-
-def _map(session: Session, plan: Plan, rows: Sequence[Fate]) -> str:
-    keys = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in LEGEND.items())
-    drawn = placements_map(session.open.program, plan, group_fates(rows))
-    return f'<div class="placements">{drawn}<div class="keys">{keys}</div></div>'
 
 
 def _table(session: Session, found: CompiledPlan, rows: Sequence[Fate]) -> None:

@@ -25,7 +25,7 @@ _NUM_TICKS = 8
 _LEAST_LABEL = (48, 13)
 
 
-class Frame:
+class _Frame:
     """Where slots and bytes lie in the picture."""
 
     def __init__(self, program: Program, left: float, top: float, width: float, height: float):
@@ -42,7 +42,7 @@ class Frame:
 
 def thumbnail(program: Program, plan: Plan | None, width: int = 280, height: int = 96) -> str:
     """The map without any text; one path per kind keeps it to a few kB."""
-    frame = Frame(program, 0, 0, width, height)
+    frame = _Frame(program, 0, 0, width, height)
     parts = [_scratch(program, frame, _SCRATCH, 0.35)]
     if plan is not None:
         paths: dict[int, list[str]] = defaultdict(list)
@@ -66,7 +66,7 @@ def thumbnail(program: Program, plan: Plan | None, width: int = 280, height: int
 def picture(program: Program, plan: Plan, name: str, latency_s: float) -> str:
     """The whole map with axes, names of the larger stays, and a legend."""
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-    frame = Frame(program, _LEFT, _TOP, width, height)
+    frame = _Frame(program, _LEFT, _TOP, width, height)
     title = f"{program.name}, {name}: {time_text(latency_s)}"
     body = [
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
@@ -84,7 +84,7 @@ def picture(program: Program, plan: Plan, name: str, latency_s: float) -> str:
     )
 
 
-def _scratch(program: Program, frame: Frame, colour: str, opacity: float) -> str:
+def _scratch(program: Program, frame: _Frame, colour: str, opacity: float) -> str:
     """Scratch as runs of equal height."""
     runs, begin = [], 0
     for slot in range(1, program.num_slots + 1):
@@ -116,7 +116,7 @@ def _grid(program: Program, width: float, height: float) -> list[str]:
     return lines
 
 
-def _stays(program: Program, plan: Plan, frame: Frame) -> list[str]:
+def _stays(program: Program, plan: Plan, frame: _Frame) -> list[str]:
     shapes = []
     for stay in plan.stays:
         group = program.groups[stay.group]

@@ -49,10 +49,10 @@ def test_the_map_says_what_became_of_each_stay_and_escapes_names() -> None:
     hostile = replace(program, values=tuple(values))
     rows = fates(hostile, told(hostile, [group], [0.0]))
     drawn = placements_map(hostile, plan, group_fates(rows))
-    assert drawn.count("<rect") == len(plan.stays)
+    assert drawn.count("title=") == len(plan.stays)
     refused = sum(stay.group == group for stay in plan.stays)
-    assert drawn.count('class="refused"') == refused
-    assert drawn.count('class="other"') == len(plan.stays) - refused
+    assert drawn.count('class="refused" style') == refused
+    assert drawn.count('class="other" style') == len(plan.stays) - refused
     assert "<script>" not in drawn
     assert "&lt;script&gt;&amp;" in drawn
     assert "refused: out of &lt;memory&gt;" in drawn
