@@ -35,7 +35,7 @@ def run(section: str, settings: Settings) -> None:
         if settings.programs or is_wanted(entry, seconds):
             best_s = entry.best_s if entry.best_s is not None else float("inf")
             bound = lower_bound(library.load_entry(entry), seconds, "mip", best_s)
-            keep_bound(library.SAMPLES_FOLDER, name, bound)
+            keep_bound(entry.folder, name, bound)
             entry = library.find_sample(name)
         print(line(entry), flush=True)
 
