@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
-from engine.analysis.tuning import ANSWERS_FOLDER, SOLVER, tune_program
+from engine.analysis.tuning import ANSWERS_FOLDER, tune_program
 from engine.compiler.answers import DEFAULT_OPTIONS, Answers
 from engine.compiler.candidates import knobs, random_rules
 from engine.compiler.compiled_plan import Bench
@@ -79,7 +79,6 @@ def _row(name: str, seconds: float, seed: int) -> Row:
     began = time.monotonic()
     tuned = tune_program(
         program,
-        SOLVER,
         compiles=COMPILES,
         seconds=seconds,
         seed=seed,

@@ -1,7 +1,8 @@
-"""`tune` with a solver of this project in the loop."""
+"""`tune` with solvers of this project in the loop."""
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,24 +14,29 @@ from engine.solvers import Budget, find, solve
 if TYPE_CHECKING:
     from engine.compiler.tuned import Tuned
 
-SOLVER = "steered"
+SOLVERS = "steered,local"
+"""Whose plans are exported, in turn: what we foretell that the compiler can be steered to, and what
+pays most, of which the compiler takes what it can."""
 ANSWERS_FOLDER = Path(".capture/answers")
 
 
-def tune_program(program: Program, solver: str = SOLVER, **options: Any) -> Tuned:
+def tune_program(program: Program, solver: str = SOLVERS, **options: Any) -> Tuned:
     """`engine.compiler.tuned.tune_program`, with `solver` to plan anew; `options` are its own.
 
-    Raises UnknownNameError for an unknown solver, before anything is compiled.
+    Several solvers, named with commas, take turns. Raises UnknownNameError for an unknown solver, before anything is
+    compiled.
     """
-    find(solver)
+    names = [find(name.strip()).name for name in solver.split(",")]
     from engine.compiler.toolchain import prepare_environment
     from engine.compiler.tuned import tune_program as run
 
     # A solver's jax is not to look for a TPU in this process.
     prepare_environment()
 
+    turns = cycle(names)
+
     def plan_fn(asked: Program, seconds: float, seed: int) -> Plan:
-        return solve(solver, asked, Budget(seconds, seed))
+        return solve(next(turns), asked, Budget(seconds, seed))
 
     return run(program, plan_fn, **options)
 
@@ -39,7 +45,7 @@ def tune(
     jitted: Any,
     *args: Any,
     hardware: str,
-    solver: str = SOLVER,
+    solver: str = SOLVERS,
     name: str | None = None,
     **options: Any,
 ) -> Tuned:
@@ -50,7 +56,8 @@ def tune(
     `OPTIONS = dict(tuned.flags.compiler_options)`; they are empty where the default is best.
     Raises UnknownNameError for an unknown solver, before anything is compiled.
     """
-    find(solver)
+    for one in solver.split(","):
+        find(one.strip())
     from engine.compiler.capture import capture
 
     heard = {"note": options["note"]} if "note" in options else {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.tuning import ANSWERS_FOLDER, SOLVER, tune_program
+from engine.analysis.tuning import ANSWERS_FOLDER, SOLVERS, tune_program
 from engine.cli.arguments import add_command, add_program, refuse_missing_folder
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
@@ -48,7 +48,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--solver", default=SOLVER, help="plans anew with corrected costs")
+    parser.add_argument(
+        "--solver", default=SOLVERS, metavar="A,B", help="plan with corrected costs, in turn"
+    )
     parser.add_argument(
         "--plan", type=Path, action="append", default=[], metavar="plan.json", help="exported first"
     )
