@@ -23,8 +23,8 @@ ANSWERS_FOLDER = Path(".capture/answers")
 def tune_program(program: Program, solver: str = SOLVERS, **options: Any) -> Tuned:
     """`engine.compiler.tuned.tune_program`, with `solver` to plan anew; `options` are its own.
 
-    Several solvers, named with commas, take turns. Raises UnknownNameError for an unknown solver, before anything is
-    compiled.
+    Several solvers, named with commas, take turns. Raises UnknownNameError for an unknown one,
+    before anything is compiled.
     """
     names = [find(name.strip()).name for name in solver.split(",")]
     from engine.compiler.toolchain import prepare_environment
