@@ -17,7 +17,8 @@ from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.analysis.regret import study_of
 from engine.analysis.surprise import Surprises, surprises
 from engine.errors import EngineError, LessonError
-from engine.game.moves import Move, moves
+from engine.game.move_list import moves
+from engine.game.moves import Move
 from engine.game.notes import noted_rules
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Lesson
