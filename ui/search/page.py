@@ -14,6 +14,7 @@ from ui.search import board_view, drift_view, inbox_view, jobs_view, training_vi
 from ui.search.state import Thought
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
+from ui.session.link_query import move_of
 from ui.session.program_picker_view import program_picker
 from ui.session.state import Session, current_session
 
@@ -98,12 +99,11 @@ def _figures(session: Session, thought: Thought, places: list[DeltaGenerator]) -
 
 def _choose_first_move(session: Session, thought: Thought) -> None:
     """Where the link says, else where the agent was most surprised."""
-    state, last = session.open.searches, thought.trace.num_moves - 1
+    state = session.open.searches
     if state.move < 0:
-        asked = st.query_params.get("move", "")
+        asked, _ = move_of(st.query_params.to_dict(), thought.trace.num_moves)
         order = caching.surprises_of(thought.identity, thought.trace).order()
-        move = int(asked) - 1 if asked.isdecimal() else order[0] if order else 0
-        state.jump(max(0, min(last, move)))
+        state.jump(order[0] if asked is None and order else asked or 0)
 
 
 @st.fragment
