@@ -37,6 +37,7 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
+    ValueError,
     OSError,
     NotImplementedError,
     RuntimeError,

@@ -17,6 +17,8 @@ READABLE = tuple(
 )
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGING = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod")
+IN_A_FOLDER = ("os.remove", "os.rmdir", "os.mkdir")
+"""Events whose last argument may be an open folder, in which the name is meant."""
 _strays: list[str] | None = None
 
 
@@ -24,7 +26,9 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if _strays is None or not (event == "open" or event in CHANGING):
         return
     if isinstance(arguments[0], str | bytes | os.PathLike):
-        path = Path(os.fsdecode(arguments[0])).absolute()
+        folder = arguments[-1] if event in IN_A_FOLDER else -1
+        base = Path(f"/proc/self/fd/{folder}").readlink() if folder != -1 else Path()
+        path = Path(base, os.fsdecode(arguments[0])).absolute()
         flags = arguments[2] if event == "open" else WRITING
         is_written = bool(isinstance(flags, int) and flags & WRITING)
         if not may_touch(path, is_written):
