@@ -7,7 +7,7 @@ PORT ?= 8501
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test nightly mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly fuzz mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -66,6 +66,10 @@ nightly: $(VENV)/.dev $(VENV)/.compiler
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \
 	  $(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done
+
+# Links and files that visitors may send: each of the readers ten thousand times.
+fuzz: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest tests/fuzz
 
 check: $(VENV)/.dev $(VENV)/.compiler $(NODE_TOOLS) browser
 	$(BIN)/ruff format --check .

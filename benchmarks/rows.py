@@ -21,6 +21,11 @@ def read(path: Path) -> list[Row]:
     return json.loads(path.read_text()) if path.exists() else []
 
 
+def rows_of(section: str, prefix: str = "") -> list[Row]:
+    """The rows of a section; none if it was not run."""
+    return read(RESULTS / f"{prefix}{section}.json")
+
+
 def keep(path: Path, rows: Sequence[Row]) -> None:
     """Write the rows, one in a line."""
     lines = ",\n".join(json.dumps(row) for row in rows)

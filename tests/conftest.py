@@ -20,6 +20,8 @@ settings.register_profile(
 )
 # Mutants are told apart by the same examples, whenever they are made.
 settings.register_profile("mutants", settings.get_profile("any-machine"), derandomize=True)
+# `make fuzz`: what visitors may send, tried ten thousand times.
+settings.register_profile("fuzz", settings.get_profile("any-machine"), max_examples=10_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))
 
 

@@ -12,6 +12,7 @@ import json
 import platform
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from importlib import metadata
 from types import MappingProxyType
@@ -33,6 +34,16 @@ PACKAGES = ("numpy", "highspy", "jax", "mctx")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time stamp of all members: the same content gives the same file."""
 
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+)
+"""What a damaged zip file may raise."""
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 _README = """# {name}
@@ -128,7 +139,7 @@ def member(data: bytes, name: str) -> bytes | None:
                 return None
             with archive.open(name) as found:
                 content = found.read(MOST_BYTES + 1)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+    except _UNREADABLE as error:
         raise UsageError("the bundle cannot be read; export it again") from error
     if len(content) > MOST_BYTES:
         raise UsageError(f"{name}: is larger than {MOST_BYTES} bytes")

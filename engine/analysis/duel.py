@@ -17,7 +17,8 @@ from engine.analysis.attribution import Cost, attribute
 from engine.analysis.findings import kind_of
 from engine.analysis.points import MICRO
 from engine.errors import PlanError, UsageError
-from engine.game.moves import ACTION_NAMES, Move, moves
+from engine.game.move_list import moves
+from engine.game.moves import ACTION_NAMES, Move
 from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.check import check

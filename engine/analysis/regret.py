@@ -271,9 +271,8 @@ def _best_by_action(lines: Iterable[Line]) -> dict[int, float]:
 
 
 def _difference(first_us: float, second_us: float) -> float:
-    if math.isclose(first_us, second_us, rel_tol=ROUNDING):
-        return 0.0
-    return first_us - second_us
+    is_equal = math.isclose(first_us, second_us, rel_tol=ROUNDING)
+    return 0.0 if is_equal else first_us - second_us
 
 
 def study_of(

@@ -20,17 +20,14 @@ pays most, and so for every estimate that is too high. What it may save is its *
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from engine.compiler.observe import Observation
-from engine.compiler.pool_fit import SeenPool
+from engine.compiler.pools import fit_pool, pool_rows, slots_by_pool
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
@@ -40,14 +37,6 @@ NEAR = 0.03
 
 LEAST_WEIGHT = 0.05
 """How much the slowest compiles count."""
-
-MAX_PER_BYTE = 4.0
-"""An access is not thought to save more than so many times what its bytes suggest: of all savings
-that compiles have settled, none was above (`docs/costs.md`)."""
-
-MAX_SAVED_SHARE = 0.97
-"""Together the accesses of one instruction save at most this share of its all-slow cycles, unless
-more was seen."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +111,7 @@ def fit_costs(
         if not own or slow_cycles[slots[0]] <= 0:
             continue
         rows = pool_rows(slots, accesses, slow_cycles, seen, weights)
-        found = _fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
+        found = fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
         for slot in slots:
             floors[slot], savings[accesses[slot]], uncertainty[accesses[slot]] = found
     can_save = np.array([not a.must_be_slow for a in program.accesses], dtype=float)
@@ -205,17 +194,6 @@ def bytes_per_execution(program: Program) -> NDArray[np.float64]:
     return drawn
 
 
-class Row(NamedTuple):
-    """The mean cycles of a pool's instructions under one placement, and how much it counts."""
-
-    cycles: float
-    weight: float
-
-
-Rows = Mapping[tuple[bool, ...], Row]
-"""What was seen of a pool, by which of its accesses were fast `[J]`."""
-
-
 def compile_weights(program: Program, seen: Sequence[Observation]) -> list[float]:
     """How much each compile counts in the fit: 1 for the one with the smallest total."""
     totals = [total_cycles(program, None, one) for one in seen]
@@ -223,92 +201,6 @@ def compile_weights(program: Program, seen: Sequence[Observation]) -> list[float
     if least <= 0:
         return [1.0] * len(seen)
     return [max(LEAST_WEIGHT, math.exp((1.0 - t / least) / NEAR)) for t in totals]
-
-
-def pool_rows(
-    slots: Sequence[int],
-    accesses: Sequence[Sequence[int]],
-    slow_cycles: NDArray[np.float64],
-    seen: Sequence[Observation],
-    weights: Sequence[float],
-) -> Rows:
-    """The different placements in which the instructions of one pool were seen.
-
-    `weights`: how much each compile counts; a placement counts as much as the best that shows it.
-    """
-    cycles: dict[tuple[bool, ...], list[float]] = defaultdict(list)
-    most: dict[tuple[bool, ...], float] = defaultdict(float)
-    for slot in slots:
-        for one, weight in zip(seen, weights, strict=True):
-            fast = tuple(one.is_fast[list(accesses[slot])].tolist())
-            if any(fast) and not np.isnan(one.cycles[slot]):
-                cycles[fast].append(float(one.cycles[slot]))
-                most[fast] = max(most[fast], weight)
-    return {fast: Row(float(np.mean(found)), most[fast]) for fast, found in cycles.items()}
-
-
-def seen_pool(
-    total: float, rows: Rows, near: NDArray[np.float64], chosen: NDArray[np.bool_]
-) -> SeenPool:
-    """What was seen of the `chosen` accesses `[J]` of a pool; `near` has an entry for each."""
-    return SeenPool(
-        total,
-        np.array(list(rows), dtype=float)[:, chosen],
-        np.array([row.cycles for row in rows.values()]),
-        np.array([row.weight for row in rows.values()]),
-        near,
-    )
-
-
-def _fit_pool(
-    total: float, rows: Rows, prior: NDArray[np.float64], guess: float
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """The floor of one pool, its savings `[J]`, and how much more these may be.
-
-    `total`: cycles if all is slow.
-    """
-    matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
-    is_seen = np.asarray(matrix.any(axis=0))
-    limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
-    floor, savings = 0.0, np.zeros(len(prior))
-    if is_seen.any():
-        near = np.minimum(prior, limit)[is_seen]
-        floor, savings[is_seen] = seen_pool(total, rows, near, is_seen).fit(limit)
-    more = np.minimum(_shared(matrix, savings), MAX_PER_BYTE * prior)
-    left = max(0.0, limit - float(savings.sum()))
-    unseen = np.where(is_seen, 0.0, prior)
-    guessed = guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
-    more += np.where(is_seen, 0.0, np.minimum(unseen, left) - guessed)
-    return floor, savings + guessed, np.maximum(0.0, more)
-
-
-def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much more an access may save that was never seen `[R, J]` without certain others.
-
-    It is the most that it can have of what they save together.
-    """
-    more = np.zeros(len(savings))
-    explained = matrix @ savings
-    for index in np.flatnonzero(matrix.any(axis=0)):
-        if not is_told_apart(matrix, int(index)):
-            more[index] = _most(matrix, explained, int(index)) - savings[index]
-    return more
-
-
-def is_told_apart(matrix: NDArray[np.float64], index: int) -> bool:
-    """Whether the placements `[R, J]` settle what access `index` alone saves."""
-    alone = np.zeros((1, matrix.shape[1]))
-    alone[0, index] = 1.0
-    rank = np.linalg.matrix_rank(matrix)
-    return bool(np.linalg.matrix_rank(np.vstack([matrix, alone])) == rank)
-
-
-def _most(matrix: NDArray[np.float64], explained: NDArray[np.float64], index: int) -> float:
-    """The largest saving of one access with which all placements save what they do."""
-    aim = np.zeros(matrix.shape[1])
-    aim[index] = -1.0
-    found = linprog(aim, A_eq=matrix, b_eq=explained, bounds=(0, None))
-    return float(-found.fun) if found.status == 0 else 0.0
 
 
 def accesses_by_slot(program: Program) -> list[list[int]]:
@@ -321,14 +213,6 @@ def accesses_by_slot(program: Program) -> list[list[int]]:
 
 def _access_times(program: Program) -> NDArray[np.int64]:
     return np.array([a.time for a in program.accesses], dtype=np.int64)
-
-
-def slots_by_pool(pool_of: Sequence[int]) -> dict[int, list[int]]:
-    """The instructions of each pool."""
-    slots: dict[int, list[int]] = defaultdict(list)
-    for slot, pool in enumerate(pool_of):
-        slots[pool].append(slot)
-    return slots
 
 
 def _cycles_per_byte(

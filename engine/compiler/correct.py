@@ -13,19 +13,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import (
-    MAX_SAVED_SHARE,
-    Fit,
-    Rows,
-    accesses_by_slot,
-    compile_weights,
-    pool_rows,
-    pools,
-    seen_pool,
-    slots_by_pool,
-)
+from engine.compiler.calibrate import Fit, accesses_by_slot, compile_weights, pools
 from engine.compiler.calibrate import with_costs as with_fit
 from engine.compiler.observe import Observation
+from engine.compiler.pools import MAX_SAVED_SHARE, Rows, pool_rows, seen_pool, slots_by_pool
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
 

@@ -15,13 +15,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import (
-    Fit,
-    accesses_by_slot,
-    is_told_apart,
-    slots_by_pool,
-)
+from engine.compiler.calibrate import Fit, accesses_by_slot
 from engine.compiler.export import SORT_ORDER, both_rules, matcher_of
+from engine.compiler.pools import is_told_apart, slots_by_pool
 from engine.program.model import Program
 
 SEEN_SHARE = 0.5

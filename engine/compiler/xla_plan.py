@@ -6,10 +6,10 @@ goes; only the offsets stand in another dump, the buffer assignment.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 
+from engine.compiler.buffer_assignment import fast_offsets
 from engine.compiler.held import (
     Held,
     delay_slices,
@@ -28,20 +28,8 @@ from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, SLICE_START, 
 from engine.program.hlo.shape import memory_space
 from engine.program.io import content_hash
 
-_VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offset=(\d+)\)")
-
-
 REPACKED = "packed anew: the buffer assignment was not at hand"
 """What a plan's notes say of its offsets, where they are not XLA's own."""
-
-
-def fast_offsets(buffers: str, space: int) -> dict[str, int]:
-    """Offset of every value in memory space `space`, by label, from a buffer-assignment dump."""
-    return {
-        found[1] + (found[2] or "{}"): int(found[5])
-        for found in _VALUE.finditer(buffers)
-        if int(found[3]) == space
-    }
 
 
 def read_plan(imported: Imported, flow: Flow, buffers: str | None, heap_base: int) -> Plan:

@@ -24,7 +24,8 @@ from engine.game.encoded import (
     Shape,
     common_shape,
 )
-from engine.game.moves import BEST_FIT, Move, Rules, goes_high, moves
+from engine.game.move_list import moves
+from engine.game.moves import BEST_FIT, Move, Rules, goes_high
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Region
 

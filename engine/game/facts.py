@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engine.game.board import Block
-from engine.game.moves import Move, Rules, moves
+from engine.game.move_list import moves
+from engine.game.moves import Move, Rules
 from engine.game.quantise import Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program
 

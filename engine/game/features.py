@@ -27,7 +27,8 @@ from engine.game.inputs import (
     STATIC_PARTS,
     SWITCHES,
 )
-from engine.game.moves import Move, moves
+from engine.game.move_list import moves
+from engine.game.moves import Move
 from engine.game.quantise import TICKS, quantise
 from engine.plan.bounds import Bound
 from engine.program.model import TOP_LEVEL, Program

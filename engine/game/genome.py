@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.moves import COPY, DROP, NO_COPY, moves
+from engine.game.move_list import moves
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
 from engine.program.model import Program
 

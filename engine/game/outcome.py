@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
-from engine.game.facts import FIRST_HORIZON, State, outermost_entered
-from engine.game.moves import COPY, DROP, KINDS, NO_COPY, Hoist, Move
-from engine.game.placing import LAST_TRY, TRIES, Place, find_place, write_back
+from engine.game.arrival import arrival, copied, gain_s, hoisted, last_busy, must_return, new_block
+from engine.game.board import Block, Booking, Effect, Reason, Refusal
+from engine.game.facts import FIRST_HORIZON, State
+from engine.game.moves import COPY, DROP, KINDS, NO_COPY, Move
+from engine.game.placing import find_place, write_back
 from engine.game.quantise import TICKS
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import TOP_LEVEL
 
 
 def effect_of(state: State, move: Move, action: int) -> Effect:
@@ -47,32 +48,22 @@ def _no_copy(state: State, move: Move, at_other_end: bool) -> Effect:
     if block is not None:
         kept = replace(
             block,
-            busy=max(block.busy, _last_busy(state.facts.program, block.start, move.time)),
+            busy=max(block.busy, last_busy(state.facts.program, block.start, move.time)),
             is_dirty=block.is_dirty or move.writes,
             written=move.time if move.writes else block.written,
             next_rank=move.next_rank,
             needed_until=move.needed_until,
         )
-        return Effect(NO_COPY, block=kept, saving_s=_gain_s(state, move))
+        return Effect(NO_COPY, block=kept, saving_s=gain_s(state, move))
     if move.reads:
-        hoisted = move.hoist and _hoisted(state, move, move.hoist, at_other_end)
-        return hoisted or _stay_before(state, move, at_other_end)
+        ahead = move.hoist and hoisted(state, move, move.hoist, at_other_end)
+        return ahead or _stay_before(state, move, at_other_end)
     if move.work_ticks >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
     place = find_place(state, move, move.time, move.time + 1, at_other_end=at_other_end)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
-    return _arrival(state, move, move.time, place)
-
-
-def _gain_s(state: State, move: Move) -> float:
-    """What the move saves: less than `saving_s` where the instruction's floor is reached."""
-    return min(move.saving_s, state.spare_s)
-
-
-def _last_busy(program: Program, start: int, time: int) -> int:
-    entered = outermost_entered(program, start, time)
-    return time if entered == TOP_LEVEL else program.level_end(entered) - 1
+    return arrival(state, move, move.time, place)
 
 
 def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
@@ -90,23 +81,23 @@ def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
     place = find_place(state, move, FIRST_HORIZON, program.num_slots, at_other_end=at_other_end)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
-    block = _new_block(state, move, FIRST_HORIZON, place.offset)
+    block = new_block(state, move, FIRST_HORIZON, place.offset)
     block = replace(
         block,
-        busy=_last_busy(program, FIRST_HORIZON, move.time),
+        busy=last_busy(program, FIRST_HORIZON, move.time),
         level=TOP_LEVEL,
         level_end=program.num_slots,
         work_ticks=work,
         is_kept=True,
     )
-    return Effect(NO_COPY, block=block, is_new=True, saving_s=_gain_s(state, move))
+    return Effect(NO_COPY, block=block, is_new=True, saving_s=gain_s(state, move))
 
 
 def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
     """A copy that ends at the move; of a resident, after its block has ended."""
     if not move.reads:
         return _refused(COPY, Reason.PURE_WRITE)
-    if move.is_lasting and _must_return(state, move.group):
+    if move.is_lasting and must_return(state, move.group):
         return _refused(COPY, Reason.RETURNS)
     if move.work_ticks >= TICKS:
         return _refused(COPY, Reason.TOO_LONG)
@@ -116,7 +107,7 @@ def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
         if leaving.refusal or leaving.dropped is None:
             return leaving
         valid_from = leaving.dropped.end
-    entry = _entry(state, move, valid_from, at_other_end)
+    entry = copied(state, move, valid_from, at_other_end)
     if leaving is None or not entry.is_legal:
         return entry
     return replace(
@@ -129,125 +120,10 @@ def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
 
 def _leave(state: State, move: Move, block: Block) -> Effect:
     """The end of a resident block which would else have to cover the loop that the move is in."""
-    is_bound = _last_busy(state.facts.program, block.start, move.time) > move.time
+    is_bound = last_busy(state.facts.program, block.start, move.time) > move.time
     if not is_bound or block.is_kept:
         return _refused(COPY, Reason.RESIDENT)
     return replace(_drop(state, move), action=COPY)
-
-
-def _must_return(state: State, group: int) -> bool:
-    """Whether the group is a kept input that has given up its place."""
-    return any(b.is_kept and b.group == group for b in state.ended)
-
-
-def _entry(state: State, move: Move, valid_from: int, at_other_end: bool) -> Effect:
-    """A Copy as late as idle time allows; where no place is free then, later and with a stall."""
-    begin = _earliest_start(state, move, valid_from, move.level, move.time)
-    if begin > move.time:
-        return Effect(COPY, Refusal(Reason.NO_START, start=begin, end=move.time))
-    refusal: Refusal | None = None
-    for hidden, tries in (
-        (move.work_ticks, TRIES),
-        (move.work_ticks // 2, LAST_TRY),
-        (0, LAST_TRY),
-    ):
-        start, _ = latest_start(state, begin, move.time, move.level, hidden)
-        place = find_place(state, move, start, move.time + 1, tries, at_other_end=at_other_end)
-        if isinstance(place, Place):
-            stall = max(0, move.work_ticks - sum(state.left[start : move.time]))
-            prefetch = Booking(move.group, True, start, move.time, move.work_ticks, stall)
-            return _arrival(state, move, start, place, prefetch=prefetch)
-        refusal = refusal or place
-    assert refusal is not None
-    return Effect(COPY, refusal)
-
-
-def _hoisted(state: State, move: Move, hoist: Hoist, at_other_end: bool) -> Effect | None:
-    """A NoCopy whose copy is in front of the loop, and whose block covers the loop; or None."""
-    if hoist.work_ticks >= TICKS or (hoist.is_lasting and _must_return(state, move.group)):
-        return None
-    valid_from = state.valid_from[move.group]
-    begin = _earliest_start(state, move, valid_from, hoist.level, hoist.start)
-    if begin >= hoist.start:
-        return None
-    start, shortfall = latest_start(state, begin, hoist.start, hoist.level, hoist.work_ticks)
-    if shortfall or start >= hoist.start:
-        return None
-    ahead = replace(move, reserved_ahead=hoist.reserved_ahead, is_lasting=hoist.is_lasting)
-    place = find_place(state, ahead, start, hoist.end, at_other_end=at_other_end)
-    if isinstance(place, Refusal):
-        return None
-    prefetch = Booking(move.group, True, start, hoist.start, hoist.work_ticks)
-    effect = _arrival(state, move, start, place, prefetch=prefetch)
-    assert effect.block is not None
-    block = replace(
-        effect.block,
-        busy=hoist.end - 1,
-        level=hoist.level,
-        level_end=state.facts.program.level_end(hoist.level),
-        work_ticks=hoist.work_ticks,
-    )
-    return replace(effect, action=NO_COPY, block=block)
-
-
-def _earliest_start(state: State, move: Move, valid_from: int, level: int, deadline: int) -> int:
-    """The first slot at which a copy of the move's group may start."""
-    return max(
-        state.horizon,
-        state.barrier(is_prefetch=True, deadline=deadline),
-        move.time - state.facts.rules.look_back,
-        valid_from,
-        0 if level == TOP_LEVEL else state.facts.program.regions[level].start,
-    )
-
-
-def latest_start(
-    state: State, begin: int, deadline: int, level: int, work_ticks: int
-) -> tuple[int, int]:
-    """Latest slot of the level whence the copy fits, else the earliest and the shortfall."""
-    left, level_of = state.left, state.facts.numbers.slot_level
-    start, missing = deadline, work_ticks
-    shortfall = missing
-    for slot in range(deadline - 1, begin - 1, -1):
-        if shortfall <= 0:
-            break
-        missing -= left[slot]
-        if level_of[slot] == level:
-            start, shortfall = slot, missing
-    return start, max(0, shortfall)
-
-
-def _arrival(
-    state: State, move: Move, start: int, place: Place, *, prefetch: Booking | None = None
-) -> Effect:
-    bookings = place.bookings + ((prefetch,) if prefetch else ())
-    return Effect(
-        COPY if prefetch else NO_COPY,
-        block=_new_block(state, move, start, place.offset),
-        is_new=True,
-        evicted=place.evicted,
-        bookings=bookings,
-        saving_s=_gain_s(state, move),
-        stall_ticks=sum(b.stall_ticks for b in bookings),
-    )
-
-
-def _new_block(state: State, move: Move, start: int, offset: int) -> Block:
-    return Block(
-        group=move.group,
-        offset=offset,
-        size=move.size_granules,
-        start=start,
-        busy=move.time,
-        end=OPEN,
-        is_dirty=move.writes,
-        written=move.time,
-        level=move.level,
-        level_end=state.facts.program.level_end(move.level),
-        work_ticks=move.work_ticks,
-        next_rank=move.next_rank,
-        needed_until=move.needed_until,
-    )
 
 
 def _drop(state: State, move: Move) -> Effect:

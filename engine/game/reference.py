@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from engine.game.arrival import returned
 from engine.game.board import Block, Booking, Effect, Reason, Refusal
 from engine.game.decode import Records, plan_from_records
 from engine.game.facts import FIRST_HORIZON, Facts
 from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, NUM_ACTIONS, Move, Rules
-from engine.game.outcome import effect_of, is_same_place, latest_start
+from engine.game.outcome import effect_of, is_same_place
 from engine.game.quantise import TICKS
 from engine.plan.model import Plan
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import Program
 
 _DEFAULT_RULES = Rules()
 
@@ -42,9 +43,10 @@ class ReferenceGame:
         """Set up the first position of `program`; at the moves `forced` only Drop is legal."""
         self.facts = Facts(program, rules)
         self.forced = forced
-        self._reset()
+        self.reset()
 
-    def _reset(self) -> None:
+    def reset(self) -> None:
+        """Go back to the first position; `forced` stays as it is."""
         numbers = self.facts.numbers
         self.move_index = 0
         self.live: dict[int, Block] = {}
@@ -250,24 +252,10 @@ class ReferenceGame:
         return stall
 
     def _return(self, block: Block) -> int:
-        end = self.program.num_slots
-        begin = max(
-            self.horizon,
-            self.barrier(is_prefetch=True, deadline=end),
-            end - self.rules.look_back,
-            *(
-                b.end
-                for b in self.ended
-                if b.group == block.group
-                or (b.offset < block.offset + block.size and block.offset < b.offset + b.size)
-            ),
-        )
-        start, shortfall = latest_start(self, begin, end, TOP_LEVEL, block.work_ticks)
-        booking = Booking(block.group, True, start, end, block.work_ticks, shortfall)
+        booking, stay = returned(self, block)
         self._book(Effect(COPY, bookings=(booking,)))
-        start = min(start, self.facts.numbers.return_slot)
-        self.records.stays.append(replace(block, start=start, end=end))
-        return shortfall
+        self.records.stays.append(stay)
+        return booking.stall_ticks
 
     def clone(self) -> ReferenceGame:
         """An independent copy that shares what never changes."""
@@ -292,30 +280,6 @@ class ReferenceGame:
                 break
             reward += self.step(legal.index(True))
         return reward
-
-    def drop_backup(self) -> None:
-        """Undo a dead end: force the group's first move that was not Drop to Drop, and replay.
-
-        The replay uses the recorded actions; one that has become illegal is replaced by the
-        nearest legal one. Raises ValueError unless the game is in a dead end.
-        """
-        if not self.is_dead_end:
-            raise ValueError("drop_backup needs a dead end")
-        recorded = list(self.actions)
-        while self.is_dead_end:
-            self.forced |= {self._culprit()}
-            self._reset()
-            while self.move_index < len(recorded) and not self.is_dead_end:
-                self.step(self.nearest(recorded[self.move_index]))
-
-    def _culprit(self) -> int:
-        """The first move of the current move's group that was not Drop."""
-        group = self.move.group
-        return next(
-            index
-            for index, action in enumerate(self.actions)
-            if action != DROP and self.moves[index].group == group
-        )
 
     def nearest(self, action: int) -> int:
         """The action if legal, else its kind, NoCopy or Drop, the first of them that is."""

@@ -34,7 +34,8 @@ KIND = "what-if"
 
 _MIB = 2**20
 _GIGA = 1e9
-_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
+"""Of a link, which may say anything: no more digits than a number needs."""
 
 
 @dataclass(frozen=True)

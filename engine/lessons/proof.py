@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.game.drop_backup import drop_backup
 from engine.game.moves import DROP
 from engine.game.reference import ReferenceGame
 from engine.game.replay import best_action
@@ -23,7 +24,7 @@ def played(lesson: Lesson, judge: Judge, player: Player) -> Verdict:
     game, dead_ends = lesson.begin(), 0
     while not game.is_over:
         if game.is_dead_end:
-            game.drop_backup()
+            drop_backup(game)
             dead_ends += 1
         else:
             game.step(player(game))

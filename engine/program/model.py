@@ -193,9 +193,8 @@ class Program:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The alias groups, indexed by `Value.group`."""
-        members: list[list[int]] = [
-            [] for _ in range(1 + max((v.group for v in self.values), default=-1))
-        ]
+        last = max((v.group for v in self.values), default=-1)
+        members: list[list[int]] = [[] for _ in range(last + 1)]
         for index, value in enumerate(self.values):
             members[value.group].append(index)
         written = {self.values[a.value].group for a in self.accesses if a.is_write}

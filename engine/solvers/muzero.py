@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import UsageError
-from engine.game.moves import moves
+from engine.game.move_list import moves
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program

@@ -16,7 +16,8 @@ from engine.agent.workload import Workload
 from engine.cli import main, parser
 from engine.cli.train import agent_config
 from engine.errors import ConfigError, UsageError
-from engine.game.moves import DROP, Rules, moves
+from engine.game.move_list import moves
+from engine.game.moves import DROP, Rules
 from engine.program.model import Program
 from engine.solvers import generalist, solve
 from engine.solvers.demonstrations import Demonstrations

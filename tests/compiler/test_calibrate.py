@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from engine.compiler.calibrate import (
     LEAST_WEIGHT,
-    MAX_SAVED_SHARE,
     calibrate,
     compile_weights,
     fit_costs,
@@ -18,6 +17,7 @@ from engine.compiler.calibrate import (
     with_costs,
 )
 from engine.compiler.observe import Observation, observe
+from engine.compiler.pools import MAX_SAVED_SHARE
 from engine.program.hlo.build import Imported, build_program
 from tests.program.hlo.modules import HARDWARE, decoded, module
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import SolverError, UnknownNameError
-from engine.game.moves import moves
+from engine.game.move_list import moves
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.check import check
 from engine.plan.simulate import simulate

@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from engine.game.board import Reason
-from engine.game.explain import Blocker, explain, group_name, size_text, time_text
+from engine.game.drop_backup import drop_backup
+from engine.game.explain import Blocker, explain, group_name
 from engine.game.moves import (
     COPY,
     COPY_OTHER,
@@ -19,6 +20,7 @@ from engine.game.moves import (
     Rules,
 )
 from engine.game.reference import ReferenceGame
+from engine.game.units import size_text, time_text
 from engine.program.model import Region
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, mask, play, program_of
 from tests.strategies import random_program
@@ -170,7 +172,7 @@ def test_every_action_of_random_games_is_explained_in_agreement_with_the_mask() 
                 if refusal is not None and refusal.reason is Reason.NO_PLACE:
                     assert found.largest_hole < found.needed_bytes
             if game.is_dead_end:
-                game.drop_backup()
+                drop_backup(game)
             else:
                 game.step(chance.choice([a for a in range(NUM_ACTIONS) if legal[a]]))
     assert set(seen) == set(Reason) - {Reason.FORCED}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.game.drop_backup import drop_backup
 from engine.game.moves import PLACE_RULES, Rules
 from engine.game.reference import ReferenceGame
 from engine.program.model import Program
@@ -25,7 +26,7 @@ def play_randomly(game: ReferenceGame, chance: random.Random) -> Counter[str]:
     liking = chance.choice(LIKINGS)
     while not game.is_over:
         if game.is_dead_end:
-            game.drop_backup()
+            drop_backup(game)
             seen["dead end"] += 1
             continue
         legal = game.legal()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from engine.game.facts import outermost_entered, slots_of_level
-from engine.game.moves import moves
+from engine.game.move_list import moves
 from engine.game.quantise import TICKS, quantise
 from engine.program.model import Program, Region
 from tests.game.tiny_programs import Buffer, program_of

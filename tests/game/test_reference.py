@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.game.board import Reason
+from engine.game.drop_backup import drop_backup
 from engine.game.explain import explain
 from engine.game.moves import COPY, DROP, NO_COPY, NO_COPY_OTHER, PLACE_RULES, Rules
 from engine.plan.model import Copy, Stay
@@ -346,7 +347,7 @@ def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
     assert game.is_dead_end
     assert mask(game) == ""
     assert game.placement(DROP).refusal.reason is Reason.STALL
-    game.drop_backup()
+    drop_backup(game)
     # The write is forced to Drop; the read's NoCopy has become illegal and is replaced by Drop.
     assert game.actions == [DROP, DROP]
     assert game.forced == {0}
@@ -355,7 +356,7 @@ def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
     assert game.total_reward == 0
     assert_is_judged_alike(game)
     with pytest.raises(ValueError, match="dead end"):
-        game.drop_backup()
+        drop_backup(game)
 
 
 def test_drop_backup_leaves_other_groups_alone() -> None:
@@ -363,7 +364,7 @@ def test_drop_backup_leaves_other_groups_alone() -> None:
     other = Buffer(2, writes={0: 1}, reads={1: 1})
     game = play(program_of([5, 1], [out, other]), "NNN", replace(TWO_ENDED, strict=True))
     assert game.is_dead_end
-    game.drop_backup()
+    drop_backup(game)
     assert game.actions == [NO_COPY, NO_COPY, DROP]
     assert game.placement(DROP).is_legal
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.waiting import SECONDS
 
 
-def open_view(script: object, **query: str) -> AppTest:
-    """The view that a function renders, from a link with this query."""
-    at = AppTest.from_function(script, default_timeout=SECONDS)
+@contextmanager
+def packages_scanned_once() -> Iterator[None]:
+    """Each new AppTest looks for components in all installed packages; they stay as they are."""
+    scan = cache(manifest_scanner.scan_component_manifests)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: list(scan()))
+        yield
+
+
+def open_view(script: object, *arguments: str, **query: str) -> AppTest:
+    """The view that a function renders with these arguments, from a link with this query."""
+    at = AppTest.from_function(script, default_timeout=SECONDS, args=arguments)
     for name, value in query.items():
         at.query_params[name] = value
     at.run()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.program.model import Program
+from tests.ui.apps import packages_scanned_once
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.jobs.store import VARIABLE
@@ -18,6 +19,12 @@ def _no_results_on_disk() -> Iterator[None]:
     """Only tests that say so keep results beyond their process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, "")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_scanned_once() -> Iterator[None]:
+    with packages_scanned_once():
         yield
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_import_circles import graph_of, module_name, modules
+from docs.structure import graph_of, module_name, modules, parsed
 
 UI = Path(__file__).resolve().parents[2] / "ui"
 SESSION = {"ui.session.state", "ui.session.opening", "ui.session.caching"}
@@ -26,7 +26,7 @@ def may_draw(name: str) -> bool:
 
 def imports_streamlit(path: Path) -> bool:
     """Whether a file imports it, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -9,11 +9,11 @@ import streamlit as st
 
 from engine.analysis.bundle import NOTES_FILE, TRACE_FILE, bundle, file_name, member
 from engine.analysis.debug_report import Block, GameReport, blocks, html, markdown
+from engine.analysis.game_curves import curves
 from engine.analysis.move_notes import notes_from_json
 from engine.errors import EngineError, UsageError
 from ui.components.units import time_text
 from ui.debug import force_view, studies
-from ui.search.messages import curves
 from ui.search.state import Thought, brought, search_name
 from ui.session.state import Session
 

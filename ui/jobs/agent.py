@@ -20,8 +20,10 @@ from engine.agent.trace_io import SearchTrace, save_trace
 from engine.agent.workload import Workload
 from engine.analysis.agent_games import Side, workload_of
 from engine.analysis.agent_games import play_on as finish_game
+from engine.analysis.game_curves import curves
 from engine.errors import SolverError
-from engine.game.moves import Rules, moves
+from engine.game.move_list import moves
+from engine.game.moves import Rules
 from engine.game.notes import noted_actions, noted_rules, notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.check import check
@@ -34,7 +36,6 @@ from engine.solvers.registry import Budget
 from ui.jobs.pace import Pace
 from ui.jobs.protocol import BASIS, MUZERO, PLAN, PROGRAM, TRACE, Progress
 from ui.jobs.weights import CHECKPOINTS, FRESH, PRACTISED, shipped
-from ui.search.messages import curves
 
 
 def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from ui.jobs.store import Result, ResultStore
 
 _AT_ONCE = 2
 _MOST_WAITING = 32
+_MOST_OF_ONE = 8
+"""Of one visitor's, so that nobody fills the queue alone."""
 _MOST_KEPT = 128
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
@@ -32,11 +34,13 @@ class Workshop:
         self,
         at_once: int = _AT_ONCE,
         most_waiting: int = _MOST_WAITING,
+        most_of_one: int = _MOST_OF_ONE,
         store: ResultStore | None = None,
     ) -> None:
         """Start with idle hands; `store` keeps what is finished beyond this process."""
         self._store = store or ResultStore(None)
         self._at_once, self._most_waiting = at_once, most_waiting
+        self._most_of_one = most_of_one
         self._lock = threading.Lock()
         self._runs: OrderedDict[tuple[str, Order], Run] = OrderedDict()
         self._waiting: list[tuple[Run, Program, Plan | None]] = []
@@ -76,8 +80,8 @@ class Workshop:
             run = self._known(*key)
             if run is None or run.state in (FAILED, STOPPED):
                 run = Run(order, owner, given=given)
-                if len(self._waiting) >= self._most_waiting:
-                    run.error = f"{len(self._waiting)} runs are waiting; try again in a minute"
+                run.error = self._refusal(owner)
+                if run.error:
                     run.state = FAILED
                     return Job(run)
                 self._runs[key] = run
@@ -87,6 +91,16 @@ class Workshop:
             self._forget()
         self._next()
         return Job(run, owner)
+
+    def _refusal(self, owner: str) -> str:
+        """Why nothing more of this visitor's can wait; empty if it can. Under the lock."""
+        waiting = len(self._waiting)
+        if waiting >= self._most_waiting:
+            return f"{waiting} runs are waiting; try again in a minute"
+        own = sum(run.owner == owner for run, _, _ in self._waiting)
+        if own >= self._most_of_one:
+            return f"{own} of your runs are waiting; stop one of them, or try again in a minute"
+        return ""
 
     def kept(self, program: Program, owner: str = "") -> list[Job]:
         """What earlier visits to a program left, oldest first: results, and the owner's runs."""

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ui.jobs.protocol import FILES, ORDER, PLAN, RESULT, Order
 VARIABLE = "MALLOCMUZERO_RESULTS"
 """Environment variable that names the folder; empty: keep nothing."""
 _MOST_KEPT = 200
+_MOST_BYTES = 2**30
 
 
 def default_folder() -> Path | None:
@@ -45,9 +47,11 @@ class Result:
 class ResultStore:
     """Results by program and order, the oldest of which go when there are too many."""
 
-    def __init__(self, folder: Path | None, most_kept: int = _MOST_KEPT) -> None:
-        """`folder` None: keep nothing."""
-        self._folder, self._most_kept = folder, most_kept
+    def __init__(
+        self, folder: Path | None, most_kept: int = _MOST_KEPT, most_bytes: int = _MOST_BYTES
+    ) -> None:
+        """`folder` None: keep nothing. `most_bytes`: of all results together."""
+        self._folder, self._most_kept, self._most_bytes = folder, most_kept, most_bytes
 
     def save(self, program_hash: str, order: Order, result: Result) -> None:
         """Keep a result; a full or read-only disk loses it, and nothing else."""
@@ -82,9 +86,10 @@ class ResultStore:
 
     def _forget(self) -> None:
         assert self._folder is not None
-        places = sorted(self._folder.glob("[0-9a-f]*-*"), key=_age)
-        for place in places[: max(0, len(places) - self._most_kept)]:
-            shutil.rmtree(place, ignore_errors=True)
+        places = sorted(self._folder.glob("[0-9a-f]*-*"), key=_age, reverse=True)
+        for count, size in enumerate(accumulate(map(_size, places)), start=1):
+            if count > self._most_kept or size > self._most_bytes:
+                shutil.rmtree(places[count - 1], ignore_errors=True)
 
 
 def _short(text: str) -> str:
@@ -96,6 +101,14 @@ def _age(place: Path) -> float:
         return place.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _size(place: Path) -> int:
+    """Bytes of a result."""
+    try:
+        return sum(path.stat().st_size for path in place.iterdir())
+    except OSError:
+        return 0
 
 
 def _write(place: Path, order: Order, result: Result) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,9 +42,16 @@ NICE = 3
 through a game stays quick, and what a visitor started still gets on while the machine is busy."""
 
 
+MOST_MEMORY_BYTES = 16 * 2**30
+MOST_FILE_BYTES = 2**30
+"""What one run may take; with two runs at a time, what visitors may take of the machine."""
+
+
 def main(arguments: list[str]) -> int:
     """Run; returns the exit status, 2 for an error that the user can cause."""
     os.nice(NICE)
+    _limit(resource.RLIMIT_AS, MOST_MEMORY_BYTES)
+    _limit(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)
     folder = Path(arguments[0])
     order = json.loads((folder / ORDER).read_text())
     try:
@@ -53,6 +61,15 @@ def main(arguments: list[str]) -> int:
         return 2
     _tell({"done": True})
     return 0
+
+
+def _limit(what: int, most: int) -> None:
+    """Lower a limit of this process; one that is lower already stays."""
+    soft, hard = (
+        most if old == resource.RLIM_INFINITY else min(most, old)
+        for old in resource.getrlimit(what)
+    )
+    resource.setrlimit(what, (soft, hard))
 
 
 def _solve(folder: Path, order: dict[str, Any]) -> None:

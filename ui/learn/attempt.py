@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.game.drop_backup import drop_backup
 from engine.game.reference import ReferenceGame
 from ui.components.memory_map.draft import Draft, Picture, picture
 
@@ -82,7 +83,7 @@ class Attempt:
             game.step(action)
             self.onward(game)
             while game.is_dead_end:
-                game.drop_backup()
+                drop_backup(game)
                 self.onward(game)
                 dead_ends += 1
             self.points = [*self.points[: number + 1], Point(game, dead_ends)]

@@ -6,8 +6,8 @@ the map shows the plan itself, the panel must speak of what is on the map.
 
 from __future__ import annotations
 
-from engine.game.explain import range_text
 from engine.game.moves import Move
+from engine.game.units import range_text
 from engine.plan.model import BEFORE_START, Plan, Stay
 from engine.program.model import Program
 from ui.components.units import size_text

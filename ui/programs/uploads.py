@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ Upload = tuple[str, bytes]
 _MOST_FILES = 3
 MOST_MIB = MAX_TEXT_BYTES >> 20
 """What a file may measure, packed or not; the readers refuse more."""
+_LONGEST_NAME = 100
 _BUFFERS_HEAD = b"BufferAssignment:"
 
 
@@ -48,11 +50,20 @@ def read(files: Sequence[Upload], hardware: str | None) -> Program:
 
 
 def _write(folder: Path, name: str, data: bytes) -> Path:
-    path = folder / Path(name).name
+    path = folder / safe_name(name)
     if path.exists():
         raise ProgramFormatError(f"{path}: brought twice; rename one of the files")
     path.write_bytes(data)
     return path
+
+
+def safe_name(name: str) -> str:
+    """A visitor's name for a file as one that any file may have: the last part, without signs.
+
+    The end is kept where it is too long, since it says what kind of file it is.
+    """
+    last = re.sub(r"[^\w.+()~ -]", "_", re.split(r"[/\\]", name)[-1], flags=re.ASCII)
+    return last[-_LONGEST_NAME:] if last.strip(".") else "file"
 
 
 def _read(paths: list[Path], hardware: str | None) -> Program:

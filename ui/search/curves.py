@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ CURVE = "curve.jsonl"
 _FOLDERS = (".training", "checkpoints")
 _MOST_BYTES = 64 * 2**20
 _NUMBERS = ("number", "mean", "top", "best")
+_HUGE = 1e18
 _WINDOW = 15
 """Rounds over which the trend is averaged."""
 _BEST, _MEAN, _REAL, _IMAGINED = "#2a9d80", "#3f7fd9", "#8a94a3", "#e08a2c"
@@ -56,7 +56,7 @@ def read_curve(text: str) -> Run:
     for line in text[:_MOST_BYTES].splitlines():
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if _is_round(found):
             rounds.append(found)
@@ -67,9 +67,7 @@ def _is_round(found: Any) -> bool:
     if not isinstance(found, dict) or not isinstance(found.get("losses"), dict):
         return False
     values = [found.get(name) for name in _NUMBERS] + list(found["losses"].values())
-    return "program" in found and all(
-        isinstance(v, int | float) and math.isfinite(v) for v in values
-    )
+    return "program" in found and all(isinstance(v, int | float) and abs(v) < _HUGE for v in values)
 
 
 def progress_figure(run: Run, program: str | None) -> go.Figure:

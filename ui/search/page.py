@@ -5,15 +5,16 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from engine.analysis.game_curves import curves
 from ui.compare.ranking import share_saved
 from ui.components.glossary import about
 from ui.components.units import share_text, time_text
 from ui.jobs.weights import words
 from ui.search import board_view, drift_view, inbox_view, jobs_view, training_view, watch_view
-from ui.search.messages import curves
 from ui.search.state import Thought
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
+from ui.session.link_query import move_of
 from ui.session.program_picker_view import program_picker
 from ui.session.state import Session, current_session
 
@@ -98,12 +99,11 @@ def _figures(session: Session, thought: Thought, places: list[DeltaGenerator]) -
 
 def _choose_first_move(session: Session, thought: Thought) -> None:
     """Where the link says, else where the agent was most surprised."""
-    state, last = session.open.searches, thought.trace.num_moves - 1
+    state = session.open.searches
     if state.move < 0:
-        asked = st.query_params.get("move", "")
+        asked, _ = move_of(st.query_params.to_dict(), thought.trace.num_moves)
         order = caching.surprises_of(thought.identity, thought.trace).order()
-        move = int(asked) - 1 if asked.isdecimal() else order[0] if order else 0
-        state.jump(max(0, min(last, move)))
+        state.jump(order[0] if asked is None and order else asked or 0)
 
 
 @st.fragment

@@ -19,7 +19,8 @@ from engine.analysis.surprise import Surprises, surprises
 from engine.compiler.kept import KeptCompile
 from engine.compiler.kept import kept_compiles as find_kept_compiles
 from engine.errors import EngineError, LessonError
-from engine.game.moves import Move, moves
+from engine.game.move_list import moves
+from engine.game.moves import Move
 from engine.game.notes import noted_rules
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Lesson

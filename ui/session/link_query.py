@@ -24,3 +24,10 @@ def move_of(query: Mapping[str, str], num_moves: int) -> tuple[int | None, str]:
     return min(max(0, move), last), (
         f"The link asks for move {move + 1:,}; the moves of this program are 1 to {num_moves:,}."
     )
+
+
+def index_of(text: str, count: int) -> int:
+    """The number from 0 to `count - 1` that a text says; -1 if it says none of them."""
+    if not (text.isdecimal() and text.isascii()) or len(text) > _MOST_DIGITS:
+        return -1
+    return int(text) if int(text) < count else -1

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ui.components.memory_map.actions import telling_move
 from ui.play.line import Line
 from ui.session import caching
-from ui.session.link_query import move_of
+from ui.session.link_query import index_of, move_of
 from ui.session.opening import COMPILED
 from ui.session.state import OpenPlan, Session
 
@@ -35,15 +35,13 @@ def follow(session: Session, line: Line, query: Mapping[str, str]) -> None:
         return
     session.look = {name: query[name] for name in LOOK if name in query}
     begin = line.follow(query["line"]) if "line" in query else None
-    select = query.get("select", "")
     at, _ = move_of(query, line.film.num_moves)
     if at is None:
         moves = caching.moves_of(session.open.identity, session.open.program)
         at = telling_move(moves) if begin is None else begin
-    num_groups = len(session.open.program.groups)
-    is_known = select.isdecimal() and int(select) < num_groups
     last = min(line.tip, line.film.num_moves - 1)
-    session.cursor.jump(max(0, min(at, last)), int(select) if is_known else -1)
+    selected = index_of(query.get("select", ""), len(session.open.program.groups))
+    session.cursor.jump(max(0, min(at, last)), selected)
 
 
 def query(session: Session, plan: OpenPlan, line: Line) -> dict[str, str]:

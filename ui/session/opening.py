@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from engine.errors import EngineError
@@ -46,18 +48,18 @@ def ensure_open(session: Session) -> None:
     It also ends here, and runs again, while a plan that the link names is being made.
     """
     if not session.program_name:
-        _open_first(session)
+        open_link(session, st.query_params.to_dict())
     _await_linked_plan(session)
     for text in session.notices:
         st.warning(text, icon=":material/link_off:")
 
 
-def _open_first(session: Session) -> None:
+def open_link(session: Session, query: Mapping[str, str]) -> None:
+    """Open what the parameters of a link ask for, else the first sample; they may say anything."""
     names = program_names(session)
     if not names:
         st.error("No sample program can be read: `sample_programs/` is missing or damaged.")
         raise PageEnds
-    query = st.query_params.to_dict()
     wanted = query.get("program", "")
     if wanted and _try_link(session, wanted):
         session.plan_name = query.get("plan", "")

@@ -28,6 +28,8 @@ from ui.session.play_request import PlayRequest
 from ui.session.visitor import COOKIE, visitor_of
 
 _KEY = "explorer"
+_MOST_PROGRAMS = 16
+"""That a visitor has open at once: each may be large."""
 
 
 @dataclass(frozen=True)
@@ -172,12 +174,20 @@ class Session:
     def open_program(self, name: str, program: Program) -> None:
         """Switch to a program; its plans and runs are kept if it was open before."""
         if name not in self.programs:
+            self._make_room()
             self.programs[name] = OpenProgram(name, program, content_hash(program))
         if name != self.program_name:
             self.program_name, self.plan_name = name, ""
             self.question = self.eviction = self.quiz = None
             self.notices.clear()
             self.cursor.jump(0)
+
+    def _make_room(self) -> None:
+        """Close the program opened first, of those for which nothing is under way."""
+        idle = [n for n, opened in self.programs.items() if not opened.is_busy]
+        others = [name for name in idle if name != self.program_name]
+        if len(self.programs) >= _MOST_PROGRAMS and others:
+            del self.programs[others[0]]
 
     def show_plan(self, name: str) -> None:
         """Switch to another plan of the same program; the cursor stays on its move."""

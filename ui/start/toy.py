@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.game.moves import COPY, DROP, NO_COPY, moves
+from engine.game.move_list import moves
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.notes import notes_of
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan

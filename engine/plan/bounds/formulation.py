@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.plan.bounds.group_rows import GroupRows
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.residency import Expression, Residency, Scale, scaled
 from engine.plan.bounds.traffic import Traffic
@@ -58,7 +59,7 @@ def formulate(program: Program) -> Formulation | None:
     linear = LinearProgram()
     rows = Residency(program, linear, scale)
     for number in worth:
-        rows.add_group(number)
+        GroupRows(rows, number).build()
     traffic = Traffic(rows, _add_floors(rows))
     traffic.add()
     for index, terms in rows.served.items():

@@ -11,7 +11,7 @@ and taken again inside a region that it entered.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from engine.plan.model import Copy
@@ -19,6 +19,7 @@ from engine.program.model import INPUT_TIME, TOP_LEVEL, Touch
 from engine.solvers.xla_msa.bookings import Bookings, Run
 from engine.solvers.xla_msa.heap import Block
 from engine.solvers.xla_msa.visits import Visit
+from engine.solvers.xla_msa.waits import later_holds, may_cover, waits
 
 
 class Uncommit(Exception):
@@ -62,7 +63,7 @@ class GroupPlacer:
         program = bookings.program
         self._size = program.groups[group].size_bytes
         self._copy_s = self._size / program.hardware.bandwidth
-        self._all_waits = list(self._waits(visit))
+        self._waits = list(waits(bookings, visit))
         self.runs: list[Run] = []
         self.is_out_of_memory = False
         self._level = TOP_LEVEL
@@ -81,28 +82,6 @@ class GroupPlacer:
 
     def _touch(self, number: int) -> Touch:
         return self._book.program.touches[number]
-
-    def _waits(self, visit: Visit) -> Iterator[tuple[int, bool]]:
-        """How long a stay through the visit must last to serve each next use without a copy.
-
-        With each such end, whether the wait for it is short enough. A loop is a use at its start,
-        and what follows it waits since its end.
-        """
-        book, region = self._book, visit.region
-        last = book.levels.start(region) - 1
-        end = book.program.level_end(region)
-        for item in visit.items:
-            if isinstance(item, Visit):
-                time = book.program.regions[item.region].start
-                yield time + 1, book.picker.may_stay(last, time, region)
-                yield from self._waits(item)
-                last = book.program.regions[item.region].end - 1
-            else:
-                time = self._touch(item).time
-                yield time + 1, book.picker.may_stay(last, time, region)
-                last = time
-        if region != TOP_LEVEL or visit.is_sink:
-            yield end, book.picker.may_stay(last, end, region)
 
     def _walk(self, visit: Visit) -> None:
         outer, self._level = self._level, visit.region
@@ -167,14 +146,10 @@ class GroupPlacer:
     def _region_stop(self, visit: Visit) -> Stop:
         region = self._book.program.regions[visit.region]
         copy_end = self._book.levels.last_until(self._level, region.start - 1)
-        is_slow = not self._may_cover(visit) or any(k in self._slow_touches for k in visit.touches)
-        return Stop(region.start, region.end, copy_end, must_be_slow=is_slow)
-
-    def _may_cover(self, visit: Visit) -> bool:
-        """Whether the region reads the group, and every wait inside is short enough."""
-        return any(self._touch(k).reads for k in visit.touches) and all(
-            is_short for _, is_short in self._waits(visit)
+        is_slow = not may_cover(self._book, visit) or any(
+            k in self._slow_touches for k in visit.touches
         )
+        return Stop(region.start, region.end, copy_end, must_be_slow=is_slow)
 
     def _segment(self, stop: Stop) -> bool:
         """Serve one stop; whether from fast memory. Raises Uncommit."""
@@ -223,7 +198,7 @@ class GroupPlacer:
 
     def _find(self, start: int, stop: Stop) -> int | None:
         """A place from `start` to the stop, if possible one that is free for later uses too."""
-        holds = self._later_holds(stop)
+        holds = later_holds(self._waits, stop.hold_until)
         best = self._book.heap.place(self._size, (start, holds[0]))
         low, high = 0, len(holds) - 1
         while best is not None and low < high:
@@ -234,16 +209,6 @@ class GroupPlacer:
             else:
                 best, low = offset, middle
         return best
-
-    def _later_holds(self, stop: Stop) -> list[int]:
-        """Ends of a stay that serves the stop, and each further use that needs no copy."""
-        holds = [stop.hold_until]
-        for end, is_short in self._all_waits:
-            if end > stop.hold_until:
-                if not is_short:
-                    break
-                holds.append(end)
-        return holds
 
     def _evict(self, stop: Stop) -> None:
         """Write the content back and give up the place. Raises Uncommit."""

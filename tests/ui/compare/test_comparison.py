@@ -8,7 +8,7 @@ import pytest
 from engine.analysis.attribution import attribute, breakdown
 from engine.analysis.peak import residents, used_bytes
 from engine.analysis.plan_diff import first_divergence, touch_differences
-from engine.game.moves import moves
+from engine.game.move_list import moves
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
 from engine.program.io import content_hash

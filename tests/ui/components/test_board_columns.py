@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.game.moves import COPY, DROP, NO_COPY, moves
+from engine.game.move_list import moves
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate

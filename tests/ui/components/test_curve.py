@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.game.moves import moves
+from engine.game.move_list import moves
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from tests.strategies import random_program

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.game.moves import moves
+from engine.game.move_list import moves
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program

@@ -21,7 +21,8 @@ from tests.ui.waiting import SECONDS, are_over, eventually
 from ui.jobs.protocol import BOUND, DONE, FAILED, PLAY, RUNNING, SOLVE, STOPPED, WAITING, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
-from ui.session.state import OpenProgram
+from ui.jobs.worker import MOST_FILE_BYTES, MOST_MEMORY_BYTES
+from ui.session.state import OpenProgram, Session
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,18 @@ def test_only_so_many_run_and_wait(gate: threading.Event) -> None:
     assert eventually(lambda: not shop.start(residual_network(), "greedy", 5, seed=10).error)
 
 
+def test_one_visitor_does_not_fill_the_queue(gate: threading.Event) -> None:
+    shop = Workshop(at_once=1, most_waiting=9, most_of_one=2)
+    jobs = [shop.start(residual_network(), "greedy", 5, seed, "many") for seed in range(3)]
+    assert eventually(lambda: jobs[0].state == RUNNING)
+    refused = shop.start(residual_network(), "greedy", 5, 9, "many")
+    assert refused.state == FAILED
+    assert "2 of your runs" in refused.error
+    assert not shop.start(residual_network(), "greedy", 5, 9, "another").error
+    gate.set()
+    assert are_over(jobs)
+
+
 def test_who_has_nothing_under_way_comes_first(gate: threading.Event) -> None:
     shop = Workshop(at_once=2)
     many = [shop.start(residual_network(), "greedy", 5, seed, "busy") for seed in range(4)]
@@ -145,6 +158,20 @@ def test_plans_of_one_name_do_not_hide_each_other() -> None:
     assert opened.free_name("you") == "you"
     opened.plans["you"] = opened.plans["you 2"] = None  # type: ignore[assignment]
     assert opened.free_name("you") == "you 3"
+
+
+def test_only_so_many_programs_stay_open() -> None:
+    session, program = Session(), residual_network()
+    for number in range(40):
+        session.open_program(f"p{number}", program)
+    assert 2 <= len(session.programs) <= 20
+    assert session.program_name == "p39" in session.programs
+    session.open_program("p0", program)
+    busy = Job(Run(Order(SOLVE, "greedy", 5.0), "me", state=RUNNING))
+    session.open.jobs.append(busy)
+    for number in range(40):
+        session.open_program(f"q{number}", program)
+    assert "p0" in session.programs, "its run goes on"
 
 
 def test_progress_is_what_the_work_says() -> None:
@@ -181,12 +208,18 @@ def test_the_end_of_a_job_is_news_until_it_is_announced() -> None:
     assert not stopped.has_news, "the visitor knows"
 
 
-def test_a_worker_gives_way_but_not_to_everybody(tmp_path: Path) -> None:
+def test_a_worker_gives_way_but_not_to_everybody_and_has_limits(tmp_path: Path) -> None:
     """A worker at the lowest priority gets next to nothing on a busy machine."""
     code = (
         "import os, sys\nfrom ui.jobs import worker\n"
-        "try:\n    worker.main(sys.argv[1:])\nexcept FileNotFoundError:\n    print(os.nice(0))"
+        "try:\n    worker.main(sys.argv[1:])\nexcept FileNotFoundError:\n"
+        "    limit = worker.resource.getrlimit\n"
+        "    memory, file = worker.resource.RLIMIT_AS, worker.resource.RLIMIT_FSIZE\n"
+        "    print(os.nice(0), limit(memory)[0], limit(file)[0])"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "no folder")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert 0 < int(done.stdout) - os.nice(0) <= 5
+    niceness, memory, file = map(int, done.stdout.split())
+    assert 0 < niceness - os.nice(0) <= 5
+    assert 0 < memory <= MOST_MEMORY_BYTES
+    assert 0 < file <= MOST_FILE_BYTES

@@ -43,6 +43,15 @@ def test_only_the_latest_are_kept(store: ResultStore, tmp_path: Path) -> None:
     assert [order.seed for order in store.orders(HASH)] == [2, 3, 4]
 
 
+def test_only_so_many_bytes_are_kept(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results", most_bytes=5000)
+    for seed in range(4):
+        store.save(HASH, Order(SOLVE, "random", 5.0, seed), Result(files={TRACE: b"x" * 2000}))
+        for place in (tmp_path / "results").iterdir():
+            os.utime(place, (seed, seed)) if place.stat().st_mtime > 100 else None
+    assert [order.seed for order in store.orders(HASH)] == [2, 3]
+
+
 @pytest.mark.parametrize("name", [PLAN, ORDER])
 def test_a_damaged_result_counts_as_none(store: ResultStore, tmp_path: Path, name: str) -> None:
     order = Order(SOLVE, "greedy", 5.0)

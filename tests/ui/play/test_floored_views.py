@@ -8,7 +8,8 @@ from engine.analysis.attribution import attribute, breakdown, slow_costs
 from engine.analysis.chrome_trace import COMPUTE, MICRO, chrome_trace
 from engine.analysis.peak import residents
 from engine.analysis.plan_diff import touch_differences
-from engine.game.moves import DROP, NO_COPY, moves
+from engine.game.move_list import moves
+from engine.game.moves import DROP, NO_COPY
 from engine.game.reference import ReferenceGame
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from engine.game.explain import range_text
+from engine.game.units import range_text
 from tests.ui.play_page import line_of, opened, panel_text, session_of, tell
 from ui.play.placed import room_text, stay_of
 

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from engine.agent.trace_io import SearchTrace
+from engine.analysis.game_curves import curves
 from engine.analysis.surprise import surprises
 from engine.analysis.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
-from engine.game.moves import NUM_ACTIONS, Rules, moves
+from engine.game.move_list import moves
+from engine.game.moves import NUM_ACTIONS, Rules
 from engine.game.reference import ReferenceGame
 from engine.program import library
 from engine.program.model import Program
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
-from ui.search.messages import Root, curves, game_message, position_message
+from ui.search.messages import Root, game_message, position_message
 from ui.search.state import game_of
 
 PROGRAM = residual_network()

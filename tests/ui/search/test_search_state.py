@@ -13,7 +13,8 @@ from engine.analysis.findings import findings
 from engine.analysis.regret import study_of
 from engine.analysis.surprise import surprises
 from engine.errors import CheckpointError
-from engine.game.moves import ACTION_NAMES, Rules, moves
+from engine.game.move_list import moves
+from engine.game.moves import ACTION_NAMES, Rules
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.jobs.protocol import TRACE as TRACE_FILE

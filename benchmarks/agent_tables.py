@@ -1,0 +1,197 @@
+"""The tables of the agent's sections, as Markdown made of their rows."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from benchmarks.agent import SCRATCH
+from benchmarks.agent_games import PRIOR, SHIPPED
+from benchmarks.rows import Row, rows_of
+from engine.solvers.generalist import is_held_out
+
+AGENT = ("muzero", 600.0, "")
+COLUMNS = {
+    AGENT: "muzero 600 s",
+    ("evolution", 600.0, ""): "evolution 600 s",
+    ("muzero", 60.0, ""): "muzero 60 s",
+    ("muzero", 60.0, SCRATCH): "muzero 60 s, from scratch",
+}
+"""Of the table of programs: solver, seconds and label; what a seed was not run on is left out."""
+BESIDE = {
+    ("evolution", 600.0, ""): AGENT,
+    ("muzero", 60.0, SCRATCH): ("muzero", 60.0, ""),
+}
+"""Of the columns that ran side by side with another one, that one."""
+GREEDY = ("greedy", 0.0, "")
+"""The column of a single game that takes a moment."""
+DEFAULT = "default"
+"""The arm of the ablations that the others are compared with."""
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    return "\n".join([_line(head), _line(["---"] * len(head)), *map(_line, body)])
+
+
+def programs_table(rows: Sequence[Row]) -> str:
+    """Per program what each solver closes of the gap, by one seed; at the end the figures over all.
+
+    Only programs that the agent was run on for its full time, so that the means are of the same.
+    """
+    found: dict[tuple[str, float, str], dict[str, float]] = {GREEDY: {}}
+    for row in rows:
+        name, solver, seconds, _, label = row["key"]
+        found.setdefault((solver, seconds, label), {})[name] = row["gap_closed"]
+    columns = [column for column in COLUMNS if column in found]
+    excess: dict[str, float] = {}
+    for row in rows:
+        name, solver, seconds, _, label = row["key"]
+        if (solver, seconds, label) == AGENT:
+            excess[name] = row["xla_s"] / row["bound_s"] - 1
+            gap_s = row["xla_s"] - row["bound_s"]
+            found[GREEDY][name] = (row["xla_s"] - greedy_s(name)) / gap_s
+    head = ["program", "XLA above the bound", *(COLUMNS[c] for c in columns), GREEDY[0]]
+    columns.append(GREEDY)
+    body = [
+        [
+            f"{name} *" if is_held_out(name) else name,
+            _share(excess[name]),
+            *(_share(found[column].get(name)) for column in columns),
+        ]
+        for name in sorted(excess)
+    ]
+    groups = {
+        "mean": list(excess),
+        "mean of those held out *": [name for name in excess if is_held_out(name)],
+        "mean of the others": [name for name in excess if not is_held_out(name)],
+    }
+    for label, names in groups.items():
+        means = [_mean(found[column], names) for column in columns]
+        body.append([f"**{label}**", "", *map(_share, means)])
+    apart = []
+    for column in columns:
+        other = found[BESIDE[column]] if BESIDE.get(column) in found else {}
+        both = [name for name in excess if name in found[column] and name in other]
+        apart.append(_apart([100 * (found[column][name] - other[name]) for name in both]))
+    body.append(["**from the column before it**", "", *apart])
+    wins = [_wins(found[column][n] for n in excess if n in found[column]) for column in columns]
+    body.append(["**beats XLA**", "", *wins])
+    return _table(head, body)
+
+
+def greedy_s(name: str) -> float:
+    """Latency of the greedy plan of a program."""
+    (row,) = [row for row in rows_of("baselines", "") if row["program"] == name]
+    return float(row["greedy"])
+
+
+def _mean(closed: dict[str, float], names: Sequence[str]) -> float | None:
+    found = [closed[name] for name in names if name in closed]
+    return statistics.mean(found) if found else None
+
+
+def _wins(closed: Iterable[float]) -> str:
+    found = list(closed)
+    return f"{sum(value > 0 for value in found)} of {len(found)}"
+
+
+def meanwhile(row: Row) -> float:
+    """Share of the gap that the best game so far closed, averaged from its first round on.
+
+    Runs may find the same plan in the end; this tells which found it sooner.
+    """
+    times = [entry["seconds"] for entry in row["rounds"]]
+    spans = np.diff([*times, max(row["key"][2], times[-1])])
+    gap_s = row["xla_s"] - row["bound_s"]
+    closed = [(row["xla_s"] - entry["best_s"]) / gap_s for entry in row["rounds"]]
+    return float(np.average(closed, weights=spans))
+
+
+def ablations_table(rows: Sequence[Row]) -> str:
+    """Per arm what it closes of the gap, beside the default on the same programs and seeds."""
+    programs = sorted({row["program"] for row in rows})
+    arms: dict[str, dict[tuple[str, int], tuple[float, float, int]]] = {}
+    for row in rows:
+        name, _, _, seed, label = row["key"]
+        found = (row["gap_closed"], meanwhile(row), row["games"])
+        arms.setdefault(label, {})[name, seed] = found
+    usual = arms.get(DEFAULT, {})
+    body = []
+    for label, runs in arms.items():
+        both = [run for run in runs if run in usual]
+        rates = [runs[run][2] / usual[run][2] for run in both]
+        cells = [label, f"{statistics.median(rates):.2f}" if rates else ""]
+        for i in range(2):
+            apart = [100 * (runs[run][i] - usual[run][i]) for run in both]
+            cells.append(_share(statistics.mean(run[i] for run in runs.values())))
+            cells.append(_apart(apart))
+        for program in programs:
+            ends = [f"{100 * end[0]:.1f}" for (name, _), end in runs.items() if name == program]
+            cells.append(", ".join(ends))
+        body.append(cells)
+    figures = ("at the end", "from the default", "meanwhile", "from the default")
+    return _table(["arm", "games", *figures, *programs], body)
+
+
+def games_table(rows: Sequence[Row]) -> str:
+    """Per weights and player what games close of the gap, beside the prior on the same programs.
+
+    The prior itself is beside that of the shipped weights.
+    """
+    players: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        name, weights, player = row["key"]
+        players.setdefault((weights, player), {})[name] = row
+    body = []
+    for (weights, player), some in players.items():
+        cells = [weights, player]
+        other = players[SHIPPED if player == PRIOR else weights, PRIOR]
+        for field in ("first", "mean", "best"):
+            apart = [100 * (row[field] - other[n][field]) for n, row in some.items()]
+            cells.append(_share(statistics.mean(row[field] for row in some.values())))
+            cells.append(_apart(apart) if some is not other else "")
+        body.append(cells)
+    kinds = ("game without noise", "mean game", "best game")
+    head = ["networks", "player", *(cell for kind in kinds for cell in (kind, "from the prior"))]
+    return _table(head, body)
+
+
+def weights_table(rows: Sequence[Row]) -> str:
+    """Per program the mean games of the weights, in points above the baseline; the kinds last."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        name, label = row["key"]
+        found.setdefault((row["kind"], name), {})[label] = row["mean"]
+    labels = list(dict.fromkeys(row["key"][1] for row in rows))
+    body = [
+        [name, kind, *(f"{some[label]:+.1f}" for label in labels)]
+        for (kind, name), some in found.items()
+    ]
+    for kind in dict.fromkeys(kind for kind, _ in found):
+        alike = [some for (other, _), some in found.items() if other == kind]
+        means = (statistics.mean(some[label] for some in alike) for label in labels)
+        body.append(["**mean**", kind, *(f"{mean:+.1f}" for mean in means)])
+        apart = ([some[label] - some[SHIPPED] for some in alike] for label in labels)
+        cells = (
+            "" if label == SHIPPED else _apart(a) for label, a in zip(labels, apart, strict=True)
+        )
+        body.append(["**from the shipped ones**", kind, *cells])
+    return _table(["program", "never seen", *labels], body)
+
+
+def _apart(values: Sequence[float]) -> str:
+    """Mean of points, with its standard error; empty without anything to compare with."""
+    if not values:
+        return ""
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return f"{statistics.mean(values):+.1f} ± {error:.1f}"
