@@ -29,7 +29,7 @@ CHROMIUM_ARGUMENTS = [
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The names that a browser goes by, as in the Makefile."""
 ROOT = Path(__file__).resolve().parent.parent
-APP = ROOT / "ui" / "app.py"
+APP = ROOT / "ui" / "server.py"
 IMAGES = ROOT / "docs" / "images"
 QUERY = "program=resnet50-v5e-b64"
 """What the pictures show; a program whose tensors contest the fast memory."""
@@ -108,10 +108,15 @@ def chromium() -> Iterator[Browser]:
 def open_page(browser: Browser, address: str, view: str, theme: Theme, query: str = "") -> Page:
     """A view in a fresh session, once it has stopped running."""
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
-    page.goto(f"{address}/{PATHS.get(view, view)}?{query}")
-    page.wait_for_selector(READY[view], timeout=600_000)
-    settle(page)
+    show(page, address, view, query)
     return page
+
+
+def show(page: Page, address: str, view: str, query: str = "", ready: str = "") -> None:
+    """Open a view, and wait until it stands there; `ready`: what to wait for instead."""
+    page.goto(f"{address}/{PATHS.get(view, view)}?{query}")
+    page.wait_for_selector(ready or READY[view], timeout=600_000)
+    settle(page)
 
 
 def settle(page: Page) -> None:
@@ -227,6 +232,7 @@ READY = {
     "compare": '[data-testid="stMetric"]',
     "search": "text=Watch the agent think",
     "debug": "text=Find the decisions that went wrong",
+    "words": "text=What the explorer's words mean",
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {

@@ -56,7 +56,7 @@ def render() -> None:
     opening.ensure_open(session)
     error = playing_on.take_result(session)
     if error:
-        st.toast(f"Nobody played on: {error}", icon=":material/error:")
+        session.news.tell("Nobody played on:", error, is_error=True)
     session.awaited = session.open.play_request
     plan = _header(session)
     if plan is not None:

@@ -23,6 +23,7 @@ from ui.play.line import Line
 from ui.play.quiz import Quiz
 from ui.programs.catalogue import Filter
 from ui.search.state import Searches, practised
+from ui.session.news import News
 from ui.session.play_request import PlayRequest
 from ui.session.visitor import COOKIE, visitor_of
 
@@ -139,6 +140,8 @@ class Session:
     """Window, axis and colours that a link asked for."""
     notices: list[str] = field(default_factory=list)
     """What of the visitor's link could not be shown; until another program is opened."""
+    news: News = field(default_factory=News)
+    """What is told in passing."""
     learning: Learning = field(default_factory=Learning)
     """Lessons and challenges: what was done, and the boards that are open."""
     challenges: ChallengeState = field(default_factory=ChallengeState)
