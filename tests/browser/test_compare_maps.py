@@ -197,6 +197,7 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     chooser.set_input_files(good)
     expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
     open_button.click()
+    page.locator('[class*="st-key-yours_play_good"] button').click(timeout=PATIENCE_MS)
     wait_for_map(page)
     assert re.search("program=good", page.url)
     page.close()

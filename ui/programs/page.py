@@ -10,7 +10,7 @@ from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
-from ui.programs import uploads
+from ui.programs import imports, uploads, yours_view
 from ui.programs.catalogue import Filter, card_html, facts, family, matching, short_title, step_of
 from ui.programs.pressure_chart import pressure
 from ui.programs.what_if_view import what_if_form
@@ -37,6 +37,7 @@ def render() -> None:
     entries = caching.sample_index()
     left, right = st.columns([2.7, 1], gap="medium")
     with left:
+        yours_view.show(session)
         found = matching(entries, _filter(session, entries))
         _gallery(session, entries, found)
     with right, st.container(key="details"):
@@ -175,4 +176,6 @@ def _upload(session: Session) -> None:
                 st.error(str(error), icon=":material/error:")
                 return
             opening.add_program(session, program.name, program)
-            st.switch_page(session.pages["play"])
+            session.open.summary = imports.summary(program, [f.name for f in files])
+            session.news.tell(session.program_name, "is open; it stands on top, under Yours")
+            st.rerun()

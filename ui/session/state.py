@@ -49,6 +49,8 @@ class OpenProgram:
     plans: dict[str, OpenPlan] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     bound_s: float | None = None
+    summary: tuple[tuple[str, str], ...] = ()
+    """Of a program that the visitor brought: what became of the files, as (name, text)."""
     lines: dict[str, Line] = field(default_factory=dict)
     """What the visitor has played, by the identity of the plan that it leaves."""
     comparison: Comparison = field(default_factory=Comparison)
