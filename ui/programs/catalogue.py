@@ -112,8 +112,9 @@ def card_html(entry: SampleEntry, picture: str) -> str:
 def own_card_html(
     name: str, program: Program, gaps: Sequence[tuple[str, float | None]], picture: str
 ) -> str:
-    """A program that the visitor brought; `gaps`: of its plans to the bound, where that is known."""
-    size = f"{count_text(program.num_slots, 'instruction')}, {count_text(len(program.values), 'tensor')}"
+    """A program that the visitor brought; `gaps`: of its plans to the bound, where known."""
+    tensors = count_text(len(program.values), "tensor")
+    size = f"{count_text(program.num_slots, 'instruction')}, {tensors}"
     bars = "".join(_gap_html(label, over) for label, over in gaps)
     return (
         f'<div class="card"><div class="thumb">{_image(picture)}</div><b>{escape(name)}</b>'

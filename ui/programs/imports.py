@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.program.model import Program
@@ -22,7 +22,7 @@ def summary(program: Program, names: Sequence[str]) -> tuple[tuple[str, str], ..
     return (*facts, ("Would help", help_text)) if help_text else tuple(facts)
 
 
-def _files(origin: dict[str, Any], names: Sequence[str]) -> str:
+def _files(origin: Mapping[str, Any], names: Sequence[str]) -> str:
     roles = {origin.get("slow"): "the dump"}
     if "fast" in origin:
         roles = {origin["slow"]: "all slow", origin["fast"]: "XLA's placements"}
@@ -30,7 +30,7 @@ def _files(origin: dict[str, Any], names: Sequence[str]) -> str:
     return ", ".join(f"{name} ({roles[name]})" if name in roles else name for name in names)
 
 
-def _costs(origin: dict[str, Any]) -> str:
+def _costs(origin: Mapping[str, Any]) -> str:
     costs = origin.get("costs")
     if costs == FITTED:
         error = abs(float(origin.get("fit_error", 0.0)))
@@ -42,7 +42,7 @@ def _costs(origin: dict[str, Any]) -> str:
     return "as the file says"
 
 
-def _plan(plan: dict[str, Any] | None) -> str:
+def _plan(plan: Mapping[str, Any] | None) -> str:
     if plan is None:
         return "not in these files"
     notes = plan.get("notes", {})
@@ -51,11 +51,11 @@ def _plan(plan: dict[str, Any] | None) -> str:
     return f"{share_text(read)} of its saving was read{how}"
 
 
-def _is_repacked(plan: dict[str, Any]) -> bool:
+def _is_repacked(plan: Mapping[str, Any]) -> bool:
     return "offsets" in plan.get("notes", {})
 
 
-def _would_help(origin: dict[str, Any]) -> str:
+def _would_help(origin: Mapping[str, Any]) -> str:
     if origin.get("costs") == CYCLES:
         return _SECOND
     if origin.get("costs") == FITTED and _is_repacked(origin["xla_plan"]):

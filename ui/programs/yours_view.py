@@ -36,9 +36,8 @@ def _card(session: Session, opened: OpenProgram) -> None:
         derived = [f for f in facts(opened.program) if f[0] in _OF_DERIVED]
         st.html(facts_html(opened.summary or derived))
         for place, (page, label) in zip(st.columns(len(_PAGES)), _PAGES, strict=True):
-            kind = "primary" if page == "play" else "secondary"
             key = f"yours_{page}_{opened.name}"
-            if place.button(label, key=key, type=kind, width="stretch"):
+            if place.button(label, key=key, width="stretch"):
                 session.open_program(opened.name, opened.program)
                 st.switch_page(session.pages[page])
 
