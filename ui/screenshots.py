@@ -125,7 +125,7 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(600)
 
 
-def _once_all_is_run(page: Page) -> None:
+def once_all_is_run(page: Page) -> None:
     """Plans that the link names are made, and the bound is found."""
     page.wait_for_timeout(3000)
     page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=300_000)
@@ -133,7 +133,7 @@ def _once_all_is_run(page: Page) -> None:
 
 
 def _with_advice(page: Page) -> None:
-    _once_all_is_run(page)
+    once_all_is_run(page)
     page.get_by_role("button", name="Find").click()
     page.wait_for_selector("text=Played again with this change", timeout=300_000)
     settle(page)
@@ -246,11 +246,11 @@ PICTURES = {
     "ghosts": Picture("play", "&move=1", _with_opinion, 900),
     "search": Picture("search", "&move=60", _searched_again, 1080),
     "debug": Picture("debug", prepare=_with_findings, height=1400),
-    "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
+    "compare": Picture("compare", f"{_PLANS}&mode=runtimes", once_all_is_run),
     "layouts": Picture(
-        "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", _once_all_is_run, 1150
+        "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", once_all_is_run, 1150
     ),
-    "times": Picture("compare", "&plans=xla_compiled,greedy&mode=time", _once_all_is_run, 1080),
+    "times": Picture("compare", "&plans=xla_compiled,greedy&mode=time", once_all_is_run, 1080),
     "peak": Picture("compare", "&plans=greedy&mode=peak&peak=greedy", _with_advice, 1000),
 }
 
