@@ -124,12 +124,12 @@ def test_from_two_dumps_to_the_first_finding(browser: Browser, server: str) -> N
     page.goto(server)
     engineer.read(page.locator(".stMainBlockContainer"), most=100)
     engineer.click(page.locator(".st-key-door_explore button"), ".card img")
-    engineer.click(page.get_by_text("Open a file of your own"), "input[type=file]")
+    engineer.click(page.get_by_text("Open a file of your own"), ".st-key-open_files button")
     engineer.read(page.locator(".st-key-details"), most=120)
     page.set_input_files("input[type=file]", [FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"])
     engineer.clicks += 3
-    page.locator(".st-key-hardware input").fill("v5e")
-    page.keyboard.press("Enter")
+    page.locator(".st-key-hardware input").click()
+    page.get_by_role("option", name="tpu-v5e").click(timeout=PATIENCE_MS)
     engineer.clicks += 2
     engineer.click(page.locator(".st-key-open_files button:enabled"), "text=Yours")
     told = engineer.read(page.locator('[class*="st-key-yours_"]').first)

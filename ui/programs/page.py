@@ -21,10 +21,11 @@ from ui.session.state import Session, current_session
 _STYLE = Path(__file__).with_name("gallery.css")
 _COLUMNS = 3
 _HINT = (
-    "A program file (`.json`, `.json.gz`); a minimalloc table (`.csv`); an HLO dump of any compiler"
-    " (`.txt`, `.hlo`, `.gz`), to which you can add the dump of a second compile of the same"
-    " program (named `…slow…` and `…fast…`, or `….off.…` and `….on.…`: the savings are then fitted"
-    " to both) and its buffer-assignment dump (then XLA's own plan is read as well)."
+    "- An HLO dump (`.hlo`, `.txt`, `.gz`) of the scheduled module. Better two of one program: one"
+    " compiled with everything in slow memory (`name.off.hlo`, or `slow` in its name), one with the"
+    " compiler's own placements (`name.on.hlo`, or `fast`); savings are then fitted to both, and"
+    " XLA's plan is read. With the second one's buffer-assignment dump it has its true addresses.\n"
+    "- A program file (`.json`, `.json.gz`), or a minimalloc table (`.csv`)."
 )
 
 
@@ -41,9 +42,9 @@ def render() -> None:
         found = matching(entries, _filter(session, entries))
         _gallery(session, entries, found)
     with right, st.container(key="details"):
+        _upload(session)
         _details(session, entries)
         what_if_form(session)
-        _upload(session)
 
 
 def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
