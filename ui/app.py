@@ -1,4 +1,4 @@
-"""The explorer: `python -m streamlit run ui/app.py`. Navigation only."""
+"""The explorer's script, which `ui/server.py` serves. Navigation only."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ CHROMIUM_ARGUMENTS = [
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The names that a browser goes by, as in the Makefile."""
 ROOT = Path(__file__).resolve().parent.parent
-APP = ROOT / "ui" / "app.py"
+APP = ROOT / "ui" / "server.py"
 IMAGES = ROOT / "docs" / "images"
 QUERY = "program=resnet50-v5e-b64"
 """What the pictures show; a program whose tensors contest the fast memory."""
@@ -108,10 +108,15 @@ def chromium() -> Iterator[Browser]:
 def open_page(browser: Browser, address: str, view: str, theme: Theme, query: str = "") -> Page:
     """A view in a fresh session, once it has stopped running."""
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
-    page.goto(f"{address}/{PATHS.get(view, view)}?{query}")
-    page.wait_for_selector(READY[view], timeout=600_000)
-    settle(page)
+    show(page, address, view, query)
     return page
+
+
+def show(page: Page, address: str, view: str, query: str = "", ready: str = "") -> None:
+    """Open a view, and wait until it stands there; `ready`: what to wait for instead."""
+    page.goto(f"{address}/{PATHS.get(view, view)}?{query}")
+    page.wait_for_selector(ready or READY[view], timeout=600_000)
+    settle(page)
 
 
 def settle(page: Page) -> None:
@@ -120,7 +125,7 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(600)
 
 
-def _once_all_is_run(page: Page) -> None:
+def once_all_is_run(page: Page) -> None:
     """Plans that the link names are made, and the bound is found."""
     page.wait_for_timeout(3000)
     page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=300_000)
@@ -128,7 +133,7 @@ def _once_all_is_run(page: Page) -> None:
 
 
 def _with_advice(page: Page) -> None:
-    _once_all_is_run(page)
+    once_all_is_run(page)
     page.get_by_role("button", name="Find").click()
     page.wait_for_selector("text=Played again with this change", timeout=300_000)
     settle(page)
@@ -240,6 +245,7 @@ READY = {
     "search": "text=Watch the agent think",
     "debug": "text=Find the decisions that went wrong",
     "compiler": ".st-key-compile button",
+    "words": "text=What the explorer's words mean",
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
@@ -254,11 +260,11 @@ PICTURES = {
     "search": Picture("search", "&move=60", _searched_again, 1080),
     "debug": Picture("debug", prepare=_with_findings, height=1400),
     "compiler": Picture("compiler", "program=gptdecode-v5e-b8", _compiled, 1500),
-    "compare": Picture("compare", f"{_PLANS}&mode=runtimes", _once_all_is_run),
+    "compare": Picture("compare", f"{_PLANS}&mode=runtimes", once_all_is_run),
     "layouts": Picture(
-        "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", _once_all_is_run, 1150
+        "compare", "&plans=xla_compiled,greedy&mode=layouts&diff=1", once_all_is_run, 1150
     ),
-    "times": Picture("compare", "&plans=xla_compiled,greedy&mode=time", _once_all_is_run, 1080),
+    "times": Picture("compare", "&plans=xla_compiled,greedy&mode=time", once_all_is_run, 1080),
     "peak": Picture("compare", "&plans=greedy&mode=peak&peak=greedy", _with_advice, 1000),
 }
 

@@ -30,6 +30,6 @@ def run(options: argparse.Namespace) -> int:
 
 def server_command(port: int, is_headless: bool) -> list[str]:
     """The command that serves the explorer; it lies beside the engine, installed or not."""
-    script = Path(engine.__file__).resolve().parents[1] / "ui" / "app.py"
+    script = Path(engine.__file__).resolve().parents[1] / "ui" / "server.py"
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     return [*command, "--server.headless", "true"] if is_headless else command

@@ -21,6 +21,7 @@ from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.io import content_hash, read_bytes
 from engine.program.model import Program
+from engine.program.origin import CYCLES, FITTED, ROOFLINE
 
 HEAP_BASES = {name: device.scoped_bytes for name, device in DEVICES.items()}
 """Where XLA's heap begins in the fast memory: below it lies its scoped region.
@@ -59,16 +60,17 @@ def import_hlo(
     )
     refuse_other_hardware(imported.flow, device, str(slow))
     imported = with_unwritable(imported)
-    provenance: dict[str, object] = {"kind": "imported", "slow": slow.name}
+    costs = CYCLES if imported.has_cycles else ROOFLINE
+    provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
     program = imported.program
     if fast is not None:
         flow = _second_compile(imported, fast)
         refuse_other_hardware(flow, device, str(fast))
         observed = observe(imported, flow)
-        program, _ = calibrate(
-            imported, observe(imported, imported.flow), [observed], [], guess=BYTES_SHARE
+        program, fit = calibrate(
+            imported, observe(imported, imported.flow), [observed], [observed], guess=BYTES_SHARE
         )
-        provenance["fast"] = fast.name
+        provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
         text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
         plan = read_plan(imported, flow, text, device.scoped_bytes)
         plan = replace(plan, program_hash=content_hash(program))

@@ -177,6 +177,10 @@ _PLAIN = {
 }
 
 
+def _standing(count: int) -> str:
+    return "1 buffer that must stand is" if count == 1 else f"{count} buffers that must stand are"
+
+
 def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: str) -> str:
     if refusal.reason is Reason.NO_PLACE:
         granule = game.facts.numbers.granule
@@ -186,7 +190,7 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
         return (
             f"{name} needs {size_text(game.move.size_granules * granule)} during"
             f" {_slots(refusal.start, refusal.end)}, but {hole}{below}:"
-            f" {len(refusal.blockers)} buffers that must stand are in the way."
+            f" {_standing(len(refusal.blockers))} in the way."
         )
     names = ", ".join(group_name(game, b.group) for b in refusal.blockers)
     needed = _ticks(game, refusal.needed_ticks)

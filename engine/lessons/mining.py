@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from engine.game.moves import KINDS
 from engine.game.reference import ReferenceGame
 from engine.game.replay import best_action
+from engine.lessons.decisive import decisive_moves, lead
 from engine.lessons.positions import Mined
 from engine.lessons.strong import (
     Judged,
@@ -95,6 +96,8 @@ def mine(
             tries=tries,
             game="".join(map(str, actions)),
             moves=tuple(sorted(chosen)),
+            decisive=decisive_moves(program, rules, known) if actions == known.actions else (),
+            lead=round(lead(program, rules, known), 6) if actions == known.actions else 0.0,
         )
         for actions, chosen in moves.items()
     )

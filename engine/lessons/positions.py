@@ -34,7 +34,8 @@ class Mined:
 
     The first game of a program in a file is a strong one.
     `place`: the place rule of the game; `game`: its actions, a digit each. `seed`, `tries`: with
-    which it was looked for.
+    which it was looked for. `decisive`, `lead`: of a strong game, see
+    `engine.lessons.decisive`.
     """
 
     program: str
@@ -44,6 +45,8 @@ class Mined:
     tries: int
     game: str
     moves: tuple[int, ...]
+    decisive: tuple[int, ...] = ()
+    lead: float = 0.0
 
     @property
     def rules(self) -> Rules:
@@ -89,6 +92,8 @@ def write_positions(found: Sequence[Mined], path: Path) -> None:
             "tries": mined.tries,
             "game": mined.game,
             "moves": list(mined.moves),
+            "decisive": list(mined.decisive),
+            "lead": mined.lead,
         }
         for mined in found
     ]
@@ -126,11 +131,12 @@ def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
 
 def _mined(row: Any) -> Mined:
     place, game, moves = _text(row["place"]), _text(row["game"]), tuple(map(int, row["moves"]))
+    decisive = tuple(map(int, row["decisive"]))
     if place not in PLACE_RULES:
         raise ValueError(f"place rule {place:.20}")
     if not _DIGITS.issuperset(game):
         raise ValueError("a game with another action")
-    if any(not 0 <= move < len(game) for move in moves):
+    if any(not 0 <= move < len(game) for move in (*moves, *decisive)):
         raise ValueError("a move that the game does not have")
     return Mined(
         program=_text(row["program"]),
@@ -140,6 +146,8 @@ def _mined(row: Any) -> Mined:
         tries=int(row["tries"]),
         game=game,
         moves=moves,
+        decisive=decisive,
+        lead=float(row["lead"]),
     )
 
 

@@ -197,6 +197,7 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     chooser.set_input_files(good)
     expect(open_button).to_be_enabled(timeout=PATIENCE_MS)
     open_button.click()
+    page.locator('[class*="st-key-yours_play_good"] button').click(timeout=PATIENCE_MS)
     wait_for_map(page)
     assert re.search("program=good", page.url)
     page.close()
@@ -213,3 +214,43 @@ def test_search_narrows_the_gallery(browser: Browser, server: str) -> None:
     assert eventually(lambda: 0 < page.locator(".card").count() < everything)
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
     page.close()
+
+
+# Boxes of what is written on charts, and of the camera that floats over them: left, top, right,
+# bottom.
+BOXES = """selector => [...document.querySelectorAll(selector)].map(e => {
+  const { left, top, right, bottom } = e.getBoundingClientRect();
+  return [left, top, right, bottom];
+})"""
+
+
+def test_the_camera_covers_no_label_and_every_solver_is_seen(browser: Browser, server: str) -> None:
+    page = new_page(browser)
+    page.goto(f"{server}/compare?program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=runtimes")
+    page.wait_for_selector(".js-plotly-plot .annotation", timeout=PATIENCE_MS)
+    settle(page)
+    page.locator(".js-plotly-plot").first.hover()
+    (camera,) = page.evaluate(BOXES, ".modebar")
+    labels = page.evaluate(BOXES, ".js-plotly-plot .annotation, .js-plotly-plot .legendtext")
+    assert labels
+    for label in labels:
+        is_beside = label[2] <= camera[0] or label[0] >= camera[2]
+        assert is_beside or label[3] <= camera[1] or label[1] >= camera[3]
+    ((_, _, edge, _),) = page.evaluate(BOXES, ".st-key-solvers")
+    pills = page.evaluate(BOXES, ".st-key-solvers [role] button, .st-key-solvers button[kind]")
+    assert len(pills) > 8
+    assert max(pill[2] for pill in pills) <= edge + 1
+    page.close()
+
+
+def test_plans_that_were_made_survive_a_reload(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport=SIZE)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(f"{server}/compare?program=teach-fragmentation&plans=greedy,random&mode=runtimes")
+    page.wait_for_selector(".js-plotly-plot >> text=random", timeout=PATIENCE_MS)
+    page.goto(f"{server}/play?program=teach-fragmentation")
+    wait_for_map(page)
+    page.get_by_role("combobox", name="Plan").click()
+    page.get_by_role("option", name="random").wait_for(timeout=PATIENCE_MS)
+    context.close()

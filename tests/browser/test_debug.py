@@ -81,7 +81,7 @@ def test_j_and_k_go_through_the_findings(opened: tuple[Page, list[str]]) -> None
     page.keyboard.press("k")
     assert eventually(lambda: move_of(page) == first)
     page.keyboard.press("?")
-    assert page.get_by_text("next, previous finding of the inbox").is_visible()
+    assert page.get_by_text("next, previous move that matters").is_visible()
     page.keyboard.press("Escape")
 
 

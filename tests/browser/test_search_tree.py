@@ -167,7 +167,7 @@ def test_scrubbing_walking_zooming_and_colours_send_nothing(
     assert eventually(lambda: pane(page, "selected") != "0")
     assert eventually(page.locator('[data-pane="out"]').first.is_enabled)
     for colour in ("reward", "prior", "rules", "worth"):
-        page.keyboard.press("c")
+        page.keyboard.press("h")
         assert eventually(lambda c=colour: told(page, "colour") == c)
     page.keyboard.press("v")
     page.keyboard.press(" ")
@@ -181,13 +181,13 @@ def test_a_step_sends_little(page: Page, opened: tuple[Page, Traffic]) -> None:
     traffic, before = opened[1], move_of(page)
     page.wait_for_timeout(800)
     traffic.reset()
-    page.keyboard.press("n")
+    page.keyboard.press(".")
     assert eventually(lambda: move_of(page) == before + 1)
     page.wait_for_timeout(500)
     assert f"move={before + 2}" in page.url
     assert 0 < traffic.sent < STEP_BYTES
     assert 0 < traffic.received < STEP_BYTES
-    page.keyboard.press("p")
+    page.keyboard.press(",")
     assert eventually(lambda: move_of(page) == before)
 
 
@@ -232,7 +232,7 @@ def test_the_film_plays_the_line_move_by_move(page: Page) -> None:
     page.mouse.move(5, 5)
     assert eventually(lambda: told(page, "shown") == str(count - 1))
     page.locator(".search").focus()
-    page.keyboard.press("f")
+    page.keyboard.press("m")
     assert eventually(lambda: told(page, "shown") == "0")
     assert eventually(lambda: told(page, "shown") == str(count - 1))
 

@@ -18,6 +18,7 @@ from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate
 from engine.program.io import from_json, to_json
+from engine.program.origin import CYCLES, FITTED, ROOFLINE
 from tests.program.hlo.modules import FIXTURES, module
 
 SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"
@@ -43,7 +44,7 @@ def cpu_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_dump_of_the_cpu_compiler(cpu_dump: Path, hardware: str) -> None:
     program = import_hlo(cpu_dump, None, hardware)
     assert program.name == "work"
-    assert program.provenance == {"kind": "imported", "slow": "work.hlo"}
+    assert program.provenance == {"kind": "imported", "slow": "work.hlo", "costs": ROOFLINE}
     (loop,) = [r for r in program.regions if r.kind == "while"]
     assert (loop.multiplicity, loop.is_trip_count_known) == (6.0, True)
     assert [r.multiplicity for r in program.regions if r.kind == "branch"] == [0.5, 0.5]
@@ -70,7 +71,10 @@ def test_a_pair_fits_the_savings() -> None:
     program = import_hlo(SLOW, FAST, "tpu-v5e")
     facts = {"kind": "imported", "slow": "mlp_off.hlo", "fast": "mlp_on.hlo"}
     assert facts.items() <= program.provenance.items()
+    assert program.provenance["costs"] == FITTED
+    assert program.provenance["fit_error"] == pytest.approx(0.0, abs=1e-4)
     single = import_hlo(SLOW, None, "tpu-v5e")
+    assert single.provenance["costs"] == CYCLES
     assert program.all_slow_s == pytest.approx(single.all_slow_s)
     assert program.accesses != single.accesses
     assert all(i.reserved_bytes == HEAP_BASES["tpu-v5e"] for i in program.instructions)

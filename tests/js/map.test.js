@@ -63,6 +63,18 @@ test("slots and groups name moves", () => {
   assert.deepEqual([plan().neighbour(0, 1), plan().neighbour(3, -1), plan().neighbour(3, 1)], [2, 1, 3]);
 });
 
+test("the next move that matters skips those with little at stake", () => {
+  const some = plan();
+  some.move_saving = Float64Array.of(5, 0, 0.001, 8);
+  assert.deepEqual(
+    [some.mattering(0, 1), some.mattering(3, 1), some.mattering(3, -1), some.mattering(0, -1)],
+    [3, 3, 0, 0],
+  );
+  some.least = undefined;
+  some.move_saving = new Float64Array(4);
+  assert.equal(some.mattering(1, 1), 1, "nothing is at stake anywhere");
+});
+
 test("a draft changes its rows and leaves the plan that it is about", () => {
   const whole = plan();
   const draft = { number: 1, on: 0, tip: 3, slots: [[1, 1e12, 0]], actions: [[0, 2]], stays: [[1], [[1, 1, 1, 2]]] };

@@ -24,8 +24,16 @@ test("sizes have a binary prefix and three digits", () => {
 });
 
 test("times have the prefix that leaves one to three digits before the point", () => {
-  const times = [0, 1.5e-6, 999.96e-9, 14.2e-6, 0.25, 3];
-  assert.deepEqual(times.map(words.timeText), ["0 ns", "1.50 µs", "1.00 µs", "14.2 µs", "250 ms", "3.00 s"]);
+  const times = [0, 1.5e-6, 999.96e-9, 14.2e-6, 0.25, 3, -3e-3];
+  assert.deepEqual(times.map(words.timeText), [
+    "0 ns",
+    "1.50 µs",
+    "1.00 µs",
+    "14.2 µs",
+    "250 ms",
+    "3.00 s",
+    "−3.00 ms",
+  ]);
 });
 
 test("a difference has its sign, and one that is only rounding has none", () => {

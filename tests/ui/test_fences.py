@@ -12,16 +12,17 @@ import pytest
 from docs.structure import graph_of, module_name, modules, parsed
 
 UI = Path(__file__).resolve().parents[2] / "ui"
+ENTRIES = {"ui.app", "ui.server"}
 SESSION = {"ui.session.state", "ui.session.opening", "ui.session.caching"}
 """The session lives in Streamlit's state, and what all visitors share in its caches."""
 MODULES = modules("ui")
 
 
 def may_draw(name: str) -> bool:
-    """Pages, views and components; the entry point and the session."""
+    """Pages, views and components; the entry points and the session."""
     last = name.rsplit(".", 1)[-1]
     is_page = last in ("page", "stored_view") or last.endswith("_view")
-    return is_page or name == "ui.app" or name in SESSION
+    return is_page or name in ENTRIES or name in SESSION
 
 
 def imports_streamlit(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -21,25 +20,32 @@ EVERY = 10**6
 CHOICES = (10, 15, 30, 60, EVERY)
 _LEAST_COST = 2e-3
 """Of all slow: what a move must cost to be taken back."""
+CLEAR_LEAD = 0.025
+"""Of greedy's runtime: the teacher takes back what loses so much."""
 _GREEDY = "greedy"
 """Where it is the best known solver, nobody is to be beaten."""
-_CONTESTED = 3
-"""Positions that were found on a program which is worth a challenge."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """`games`: strong games to judge by, the best first; `rungs`: the weakest first."""
+    """`games`: strong games to judge by, the best first; `rungs`: the weakest first.
+
+    `decisive`: moves at which greed goes wrong, always the visitor's own.
+    """
 
     program: Program
     rules: Rules
     rungs: tuple[Rung, ...]
     games: tuple[Recorded, ...]
     bound_s: float | None
+    decisive: tuple[int, ...] = ()
 
     def attempt(self, decisions: int) -> Attempt:
-        """A new game in which the weightiest moves are the visitor's, the rest greedy's."""
-        own = weighty_moves(self.program, self.rules, decisions)
+        """A new game in which the decisive and the weightiest moves are the visitor's, the rest
+        greedy's.
+        """
+        others = max(0, decisions - len(self.decisive))
+        own = weighty_moves(self.program, self.rules, others) | frozenset(self.decisive)
         game = ReferenceGame(self.program, self.rules)
         play_on(game, own)
         return Attempt.from_start(game, lambda g: play_on(g, own))
@@ -74,6 +80,7 @@ def match_of(program: Program, entry: SampleEntry | None, mined: Mined | None) -
         rungs=rungs(program, plan, bound_s, best_s),
         games=games,
         bound_s=bound_s,
+        decisive=mined.decisive if mined else (),
     )
 
 
@@ -83,14 +90,16 @@ def inviting(
     most: int,
     played: Collection[str] = (),
 ) -> list[SampleEntry]:
-    """Programs to play on, the shortest first.
+    """Programs to play on: those on which greedy can be beaten at few moves, and what was `played`.
 
-    Those with positions in which greed goes wrong, at `most`; and whatever was `played` before.
+    Where it can be beaten clearly comes first, then the shortest; at most `most` and the played.
     """
-    asked = Counter[str]()
-    for game in mined:
-        asked[game.program] += len(game.moves)
-    found = [e for e in entries if asked[e.name] >= _CONTESTED and e.best_solver != _GREEDY]
-    shortest = sorted(found, key=lambda e: e.touches)[:most]
-    kept = [e for e in entries if e.name in played and e not in shortest]
-    return sorted([*shortest, *kept], key=lambda e: e.touches)
+    leads = leads_of(mined)
+    found = [e for e in entries if e.name in leads and e.best_solver != _GREEDY]
+    ordered = sorted(found, key=lambda e: (leads[e.name] < CLEAR_LEAD, e.touches))[:most]
+    return [*ordered, *(e for e in entries if e.name in played and e not in ordered)]
+
+
+def leads_of(mined: Sequence[Mined]) -> dict[str, float]:
+    """By program: by how much greedy can be beaten, as a share of its runtime."""
+    return {game.program: game.lead for game in mined if game.decisive}

@@ -11,7 +11,7 @@ from engine.game.explain import group_name
 from engine.game.moves import ACTION_NAMES
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
-from ui.challenges.match import CHOICES, EVERY, Match, inviting
+from ui.challenges.match import CHOICES, EVERY, Match, inviting, leads_of
 from ui.challenges.match_scene import MatchScene
 from ui.challenges.state import ChallengeState
 from ui.components.units import share_text, time_text
@@ -40,23 +40,26 @@ def show_programs(learning: Learning) -> str | None:
         st.info("There are no real programs here: `sample_programs/` is empty.")
         return None
     st.markdown(
-        "You decide the moves with the most at stake; greedy plays the rest. Beat chance, greedy,"
-        " the compiler, and come ever nearer to the bound."
+        "You decide the moves with the most at stake, and those at which greed goes wrong; greedy,"
+        " who takes what earns most at once, plays the rest. Beat chance, greedy, the compiler, and"
+        " come ever nearer to the bound."
     )
-    chosen = None
+    leads, chosen = leads_of(mined), None
     for first in range(0, len(entries), _COLUMNS):
         for place, entry in zip(
             st.columns(_COLUMNS, gap="small"), entries[first : first + _COLUMNS], strict=False
         ):
             with place.container(border=True, height="stretch", gap="small"):
-                if _card(entry, learning, is_first=entry is entries[0]):
+                if _card(entry, learning, leads.get(entry.name), is_first=entry is entries[0]):
                     chosen = entry.name
     return chosen
 
 
-def _card(entry: SampleEntry, learning: Learning, is_first: bool) -> bool:
+def _card(entry: SampleEntry, learning: Learning, lead: float | None, is_first: bool) -> bool:
     over = above_bound(entry.xla_latency_s, entry.bound_s)
     far = f"the compiler is {share_text(over)} above the bound" if over is not None else ""
+    if lead:
+        far += f"; a game {share_text(lead)} faster than greedy's is known"
     won = sum(name.startswith(f"{entry.name}/") for name in learning.progress.won)
     beaten = f"{won} beaten" if won else ("start here" if is_first else "nobody beaten yet")
     st.markdown(f"**{entry.title}**")

@@ -35,7 +35,7 @@ class ChallengeState:
     one, until another move. `sheets`: score sheets by program and game.
     """
 
-    decisions: int = 15
+    decisions: int = 10
     is_teaching: bool = True
     question: str = ""
     answers: dict[str, Answer] = field(default_factory=dict)

@@ -51,15 +51,17 @@ def _choose(session: Session) -> None:
         )
         more = [n for n in rest if n != against]
         chosen += [against]
-        chosen += others.multiselect(
-            "Also show",
-            more,
-            [n for n in state.plans[2:] if n in more],
-            max_selections=MOST_PLANS - 2,
-            key=f"others_{baseline}_{against}",
-            placeholder="up to two more plans" if more else "run more solvers to add plans",
-            disabled=not more,
-        )
+        if more:
+            chosen += others.multiselect(
+                "Also show",
+                more,
+                [n for n in state.plans[2:] if n in more],
+                max_selections=MOST_PLANS - 2,
+                key=f"others_{baseline}_{against}",
+                placeholder="up to two more plans",
+            )
+        else:
+            others.caption("Run more solvers to show their plans as well.")
     else:
         second.caption("Run another solver above to hold a plan against this one.")
     state.is_diff = diff.toggle(

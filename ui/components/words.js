@@ -39,6 +39,7 @@ function sizeText(bytes) {
 
 function timeText(seconds) {
   if (Math.abs(seconds) < NOTHING_S) return "0 ns";
+  if (seconds < 0) return `−${timeText(-seconds)}`;
   for (const [unit, scale] of [
     ["s", 1],
     ["ms", 1e-3],

@@ -23,7 +23,7 @@ _MEASURE_SECONDS = 300.0
 _US = "%.2f"
 _CONFIG = {
     "here": st.column_config.TextColumn("", width=28),
-    "class": st.column_config.TextColumn("Class", width=90, help=about("class")),
+    "class": st.column_config.TextColumn("Class", width=150, help=about("class")),
     "move": st.column_config.NumberColumn("Move", format="localized", width=60),
     "played": st.column_config.TextColumn("Played", width=110),
     "better": st.column_config.TextColumn("Better", width=110),
@@ -37,11 +37,11 @@ _CONFIG = {
         "Wrong prior", format="percent", width=95, help=about("wrong prior")
     ),
     "value jump": st.column_config.NumberColumn(
-        "Value jump, µs", format="%+.2f", width=110, help=about("value jump")
+        "Value jump, µs", format="%+.2f", width=105, help=about("value jump")
     ),
     "punished": st.column_config.TextColumn("Punished", width=80, help=about("punished")),
     "model drift": st.column_config.NumberColumn(
-        "Model drift, µs", format=_US, width=110, help=about("model drift")
+        "Model drift, µs", format=_US, width=105, help=about("model drift")
     ),
     "illegal": st.column_config.NumberColumn(
         "Illegal", format="percent", width=65, help=about("illegal imagination")

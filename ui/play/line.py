@@ -30,6 +30,7 @@ class Line:
     """What the browser holds of the current path; None until it is first shown."""
     _positions: Positions = field(init=False, repr=False)
     _drawn: tuple[Path | None, Picture] | None = field(default=None, repr=False)
+    _whole: tuple[Path | None, Plan] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Positions of the current path are kept beside the film's."""
@@ -88,6 +89,16 @@ class Line:
         if self._drawn is None or self._drawn[0] != path:
             self._drawn = (path, picture(self.game_at(self.tip)))
         return self._drawn[1]
+
+    @property
+    def whole(self) -> Plan:
+        """The current path, and after its end what the plan does: a plan that can be simulated."""
+        path = self.path
+        if self._whole is None or self._whole[0] != path:
+            game = self.game_at(self.tip)
+            self.film.play_to(game, self.film.num_moves)
+            self._whole = (path, game.plan("variation", notes_of(game)))
+        return self._whole[1]
 
     def draw(self, held: int) -> tuple[Draft, dict[str, Any]]:
         """How the browser, which holds version `held` of the draft, gets to the current path.

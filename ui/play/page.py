@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +57,9 @@ def render() -> None:
     opening.ensure_open(session)
     error = playing_on.take_result(session)
     if error:
-        st.toast(f"Nobody played on: {error}", icon=":material/error:")
+        session.news.tell("Nobody played on:", error, is_error=True)
     session.awaited = session.open.play_request
-    plan = _header(session)
+    plan, figures = _header(session)
     if plan is not None:
         if not session.is_restored:
             session.is_restored = True
@@ -77,7 +78,7 @@ def render() -> None:
         left, right = st.columns([2.75, 1], gap="medium")
         panel = right.empty()
         with left:
-            _board(panel)
+            _board(panel, figures)
 
 
 def _shown(session: Session, plan: OpenPlan) -> _Shown:
@@ -107,9 +108,9 @@ def _told() -> dict[str, Any]:
     return dict(st.session_state.get(MAP_KEY, {}).get("cursor") or {})
 
 
-def _header(session: Session) -> OpenPlan | None:
-    """Pickers and the plan's figures; None while the program has no plan."""
-    first, second, *figures, last = st.columns(
+def _header(session: Session) -> tuple[OpenPlan | None, list[DeltaGenerator]]:
+    """Pickers, and places for the figures; no plan while the program has none."""
+    first, second, *columns, last = st.columns(
         [2.3, 1.7, 1.1, 1.05, 0.9, 1.05, 0.75], vertical_alignment="bottom"
     )
     with first:
@@ -117,8 +118,9 @@ def _header(session: Session) -> OpenPlan | None:
     if not session.open.plans:
         opening.first_plan(session)
     plan = session.plan
+    figures = [column.empty() for column in columns]
     if plan is None:
-        return None
+        return None, figures
     names = list(session.open.plans)
     chosen = second.selectbox(
         "Plan",
@@ -129,7 +131,6 @@ def _header(session: Session) -> OpenPlan | None:
     if chosen != plan.name:
         session.show_plan(chosen)
         st.rerun()
-    _figures(session, plan, figures)
     last.download_button(
         "JSON",
         data=lambda: json.dumps(plan_to_json(plan.plan), separators=(",", ":")),
@@ -141,16 +142,28 @@ def _header(session: Session) -> OpenPlan | None:
         key="plan_file",
         width="stretch",
     )
-    return plan
+    session.figured = None
+    return plan, figures
 
 
-def _figures(session: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> None:
+def _figures(
+    session: Session, plan: OpenPlan, line: Line, places: Sequence[DeltaGenerator]
+) -> None:
+    """Of the plan, or of the variation with the plan's rest; drawn where they are others than
+    before, so that steps send nothing.
+    """
+    if (plan.identity, line.path) == session.figured:
+        return
+    session.figured = (plan.identity, line.path)
     program, bound_s = session.open.program, session.open.bound_s
-    row = caching.row_of(plan.identity, program, plan.plan, plan.name)
+    whole = plan.plan if line.is_on_plan else line.whole
+    identity = session.open.identity_of(whole)
+    row = caching.row_of(identity, program, whole, plan.name)
     share = share_text(share_saved(program, row.latency_s, bound_s))
     of = "the lower bound" if bound_s is not None else "all fast"
+    whose = "" if line.is_on_plan else " Here: your variation, then as the plan goes on."
     texts = [
-        ("Runtime", time_text(row.latency_s), ""),
+        ("Runtime", time_text(row.latency_s), whose),
         ("Saved", share, f" Here: between all slow and {of}."),
         ("Stalls", time_text(row.stall_s), ""),
         ("Checker", "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}", ""),
@@ -160,7 +173,7 @@ def _figures(session: Session, plan: OpenPlan, places: list[DeltaGenerator]) -> 
 
 
 @st.fragment
-def _board(panel: DeltaGenerator) -> None:
+def _board(panel: DeltaGenerator, figures: Sequence[DeltaGenerator]) -> None:
     """The map, and in `panel` what is said about the current move; steps rerun only this.
 
     Containers made outside cost nothing per step.
@@ -186,6 +199,7 @@ def _board(panel: DeltaGenerator) -> None:
     game = line.game_at(session.cursor.move)
     thoughts = session.open.searches.thoughts.values()
     opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
+    _figures(session, plan, line, figures)
     panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
     MEMORY_MAP.show(_map_data(session, plan, shown, game, opinion), key=MAP_KEY)
     query = links.query(session, plan, shown.line)

@@ -109,6 +109,19 @@ def card_html(entry: SampleEntry, picture: str) -> str:
     )
 
 
+def own_card_html(
+    name: str, program: Program, gaps: Sequence[tuple[str, float | None]], picture: str
+) -> str:
+    """A program that the visitor brought; `gaps`: of its plans to the bound, where known."""
+    tensors = count_text(len(program.values), "tensor")
+    size = f"{count_text(program.num_slots, 'instruction')}, {tensors}"
+    bars = "".join(_gap_html(label, over) for label, over in gaps)
+    return (
+        f'<div class="card"><div class="thumb">{_image(picture)}</div><b>{escape(name)}</b>'
+        f"<span>{escape(program.hardware.name)} · {size}</span>{bars}</div>"
+    )
+
+
 def _image(svg: str) -> str:
     """An image element, since pages keep no SVG elements in their HTML; nothing for no picture."""
     if not svg:

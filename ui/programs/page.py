@@ -10,7 +10,7 @@ from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
-from ui.programs import uploads
+from ui.programs import imports, uploads, yours_view
 from ui.programs.catalogue import Filter, card_html, facts, family, matching, short_title, step_of
 from ui.programs.pressure_chart import pressure
 from ui.programs.what_if_view import what_if_form
@@ -21,10 +21,11 @@ from ui.session.state import Session, current_session
 _STYLE = Path(__file__).with_name("gallery.css")
 _COLUMNS = 3
 _HINT = (
-    "A program file (`.json`, `.json.gz`); a minimalloc table (`.csv`); an HLO dump of any compiler"
-    " (`.txt`, `.hlo`, `.gz`), to which you can add the dump of a second compile of the same"
-    " program (named `…slow…` and `…fast…`, or `….off.…` and `….on.…`: the savings are then fitted"
-    " to both) and its buffer-assignment dump (then XLA's own plan is read as well)."
+    "- An HLO dump (`.hlo`, `.txt`, `.gz`) of the scheduled module. Better two of one program: one"
+    " compiled with everything in slow memory (`name.off.hlo`, or `slow` in its name), one with the"
+    " compiler's own placements (`name.on.hlo`, or `fast`); savings are then fitted to both, and"
+    " XLA's plan is read. With the second one's buffer-assignment dump it has its true addresses.\n"
+    "- A program file (`.json`, `.json.gz`), or a minimalloc table (`.csv`)."
 )
 
 
@@ -37,12 +38,13 @@ def render() -> None:
     entries = caching.sample_index()
     left, right = st.columns([2.7, 1], gap="medium")
     with left:
+        yours_view.show(session)
         found = matching(entries, _filter(session, entries))
         _gallery(session, entries, found)
     with right, st.container(key="details"):
+        _upload(session)
         _details(session, entries)
         what_if_form(session)
-        _upload(session)
 
 
 def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
@@ -175,4 +177,6 @@ def _upload(session: Session) -> None:
                 st.error(str(error), icon=":material/error:")
                 return
             opening.add_program(session, program.name, program)
-            st.switch_page(session.pages["play"])
+            session.open.summary = imports.summary(program, [f.name for f in files])
+            session.news.tell(session.program_name, "is open; it stands on top, under Yours")
+            st.rerun()

@@ -21,6 +21,9 @@ _MOST_FILES = 3
 MOST_MIB = MAX_TEXT_BYTES >> 20
 """What a file may measure, packed or not; the readers refuse more."""
 _LONGEST_NAME = 100
+_SLOW_NAME = re.compile(r"slow|(^|[._-])off\.")
+_FAST_NAME = re.compile(r"fast|(^|[._-])on\.")
+"""What the two dumps of a pair are called: `x.off.hlo`, `on.txt.gz`, `my_slow.hlo` …"""
 _BUFFERS_HEAD = b"BufferAssignment:"
 
 
@@ -131,8 +134,5 @@ def _ordered(paths: list[Path]) -> tuple[Path, Path | None]:
     if len(paths) == 1:
         return paths[0], None
     first, second = paths
-    fast_words, slow_words = ("fast", "_on.", "-on."), ("slow", "_off.", "-off.")
-    is_swapped = any(w in second.name for w in slow_words) or any(
-        w in first.name for w in fast_words
-    )
+    is_swapped = bool(_SLOW_NAME.search(second.name) or _FAST_NAME.search(first.name))
     return (second, first) if is_swapped else (first, second)

@@ -13,6 +13,7 @@ from ui.components.units import time_text
 from ui.jobs.protocol import BOUND, FAILED, MUZERO, SOLVE
 from ui.jobs.run import Job
 from ui.session import caching
+from ui.session.news import news_html
 from ui.session.opening import PageEnds
 from ui.session.state import OpenProgram, Session, current_session
 
@@ -41,6 +42,7 @@ def _bars() -> None:
     session = current_session()
     if any(job.has_news for _, job in session.jobs()):
         st.rerun()
+    st.html(news_html(session.news.items()))
     for opened, job in session.jobs():
         if not job.is_over:
             _bar(session, opened, job)
@@ -80,9 +82,9 @@ def _announce(session: Session) -> None:
         job.announce()
         name = f"{title_of(job)} on {opened.name}"
         if job.state == FAILED:
-            st.toast(f"**{name}** failed: {job.error}", icon=":material/error:")
+            session.news.tell(name, f"failed: {job.error}", is_error=True)
         else:
-            st.toast(f"**{name}** is done{_outcome(opened, job)}", icon=":material/check_circle:")
+            session.news.tell(name, f"is done{_outcome(opened, job)}")
 
 
 def _outcome(opened: OpenProgram, job: Job) -> str:

@@ -22,8 +22,10 @@ from ui.learn.learning import Learning
 from ui.play.eviction import Eviction
 from ui.play.line import Line
 from ui.play.quiz import Quiz
+from ui.play.variations import Path
 from ui.programs.catalogue import Filter
 from ui.search.state import Searches, practised
+from ui.session.news import News
 from ui.session.play_request import PlayRequest
 from ui.session.visitor import COOKIE, visitor_of
 
@@ -51,6 +53,8 @@ class OpenProgram:
     plans: dict[str, OpenPlan] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     bound_s: float | None = None
+    summary: tuple[tuple[str, str], ...] = ()
+    """Of a program that the visitor brought: what became of the files, as (name, text)."""
     lines: dict[str, Line] = field(default_factory=dict)
     """What the visitor has played, by the identity of the plan that it leaves."""
     comparison: Comparison = field(default_factory=Comparison)
@@ -126,6 +130,8 @@ class Session:
     """Whether a plan is shown as the game would play it instead of as it is."""
     stored: str = ""
     """Identity of the plan that the browser was sent last."""
+    figured: tuple[str, Path | None] | None = None
+    """The plan, and the variation of it, whose figures stand above the map."""
     question: int | None = None
     """The refused action whose blockers are shown, if any."""
     handled: int = 0
@@ -146,6 +152,8 @@ class Session:
     """Window, axis and colours that a link asked for."""
     notices: list[str] = field(default_factory=list)
     """What of the visitor's link could not be shown; until another program is opened."""
+    news: News = field(default_factory=News)
+    """What is told in passing."""
     learning: Learning = field(default_factory=Learning)
     """Lessons and challenges: what was done, and the boards that are open."""
     challenges: ChallengeState = field(default_factory=ChallengeState)

@@ -9,11 +9,16 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from streamlit.testing.v1 import AppTest
+
 from engine.game.explain import explain
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
 from engine.plan.check import check
+from engine.plan.simulate import simulate
 from engine.program import library
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from ui.components.units import time_text
 from ui.play.commands import dispatch
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
@@ -77,6 +82,25 @@ def test_playing_undoing_and_finishing_keeps_a_plan() -> None:
     assert at.selectbox[1].options == ["greedy", "you"]
     assert at.selectbox[1].value == "you"
     assert "valid" in next(m.value for m in at.metric if m.label == "Checker")
+
+
+def figure(at: AppTest, label: str) -> str:
+    return str(next(m.value for m in at.metric if m.label == label))
+
+
+def test_the_figures_follow_the_variation_and_come_back() -> None:
+    at = opened(TEACHING)
+    before = figure(at, "Runtime")
+    move, action = first_choice(at)
+    tell(at, move, do="play", action=action)
+    line, program = line_of(at), session_of(at).open.program
+    assert not line.is_complete
+    latency_s = simulate(program, line.whole).latency_s
+    change_s = line.tree.lines[line.tree.current].rating.final
+    assert latency_s == pytest.approx(program.all_slow_s - line.film.saved_s[-1] - change_s)
+    assert figure(at, "Runtime") == time_text(latency_s) != before
+    tell(at, move, do="go", number=-1)
+    assert figure(at, "Runtime") == before
 
 
 def test_a_line_is_kept_and_held_against_the_plan_that_it_left() -> None:

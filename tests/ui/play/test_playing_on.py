@@ -94,7 +94,7 @@ def test_a_failed_request_says_why() -> None:
     at = opened(PROGRAM)
     session_of(at).open.play_request = request_of(at, FAILED, error="no luck")
     at.run()
-    assert any("no luck" in toast.value for toast in at.toast)
+    assert any("no luck" in item.text for item in session_of(at).news.items())
 
 
 @pytest.mark.timeout(1500)
@@ -129,7 +129,7 @@ def test_who_has_left_the_line_is_not_dragged_along() -> None:
     here.open.play_request = play_request
     at.run()
     assert not at.exception
-    assert not [toast.value for toast in at.toast if "Nobody" in toast.value]
+    assert not [i for i in session_of(at).news.items() if "Nobody" in i.subject]
     assert here.open.play_request is None
     assert line.tree.current == number != PLAN
     assert here.cursor.move == move

@@ -76,6 +76,17 @@ def test_the_verdict_and_another_try() -> None:
     assert len(line.tree.lines) == 1
 
 
+def test_another_key_keeps_the_verdict() -> None:
+    at, quiz = asked()
+    line, action = line_of(at), other_action(at, quiz)
+    tell(at, quiz.move, do="play", action=action)
+    answer, tree, told = quiz.answer, line.tree, panel_text(at)
+    tell(at, quiz.move, do="play", action=line.film.actions[quiz.move])
+    assert quiz.answer is answer and line.tree == tree
+    assert panel_text(at) == told
+    assert f"Question 1 of {len(quiz.questions)}" in told or "as good as the plan" in told
+
+
 def test_one_question_after_another_to_the_end() -> None:
     at, quiz = asked()
     for number, move in enumerate(quiz.questions):

@@ -13,6 +13,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import to_json
 from engine.solvers import Budget, solve
+from tests.program.hlo.modules import FIXTURES
 from tests.ui.apps import open_view
 from tests.ui.network import residual_network
 from ui.session import opening
@@ -129,6 +130,23 @@ def test_a_bad_upload_is_one_line_and_the_page_lives() -> None:
     assert "p.json: not a mallocmuzero-program file" in at.error[0].value
     at.text_input(key="words").set_value("bert").run()
     assert not at.exception
+
+
+def test_an_upload_is_a_card_that_says_what_became_of_the_files() -> None:
+    at = opened()
+    slow, fast = (FIXTURES / name for name in ("mlp_off.hlo", "mlp_on.hlo"))
+    given = [(path.name, path.read_bytes(), "text/plain") for path in (fast, slow)]
+    at.get("file_uploader")[0].set_value(given).run()
+    at.selectbox(key="hardware").set_value("tpu-v5e").run()
+    at.button(key="open_files").click().run()
+    assert not at.exception
+    assert "Yours" in [heading.value for heading in at.subheader]
+    told = " ".join(e.proto.body for e in at.get("html"))
+    for words in ("mlp_off.hlo (all slow)", "mlp_on.hlo (XLA&#x27;s placements)", "fitted to both"):
+        assert words in told
+    assert "buffer-assignment dump" in told, "what would help"
+    assert at.session_state["explorer"].program_name == "mlp_off"
+    assert at.button(key="yours_debug_mlp_off") and at.button(key="yours_play_mlp_off")
 
 
 def test_two_programs_of_one_name_are_both_kept() -> None:

@@ -78,6 +78,26 @@ def test_a_pair_of_dumps_in_any_order_with_its_plan() -> None:
     assert "offsets" not in plan.notes
 
 
+@pytest.mark.parametrize(
+    ("slow_name", "fast_name"),
+    [
+        ("x.off.hlo", "x.on.hlo"),
+        ("off.hlo.gz", "on.hlo.gz"),
+        ("x_off.txt", "x_on.txt"),
+        ("x-off.hlo", "other.hlo"),
+        ("other.hlo", "x-on.hlo"),
+        ("conv_slow.hlo", "conv.hlo"),
+    ],
+)
+def test_names_say_which_dump_is_which(slow_name: str, fast_name: str) -> None:
+    files = [
+        (name, gzip.compress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes())
+        for name, path in ((fast_name, FAST), (slow_name, SLOW))
+    ]
+    origin = uploads.read(files, "tpu-v5e").provenance
+    assert (origin["slow"], origin["fast"]) == (slow_name, fast_name)
+
+
 def test_one_dump_with_its_buffer_assignment_keeps_its_costs() -> None:
     alone = uploads.read([named("m.hlo", FAST)], "tpu-v5e")
     both = uploads.read([named("m.hlo", FAST), named("m.buffers.txt", BUFFERS)], "tpu-v5e")

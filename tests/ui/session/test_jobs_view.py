@@ -9,6 +9,7 @@ from tests.ui.apps import open_view
 from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, Order
 from ui.jobs.run import Job, Run
 from ui.session.jobs_view import bar_html
+from ui.session.news import News, news_html
 
 TEACHING = "teach-fragmentation"
 
@@ -37,6 +38,10 @@ def _compare() -> None:
     page.render()
 
 
+def told(at: AppTest) -> str:
+    return " ".join(e.proto.body for e in at.get("html") if 'role="status"' in e.proto.body)
+
+
 def bars(at: AppTest) -> str:
     return " ".join(e.proto.body for e in at.get("html") if "progressbar" in e.proto.body)
 
@@ -55,9 +60,10 @@ def test_a_job_of_another_program_is_seen_and_its_end_is_said(page: object) -> N
     run.error = "no luck"
     at.run()
     assert "evolution" not in bars(at)
-    assert "evolution" in at.toast[0].value and "no luck" in at.toast[0].value
+    assert "evolution" in told(at) and "no luck" in told(at)
+    assert told(at).count("no luck") == 1
     at.run()
-    assert not at.toast, "once"
+    assert told(at).count("no luck") == 1, "once"
 
 
 def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
@@ -69,7 +75,7 @@ def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
     run.plan = solve("random", session.open.program)
     session.open.jobs.append(Job(run))
     at.run()
-    assert "is done: 120" in at.toast[0].value
+    assert "is done: 120" in told(at)
     assert "random" in session.open.plans
 
 
@@ -77,3 +83,15 @@ def test_a_bar_without_a_known_share_says_so() -> None:
     assert "aria-valuenow" not in bar_html("x", "gets ready", None)
     assert 'aria-valuenow="25"' in bar_html("x", "", 0.25)
     assert "&lt;b&gt;" in bar_html("<b>", "", 0.5)
+
+
+def test_news_fade_errors_later_and_are_text() -> None:
+    now = [0.0]
+    news = News(lambda: now[0])
+    news.tell("greedy", "is done: <5 µs>")
+    news.tell("local", "failed", is_error=True)
+    assert "✓ <b>greedy</b> is done: &lt;5 µs&gt;" in news_html(news.items())
+    now[0] = 10.0
+    assert [item.subject for item in news.items()] == ["local"]
+    now[0] = 30.0
+    assert not news.items()

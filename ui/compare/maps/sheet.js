@@ -204,7 +204,7 @@ class Sheet extends View {
     if (event.ctrlKey || event.metaKey || event.altKey || (event.target.tagName === "BUTTON" && event.key === " "))
       return;
     const name = { "+": "in", "=": "in", "-": "out", f: "fit" }[event.key];
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const step = { ArrowLeft: -1, ",": -1, ArrowRight: 1, ".": 1 }[event.key];
     if (name) this.press({ do: name });
     else if (step) {
       this.reveal(Math.max(0, Math.min(this.plans.numSlots - 1, this.state.slot + step * (event.shiftKey ? 10 : 1))));

@@ -102,7 +102,8 @@ function labelSpan(context, axes, palette, isLead, low, high) {
   context.textAlign = "right";
   context.textBaseline = "top";
   context.fillText(`${isLead && high > 1e-12 ? "+" : ""}${timeText(high)}`, LEFT - 6, axes.curve.top + 1);
-  if (low < -1e-12) {
+  // What is so little below zero is no news.
+  if (low < -1e-3 * high - 1e-12) {
     context.textBaseline = "bottom";
     context.fillText(`−${timeText(-low)}`, LEFT - 6, axes.curve.top + axes.curve.height - 1);
   }

@@ -142,6 +142,15 @@ class PlanData {
     return NONE;
   }
 
+  // The next move that matters: slow memory costs there at least a thousandth of all at stake.
+  mattering(move, step) {
+    this.least ??= this.move_saving.reduce((sum, saving) => sum + saving, 0) / 1000;
+    for (let m = move + step; m >= 0 && m < this.numMoves; m += step) {
+      if (this.least > 0 && this.move_saving[m] >= this.least) return m;
+    }
+    return move;
+  }
+
   neighbour(move, step) {
     const group = this.move_group[move];
     for (let m = move + step; m >= 0 && m < this.numMoves; m += step) {

@@ -313,7 +313,14 @@ class MapView extends View {
       middle = LEFT + axes.plotWidth / 2;
     const x = axes.xOf(this.slot),
       anchor = x >= LEFT && x <= axes.width - RIGHT ? x : middle;
-    const moves = { first: 0, back: state.move - 1, next: state.move + 1, last: this.plan.lastMove };
+    const moves = {
+      first: 0,
+      back: state.move - 1,
+      next: state.move + 1,
+      last: this.plan.lastMove,
+      mattering: this.plan.mattering(state.move, 1),
+      matteringBack: this.plan.mattering(state.move, -1),
+    };
     if (name in moves) {
       if (this.film) this.stop();
       this.go(moves[name]);

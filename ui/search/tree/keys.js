@@ -1,24 +1,25 @@
 // The keyboard, and what the help says of it.
 
 const HELP = [
-  ["n p", "next, previous move"],
-  ["Home End", "first, last move"],
+  [", .", "one move back or on"],
+  ["Home End", "first and last move"],
   ["s", "next surprising move (Shift: back)"],
-  ["j k", "next, previous finding of the inbox"],
+  ["j k", "next, previous move that matters"],
   ["↓ ↑", "into the tree, back to the parent"],
   ["← →", "sibling"],
   ["Enter", "zoom to the selected node"],
-  ["Esc", "deselect, then the whole tree"],
+  ["Esc", "clear the selection, then the whole tree"],
   ["[ ]", "one simulation fewer, more (Shift: a tenth)"],
-  ["Space", "grow the tree from nothing"],
-  ["l", "to the last flip"],
-  ["f", "roll the film"],
+  ["Space", "play or pause: the tree grows from nothing"],
+  ["u", "to the last flip"],
+  ["m", "roll the film"],
+  ["f", "zoom out: the whole tree"],
   ["o", "open the line in Play"],
-  ["c", "other colours"],
-  ["v", "curve: in the end, or above par"],
+  ["h", "other colours"],
+  ["v", "the other curve"],
   ["b", "two searches side by side"],
   ["x", "the other search"],
-  ["?", "this list"],
+  ["?", "these keys"],
 ];
 
 function listenToKeys(view) {
@@ -26,8 +27,8 @@ function listenToKeys(view) {
   const bounded = (pane, by) => pane.setCount(pane.count + by);
   const tenth = () => Math.max(1, Math.round(view.pane.tree.last / 10));
   const acts = {
-    n: () => view.act("next"),
-    p: () => view.act("back"),
+    ",": () => view.act("back"),
+    ".": () => view.act("next"),
     Home: () => view.act("first"),
     End: () => view.act("last"),
     s: () => view.surprise(1),
@@ -45,14 +46,15 @@ function listenToKeys(view) {
     "{": () => bounded(view.pane, -tenth()),
     "}": () => bounded(view.pane, tenth()),
     " ": () => view.pane.run(),
-    f: () => view.playFilm(),
+    m: () => view.playFilm(),
+    f: () => view.pane.zoomTo(0),
     o: () => view.openLine(),
     b: () => view.act("both"),
-    l: () => {
+    u: () => {
       const { flips } = view.pane.tree;
       if (flips.length) view.pane.setCount(flips.at(-1));
     },
-    c: () => {
+    h: () => {
       const names = Object.keys(COLOURS);
       view.colour(names[(names.indexOf(view.paint) + 1) % names.length]);
     },

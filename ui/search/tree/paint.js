@@ -20,7 +20,7 @@ function barOf(action) {
 
 // Short, in its tone; the whole name on hover.
 function actionHtml(action) {
-  return `<b style="color:var(--st-${toneOf(action)}-color)" title="${ACTIONS[action]}">${shortAction(action)}</b>`;
+  return `<b class="ink ${toneOf(action)}" title="${ACTIONS[action]}">${shortAction(action)}</b>`;
 }
 const COLOURS = { worth: "what it is worth", reward: "reward", prior: "prior", rules: "imagined − real" };
 

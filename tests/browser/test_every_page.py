@@ -1,0 +1,164 @@
+"""Every page, in both themes: as wide as 1280 and 1920 pixels allow, by keyboard, without an error.
+
+axe-core looks at it, also into the shadow roots that the components draw into, and into frames, of
+which there are none today.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, ViewportSize
+
+from tests.browser import test_debug, test_search_tree
+from tests.browser.pages import PATIENCE_MS, assert_no_error, stop_jobs
+from ui.screenshots import QUERY, SIZE, Theme, once_all_is_run, show
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+# Rule, elements, and the first of them with the reason. Nothing is loaded anew for it.
+FAULTS = """async (patience) => {
+  const run = axe.run(document, { preload: false, iframes: false, resultTypes: ["violations"] });
+  const late = new Promise((_, no) => setTimeout(() => no(new Error("axe is silent")), patience));
+  const found = await Promise.race([run, late]);
+  const serious = found.violations.filter(v => ["serious", "critical"].includes(v.impact));
+  const reason = node => (node.any[0] ?? {}).message;
+  return serious.map(v => [v.id, v.nodes.length, v.nodes[0].html, reason(v.nodes[0])]);
+}"""
+# Whether the focus is in an element of this selector, through shadow roots.
+FOCUSED = """selector => {
+  let found = document.activeElement;
+  while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+  return Boolean(found?.closest(selector));
+}"""
+WIDTH = "document.documentElement.scrollWidth"
+# Texts that are cut off at their right.
+CUT = """() => [...document.querySelectorAll("button p, h1, h2, [data-testid=stMetricValue] div")]
+  .filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
+  .map(e => e.textContent)"""
+MOST_TABS = 90
+WIDE: ViewportSize = {"width": 1920, "height": 1080}
+UNPLAYED = "lstm-v5e-b128"
+"""The agent begins a game of it wherever there is none, which takes longer than the test."""
+COMPARED = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode="
+
+
+@dataclass(frozen=True)
+class Case:
+    """A view with its link, and what one comes for; `ready`: what to wait for, if not the view's
+    own. `is_busy`: it begins work that the test need not wait for.
+    """
+
+    view: str
+    query: str
+    action: str
+    ready: str = ""
+    is_busy: bool = False
+
+
+CASES = {
+    "start": Case("start", "", ".st-key-door_learn button"),
+    "learn": Case("learn", "", ".st-key-next_lesson button"),
+    "a lesson": Case("learn", "lesson=what-fast-memory-is-worth", ".map", ".turn.lesson .goal"),
+    "challenges": Case("challenges", "", '[class*="st-key-match_"] button', "text=Find the move"),
+    "a challenge": Case("challenges", "program=lstm-v5e-b128", ".map"),
+    "a position": Case("challenges", "tab=find", ".map", ".turn.lesson"),
+    "programs": Case("programs", "", '[class*="st-key-card_play_"] button'),
+    "play": Case("play", QUERY, ".map"),
+    "search": Case("search", f"program={UNPLAYED}", ".st-key-practise_first button", is_busy=True),
+    "debug": Case("debug", f"program={UNPLAYED}", '[class*="st-key-stop_"] button', is_busy=True),
+    "runtimes": Case("compare", f"{COMPARED}runtimes", ".st-key-run button"),
+    "layouts": Case("compare", f"{COMPARED}layouts", ".sheet"),
+    "time": Case("compare", f"{COMPARED}time", ".st-key-run button"),
+    "peak": Case("compare", f"{COMPARED}peak", ".st-key-relieve button"),
+    "words": Case("words", "", ".st-key-term input"),
+}
+
+
+def complaints(page: Page) -> list[str]:
+    """What the page will have complained of on the console."""
+    found: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            found.append(message.text)
+
+    page.on("console", hear)
+    page.on("pageerror", lambda error: found.append(str(error)))
+    return found
+
+
+def faults(page: Page) -> list[object]:
+    """What axe finds in the page and in each of its frames."""
+    return [fault for frame in page.frames for fault in _faults(frame)]
+
+
+def _faults(frame: Frame) -> list[object]:
+    frame.evaluate(AXE)
+    return list(frame.evaluate(FAULTS, PATIENCE_MS))
+
+
+def reach(page: Page, selector: str) -> bool:
+    """Whether the Tab key leads to an element, from the top of the page."""
+    page.evaluate("document.activeElement?.blur()")
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED, selector):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_page_in_both_widths_by_keyboard(
+    browser: Browser, server: str, name: str, theme: Theme
+) -> None:
+    case = CASES[name]
+    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    errors = complaints(page)
+    show(page, server, case.view, case.query, case.ready)
+    if case.view == "compare":
+        once_all_is_run(page)
+    assert faults(page) == []
+    assert reach(page, case.action)
+    assert page.evaluate(WIDTH) <= SIZE["width"]
+    assert page.evaluate(CUT) == []
+    page.set_viewport_size(WIDE)
+    page.wait_for_timeout(500)
+    assert page.evaluate(WIDTH) <= WIDE["width"]
+    room = page.locator(".stMainBlockContainer").bounding_box()
+    assert room is not None and room["width"] > 0.95 * WIDE["width"]
+    assert_no_error(page)
+    assert errors == []
+    if case.is_busy:
+        stop_jobs(page)
+    page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_fault_in_a_search(
+    browser: Browser, server: str, tmp_path: Path, theme: Theme
+) -> None:
+    page, _ = test_search_tree.open_search(browser, server, tmp_path, theme)
+    assert faults(page) == []
+    page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_fault_among_findings(
+    browser: Browser, server: str, tmp_path: Path, theme: Theme
+) -> None:
+    page, _ = test_debug.open_debug(browser, server, tmp_path, theme, 1280)
+    assert faults(page) == []
+    page.close()
+
+
+def test_a_link_to_no_page_says_so(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/nonsense")
+    page.wait_for_selector("text=Page not found", timeout=PATIENCE_MS)
+    page.close()

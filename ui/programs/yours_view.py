@@ -1,0 +1,48 @@
+"""Programs, yours: what the visitor brought or derived, each with what became of its files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.components.html import facts_html
+from ui.components.map_svg import thumbnail
+from ui.programs.catalogue import above_bound, facts, own_card_html
+from ui.session import caching, opening
+from ui.session.state import OpenProgram, Session
+
+_PAGES = (("play", "Play"), ("compare", "Compare"), ("debug", "Debug"))
+_OF_DERIVED = ("Derived",)
+
+
+def show(session: Session) -> None:
+    """A card for each; nothing for who has none."""
+    samples = {entry.name for entry in caching.sample_index()}
+    own = [p for name, p in session.programs.items() if name not in samples]
+    if not own:
+        return
+    st.subheader("Yours", anchor=False)
+    for opened in reversed(own):
+        with st.container(border=True, key=f"yours_{opened.identity}_{opened.name}"):
+            _card(session, opened)
+
+
+def _card(session: Session, opened: OpenProgram) -> None:
+    picture, told = st.columns([1, 2.2], gap="medium")
+    gaps = [(plan.name, _over(opened, plan.name)) for plan in opened.plans.values()]
+    compiled = opened.plans.get(opening.COMPILED)
+    drawn = thumbnail(opened.program, compiled.plan if compiled else None)
+    picture.html(own_card_html(opened.name, opened.program, gaps[:2], drawn))
+    with told:
+        derived = [f for f in facts(opened.program) if f[0] in _OF_DERIVED]
+        st.html(facts_html(opened.summary or derived))
+        for place, (page, label) in zip(st.columns(len(_PAGES)), _PAGES, strict=True):
+            key = f"yours_{page}_{opened.name}"
+            if place.button(label, key=key, width="stretch"):
+                session.open_program(opened.name, opened.program)
+                st.switch_page(session.pages[page])
+
+
+def _over(opened: OpenProgram, name: str) -> float | None:
+    plan = opened.plans[name]
+    row = caching.row_of(plan.identity, opened.program, plan.plan, plan.name)
+    return above_bound(row.latency_s, opened.bound_s)

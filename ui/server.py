@@ -1,0 +1,85 @@
+"""The explorer's server, which is Streamlit's and says where it is: `streamlit run ui/server.py`.
+
+Streamlit's front end does not know at which address it is served. Opened at `/learn`, it asks for
+`/learn/_stcore/health` first, and the browser writes two errors on its console before it tries the
+root. Streamlit lets whoever hosts it say the address in the page (`window.__streamlit`).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+from streamlit.starlette import App
+
+_VIEW = re.compile(r"/[a-z]*")
+"""Paths of the pages; all else is left alone."""
+
+
+def said_root(path: str) -> str:
+    """A script that tells the front end where the root is, in a page that is served at `path`.
+
+    The browser's address may have more in front, where a proxy takes that off.
+    """
+    root = f"location.pathname.slice(0,-{len(path) - 1})" if path != "/" else "location.pathname"
+    return f"<script>window.__streamlit={{BACKEND_BASE_URL:location.origin+{root}}}</script>"
+
+
+class SayRoot:
+    """Puts that script into the head of the pages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Around the whole of Streamlit."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        base = config.get_option("server.baseUrlPath").strip("/")
+        path = f"/{scope['path'].removeprefix(f'/{base}').lstrip('/')}"
+        if not _VIEW.fullmatch(path):
+            await self._app(scope, receive, send)
+            return
+        # What is packed cannot be added to.
+        plain = [(n, v) for n, v in scope["headers"] if n != b"accept-encoding"]
+        page = _Page(said_root(path).encode(), send)
+        await self._app({**scope, "headers": plain}, receive, page.send)
+
+
+class _Page:
+    """An answer that is held back until it is whole, if it is HTML."""
+
+    def __init__(self, script: bytes, send: Send) -> None:
+        self._script, self._send = script, send
+        self._start: Message | None = None
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_html(message):
+            self._start = message
+        elif self._start is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._finish(self._start)
+
+    async def _finish(self, start: Message) -> None:
+        body = self._body.replace(b"<head>", b"<head>" + self._script, 1)
+        kept = [(n, v) for n, v in start["headers"] if n not in (b"content-length", b"etag")]
+        headers = [*kept, (b"content-length", str(len(body)).encode())]
+        await self._send({**start, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _is_html(message: Message) -> bool:
+    headers: dict[bytes, bytes] = dict(message["headers"])
+    return message["status"] == 200 and b"text/html" in headers.get(b"content-type", b"")
+
+
+app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(SayRoot)])
