@@ -75,6 +75,7 @@ CASES = {
     "layouts": Case("compare", f"{COMPARED}layouts", ".sheet"),
     "time": Case("compare", f"{COMPARED}time", ".st-key-run button"),
     "peak": Case("compare", f"{COMPARED}peak", ".st-key-relieve button"),
+    "compiler": Case("compiler", "program=t5-v5e-b24", ".st-key-compile button"),
     "words": Case("words", "", ".st-key-term input"),
 }
 

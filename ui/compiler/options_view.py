@@ -11,6 +11,7 @@ from engine.compiler.export import Steering, aims, exports
 from engine.compiler.flags import Flags
 from engine.errors import PlanError
 from engine.program.io import content_hash
+from ui.components.copyable_view import copyable
 from ui.components.units import count_text
 from ui.jobs.protocol import VERIFY, Order
 from ui.session import caching
@@ -18,7 +19,6 @@ from ui.session.state import OpenPlan, Session
 
 PREFIX = "compiled "
 """Of the name of a plan that came of compiling another one."""
-_CODE_PX = 150
 _SECONDS = 300.0
 """Of a verification, as far as the list of jobs is concerned; it takes as long as it takes."""
 
@@ -63,14 +63,13 @@ def options_of(session: Session, options: Mapping[str, str]) -> Flags:
 def options_code(flags: Flags, key: str) -> None:
     """The options in the three ways in which they can be handed over, each with a copy button."""
     ways = {
-        "JAX": (flags.jax_lines, "python"),
-        "Environment": (f"export LIBTPU_INIT_ARGS='{flags.environment}'", "bash"),
-        "JSON": (json.dumps(dict(flags.compiler_options), indent=1), "json"),
+        "JAX": flags.jax_lines,
+        "Environment": f"export LIBTPU_INIT_ARGS='{flags.environment}'",
+        "JSON": json.dumps(dict(flags.compiler_options), indent=1),
     }
-    for tab, (text, language) in zip(
-        st.tabs(list(ways), key=f"ways_{key}"), ways.values(), strict=True
-    ):
-        tab.code(text, language=language, height=_CODE_PX, wrap_lines=True)
+    for tab, (name, text) in zip(st.tabs(list(ways)), ways.items(), strict=True):
+        with tab:
+            copyable(text, f"Options, {name}", f"options_{name}_{key}")
 
 
 def _flags(session: Session, plan: OpenPlan, steering: Steering) -> Flags:
