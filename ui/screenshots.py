@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
             page.set_viewport_size({"width": SIZE["width"], "height": picture.height})
             picture.prepare(page)
             path = options.folder / f"{name}.png"
-            page.screenshot(path=path)
+            page.screenshot(path=path, timeout=300_000)
             print(f"{path} ({path.stat().st_size / 1000:.0f} kB)")
             page.close()
     return 0
@@ -216,7 +216,7 @@ def _with_a_lesson_won(page: Page) -> None:
 
 def _with_a_move_taken_back(page: Page) -> None:
     """A move that costs much, as teaching answers it."""
-    page.keyboard.press("3")
+    page.keyboard.press("2")
     page.wait_for_selector(".turn .taken-back", timeout=600_000)
     settle(page)
 
@@ -251,7 +251,7 @@ _PLANS = "&plans=xla_compiled,greedy,xla_like"
 PICTURES = {
     "start": Picture("start", prepare=_in_the_middle, height=1000),
     "learn": Picture("learn", prepare=_with_a_lesson_won, height=900),
-    "challenge": Picture("challenges", "program=lstm-v5e-b128", _with_a_move_taken_back, 900),
+    "challenge": Picture("challenges", "program=llamadecode-v5e-b8", _with_a_move_taken_back, 900),
     "programs": Picture("programs"),
     "play": Picture("play"),
     "why": Picture("play", "&plan=greedy&move=100", _with_obstacles, 900),

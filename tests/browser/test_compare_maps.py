@@ -207,11 +207,16 @@ def test_search_narrows_the_gallery(browser: Browser, server: str) -> None:
     page = new_page(browser)
     page.goto(f"{server}/programs")
     page.wait_for_selector(".card", timeout=PATIENCE_MS)
+    top = page.locator(".card").first.bounding_box()
+    settle(page)
+    assert page.locator(".card").first.bounding_box() == top, "nothing jumps"
     assert page.locator(".card img").first.evaluate("i => i.complete && i.naturalWidth") > 0
     everything = page.locator(".card").count()
     page.get_by_role("textbox", name="Search").fill("bert")
     page.keyboard.press("Enter")
     assert eventually(lambda: 0 < page.locator(".card").count() < everything)
+    settle(page)
+    assert page.locator(".card").first.bounding_box() == top
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
     page.close()
 

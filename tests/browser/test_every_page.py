@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, ViewportSize
 
 from tests.browser import test_debug, test_search_tree
-from tests.browser.pages import PATIENCE_MS, assert_no_error, stop_jobs
+from tests.browser.pages import PATIENCE_MS, assert_no_error, brightness, eventually, stop_jobs
 from ui.screenshots import QUERY, SIZE, Theme, once_all_is_run, show
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
@@ -155,6 +155,17 @@ def test_axe_finds_no_serious_fault_among_findings(
 ) -> None:
     page, _ = test_debug.open_debug(browser, server, tmp_path, theme, 1280)
     assert faults(page) == []
+    page.close()
+
+
+def test_the_theme_is_chosen_in_the_menu(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE, color_scheme="light")
+    show(page, server, "words")
+    background = page.get_by_test_id("stApp")
+    before = brightness(background, "backgroundColor")
+    page.get_by_test_id("stMainMenu").click()
+    page.get_by_role("menuitemradio", name="Dark").click()
+    assert eventually(lambda: brightness(background, "backgroundColor") < before - 400)
     page.close()
 
 

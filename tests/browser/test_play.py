@@ -164,6 +164,27 @@ def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:
     assert eventually(lambda: page.locator(".map").evaluate(ghosts) > 0)
 
 
+def test_the_key_of_a_refused_action_says_why(page: Page) -> None:
+    refused = page.locator(".choice.refused b").first
+    name = refused.inner_text().removesuffix("✗").strip()
+    page.keyboard.press({"Copy": "1", "NoCopy": "2", "Drop": "3"}[name])
+    toast = page.locator(".map .toast:not([hidden])")
+    start = f"{name} is not allowed here. "
+    assert eventually(lambda: toast.count() > 0 and toast.inner_text().startswith(start))
+    assert len(toast.inner_text()) > len(start) + 20, "a reason"
+
+
+def test_the_next_move_that_matters(page: Page) -> None:
+    stakes = "e => e.getRootNode().view.plan.move_saving[e.getRootNode().view.state.move]"
+    total = "e => e.getRootNode().view.plan.move_saving.reduce((sum, s) => sum + s, 0)"
+    all_s = page.locator(".map").evaluate(total)
+    for key, way in (("j", 1), ("j", 1), ("k", -1)):
+        before = number(page, "move")
+        page.keyboard.press(key)
+        assert eventually(lambda was=before, way=way: (number(page, "move") - was) * way > 0)
+        assert page.locator(".map").evaluate(stakes) >= all_s / 1000
+
+
 def test_a_question_is_answered_by_a_key(page: Page) -> None:
     page.get_by_role("button", name="guess its decisions").click()
     page.wait_for_selector("text=What would you do?", timeout=PATIENCE_MS)

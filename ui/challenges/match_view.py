@@ -96,7 +96,7 @@ def _head(name: str, learning: Learning, state: ChallengeState) -> None:
         "You decide",
         CHOICES,
         index=CHOICES.index(state.decisions),
-        format_func=lambda n: "every move" if n == EVERY else f"the {n} weightiest moves",
+        format_func=lambda n: "you decide every move" if n == EVERY else f"you decide {n} moves",
         key="decisions",
         label_visibility="collapsed",
     )

@@ -192,7 +192,8 @@ def _answer(found: Eviction) -> str:
     if found.obstacle and not found.is_for_ever:
         return escape(found.obstacle)
     change = gain_text(found.change_s)
-    new = f"Runtime {time_text(found.latency_s)}, <b>{change}</b>"
+    before = time_text(found.latency_s - found.change_s)
+    new = f"Runtime {time_text(found.latency_s)} instead of {before}, <b>{change}</b>"
     if not found.num_lost:
         return f"{new}: slow memory serves it already."
     when = "" if found.is_for_ever else f" from move {found.move + 1:,}"

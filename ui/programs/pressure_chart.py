@@ -29,10 +29,10 @@ def pressure(program: Program) -> go.Figure:
     figure = memory_chart(demand(program) / _MIB, capacity, "MiB wanted at once")
     figure.add_annotation(
         text=f"{program.hardware.fast_name} {capacity:,.0f} MiB",
-        x=0,
+        x=1,
         y=capacity,
         xref="paper",
-        xanchor="left",
+        xanchor="right",
         yanchor="bottom",
         showarrow=False,
     )

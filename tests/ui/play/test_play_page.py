@@ -17,9 +17,12 @@ from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.solvers import Budget, solve
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
 from ui.components.units import time_text
 from ui.play.commands import dispatch
+from ui.play.company import company_of
+from ui.session.opening import BEST_KNOWN
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
 TEACHING = "teach-fragmentation"
@@ -101,6 +104,19 @@ def test_the_figures_follow_the_variation_and_come_back() -> None:
     assert figure(at, "Runtime") == time_text(latency_s) != before
     tell(at, move, do="go", number=-1)
     assert figure(at, "Runtime") == before
+
+
+def test_the_best_known_stands_in_the_legend_once() -> None:
+    """As a plan that the curve is compared with, it needs no second line at its end."""
+    at = opened(TEACHING)
+    here = session_of(at)
+    here.open.add_plan(BEST_KNOWN, solve("evolution", here.open.program, Budget(1.0)))
+    assert here.plan is not None
+    company = company_of(here, here.open.plans["greedy"], line_of(at))
+    assert company.rival_name.startswith(BEST_KNOWN)
+    assert BEST_KNOWN not in [name for name, _ in company.marks]
+    alone = company_of(here, here.open.plans[BEST_KNOWN], line_of(at))
+    assert BEST_KNOWN in [name for name, _ in alone.marks]
 
 
 def test_a_line_is_kept_and_held_against_the_plan_that_it_left() -> None:
@@ -201,6 +217,10 @@ def test_what_if_answers_and_opens_as_a_variation() -> None:
     move = next(m for m, action in enumerate(line.film.actions) if action != DROP)
     tell(at, move, do="evict", for_ever="1")
     assert "lost" in panel_text(at) and "Open as variation" in panel_text(at)
+    film = line.film
+    before_s, change = film.program.all_slow_s - film.saved_s[-1], session_of(at).eviction
+    assert change is not None and change.latency_s - change.change_s == pytest.approx(before_s)
+    assert f"instead of {time_text(before_s)}" in panel_text(at)
     tell(at, move, do="open_eviction")
     assert line.is_complete and not line.is_on_plan
     assert line.tree.lines[0].by == "what if"

@@ -11,6 +11,7 @@ from engine.analysis.compare import applicable
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import to_json
 from engine.solvers import Budget, solve
 from tests.program.hlo.modules import FIXTURES
@@ -48,6 +49,13 @@ def test_every_sample_has_a_card_with_its_map() -> None:
     html = " ".join(e.proto.body for e in at.get("html"))
     assert html.count("data:image/svg+xml") == len(library.index())
     assert at.button(key="open_files").disabled
+
+
+def test_the_uploader_says_what_the_readers_take() -> None:
+    at = opened()
+    assert at.get("file_uploader")[0].proto.max_upload_size_mb == MAX_TEXT_BYTES >> 20
+    hint = next(c.value for c in at.caption if "HLO dump" in c.value)
+    assert "name.off.hlo" in hint and "name.on.hlo" in hint
 
 
 def test_search_and_filters_find_few_and_say_so() -> None:

@@ -5,7 +5,8 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.apps import open_view
+from engine.program import library
+from tests.ui.waiting import SECONDS
 from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, Order
 from ui.jobs.run import Job, Run
 from ui.session.jobs_view import bar_html
@@ -14,28 +15,21 @@ from ui.session.news import News, news_html
 TEACHING = "teach-fragmentation"
 
 
-def _programs() -> None:
-    from ui.programs import page
-
-    page.render()
+PAGES = ("start", "learn", "challenges", "programs", "play", "search", "debug", "compare", "words")
 
 
-def _play() -> None:
-    from ui.play import page
+def _page(name: str) -> None:
+    from importlib import import_module
 
-    page.render()
-
-
-def _search() -> None:
-    from ui.search import page
-
-    page.render()
+    import_module(f"ui.{name}.page").render()
 
 
-def _compare() -> None:
-    from ui.compare import page
-
-    page.render()
+def shown(name: str) -> AppTest:
+    """A page of a visitor who has a program open."""
+    at = AppTest.from_function(_page, args=(name,), default_timeout=SECONDS).run()
+    assert not at.exception
+    at.session_state["explorer"].open_program(TEACHING, library.load_sample(TEACHING))
+    return at
 
 
 def told(at: AppTest) -> str:
@@ -46,9 +40,9 @@ def bars(at: AppTest) -> str:
     return " ".join(e.proto.body for e in at.get("html") if "progressbar" in e.proto.body)
 
 
-@pytest.mark.parametrize("page", [_programs, _play, _search, _compare])
-def test_a_job_of_another_program_is_seen_and_its_end_is_said(page: object) -> None:
-    at = open_view(page, program=TEACHING)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_job_is_seen_on_every_page_and_its_end_is_said(page: str) -> None:
+    at = shown(page)
     session = at.session_state["explorer"]
     run = Run(Order(SOLVE, "evolution", 60.0), "me", state=RUNNING, message="40 games")
     run.began = time.monotonic()
@@ -69,7 +63,7 @@ def test_a_job_of_another_program_is_seen_and_its_end_is_said(page: object) -> N
 def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
     from engine.solvers import solve
 
-    at = open_view(_play, program=TEACHING)
+    at = shown("play")
     session = at.session_state["explorer"]
     run = Run(Order(SOLVE, "random", 1.0), "me", state=DONE)
     run.plan = solve("random", session.open.program)

@@ -125,7 +125,7 @@ class Sheet extends View {
       group = state.hover >= 0 ? state.hover : state.group;
     const slot = Math.max(0, state.slot);
     const at = state.slot >= 0 ? `${plans.instruction_names[Math.min(slot, plans.numSlots - 1)]} (slot ${slot})` : "";
-    let text = at || "Wheel zooms · drag pans · click a tensor to follow it · f shows everything";
+    let text = at || "Ctrl and the wheel zoom · drag pans · click a tensor to follow it · f shows everything";
     if (group >= 0) {
       const places = plans.places(group, slot).map((place, n) => `${plans.one[n].name}: ${place}`);
       text = `${plans.group_names[group]} · ${sizeText(plans.group_granules[group] * plans.granule)} · ${at} — ${places.join(" · ")}`;
