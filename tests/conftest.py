@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,12 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # The local search runs interpreted, at once; tests/solvers/local/test_local_compiled.py compiles it
 # (more than a minute the first time) and holds it to the interpreted one.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
+# What is compiled is kept between test files, processes and runs, where the engine keeps it too
+# (`engine.agent.compile_cache`): the key is the program, the flags and the version of the compiler.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mallocmuzero" / "jax"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.plan.check import RULES, check
-from engine.plan.model import Copy, Plan, Stay
+from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.model import Program
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of, with_slow_writes
 
@@ -105,6 +105,24 @@ def test_reserved() -> None:
     # Out of slot 4, the same bytes are free.
     late = plan_of(PROGRAM, "0@5", [(0, 0, 5, 6)], [(0, "in", 5, 5)])
     assert check(PROGRAM, late) is None
+
+
+def test_a_single_byte_in_the_scratch_of_the_first_instruction() -> None:
+    program = program_of([Buffer(1, "r0 r1", is_input=True)], reserved={0: 128})
+    violation = check(program, plan_of(program, "", [(0, 0, 0, 1)]))
+    assert violation is not None
+    assert (violation.rule, violation.time, violation.group) == ("reserved", 0, 0)
+
+
+def test_of_two_violations_of_one_rule_the_earlier_is_told() -> None:
+    program = program_of([Buffer(256, "r1 r5", is_input=True), Buffer(256, "r0 r3", is_input=True)])
+    kept = plan_of(program, "", [(0, 0, BEFORE_START, 1)])
+    violation = check(program, kept)
+    assert violation is not None
+    assert (violation.rule, violation.time) == ("liveness", 1)
+    violation = check(program, plan_of(program, "1@0", [(0, 0, BEFORE_START, 1)]))
+    assert violation is not None
+    assert (violation.rule, violation.time, violation.group) == ("liveness", 0, 1)
 
 
 def test_overlap() -> None:

@@ -1,0 +1,78 @@
+"""Names in a file that a visitor brings are shown, never obeyed: in the page, its canvases' texts
+and the pictures made of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from engine.program.io import to_json
+from engine.program.model import Program
+from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_for_map
+from tests.ui.builders import first_fit_plan
+from tests.ui.network import residual_network
+from ui.components.map_svg import picture, thumbnail
+from ui.screenshots import SIZE
+
+STRIKE = "window.struck = 1"
+MARKUP = f'"><img src=x onerror="{STRIKE}"><svg onload="{STRIKE}">'
+
+
+def hostile(thing: Any) -> Any:
+    """The same with markup before all that it is called."""
+    names = [f.name for f in fields(thing) if isinstance(getattr(thing, f.name), str)]
+    return replace(thing, **{name: MARKUP + getattr(thing, name) for name in names})
+
+
+def hostile_program() -> Program:
+    program = residual_network()
+    return replace(
+        program,
+        name=MARKUP,
+        instructions=tuple(map(hostile, program.instructions)),
+        values=tuple(map(hostile, program.values)),
+    )
+
+
+def assert_nothing_struck(page: Page) -> None:
+    assert page.evaluate("window.struck ?? 0") == 0
+    assert page.locator('img[src="x"]').count() == 0
+    assert_no_error(page)
+
+
+@pytest.mark.browser
+def test_names_in_an_upload_are_only_shown(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/programs")
+    page.get_by_text("Open a file of your own").click(timeout=PATIENCE_MS)
+    body = json.dumps(to_json(hostile_program())).encode()
+    file = {"name": f"{MARKUP}.json", "mimeType": "application/json", "buffer": body}
+    page.locator('input[type="file"]').first.set_input_files(file)  # type: ignore[arg-type]
+    page.locator(".st-key-open_files button:enabled").click(timeout=PATIENCE_MS)
+    wait_for_map(page)
+    assert_nothing_struck(page)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("/")
+    page.keyboard.type("img")
+    assert eventually(lambda: MARKUP[:8] in page.locator("body").inner_text())
+    page.keyboard.press("Escape")
+    assert_nothing_struck(page)
+    page.get_by_role("link", name="Compare").first.click()
+    assert eventually(lambda: "greedy" in page.locator("body").inner_text())
+    assert_nothing_struck(page)
+    page.close()
+
+
+def test_pictures_hold_names_as_texts() -> None:
+    program = hostile_program()
+    plan = first_fit_plan(program)
+    whole = picture(program, plan, MARKUP, 1e-3)
+    for drawn in (whole, thumbnail(program, plan)):
+        tags = {element.tag.split("}")[-1] for element in ElementTree.fromstring(drawn).iter()}
+        assert tags <= {"svg", "title", "rect", "path", "text", "g", "line", "style"}
+    assert "&lt;img" in whole
