@@ -140,8 +140,7 @@ def _with_advice(page: Page) -> None:
 
 
 def _searched_again(page: Page) -> None:
-    """The agent has practised; one position is searched as in the game, and more deeply."""
-    page.get_by_role("button", name="Let the agent practise").click()
+    """The agent has played; one position is searched as in the game, and more deeply."""
     page.wait_for_selector(".search[data-move]", timeout=1_800_000)
     page.get_by_text("Search this position again", exact=True).click()
     page.get_by_role("button", name="Search", exact=True).click()
@@ -230,8 +229,8 @@ READY = {
     "programs": ".card img",
     "play": ".map canvas",
     "compare": '[data-testid="stMetric"]',
-    "search": "text=Watch the agent think",
-    "debug": "text=Find the decisions that went wrong",
+    "search": ':text("Watch the agent think"), .search[data-move]',
+    "debug": ':text("Find the decisions that went wrong"), .search[data-move]',
     "words": "text=What the explorer's words mean",
 }
 _PLANS = "&plans=xla_compiled,greedy,xla_like"
