@@ -152,8 +152,7 @@ def _compiled(page: Page) -> None:
 
 
 def _searched_again(page: Page) -> None:
-    """The agent has practised; one position is searched as in the game, and more deeply."""
-    page.get_by_role("button", name="Let the agent practise").click()
+    """The agent has played; one position is searched as in the game, and more deeply."""
     page.wait_for_selector(".search[data-move]", timeout=1_800_000)
     page.get_by_text("Search this position again", exact=True).click()
     page.get_by_role("button", name="Search", exact=True).click()
@@ -242,8 +241,8 @@ READY = {
     "programs": ".card img",
     "play": ".map canvas",
     "compare": '[data-testid="stMetric"]',
-    "search": "text=Watch the agent think",
-    "debug": "text=Find the decisions that went wrong",
+    "search": ':text("Watch the agent think"), .search[data-move]',
+    "debug": ':text("Find the decisions that went wrong"), .search[data-move]',
     "compiler": ".st-key-compile button",
     "words": "text=What the explorer's words mean",
 }
