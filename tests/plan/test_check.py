@@ -325,3 +325,31 @@ class TestCrossProgram:
         stays = [(0, 0, -1, 10), (1, 256, -1, 10)]
         assert self.rule("0@1 1@2", stays) == "liveness"
         assert self.rule("0@1", stays[:1]) is None
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize(("size", "rule"), [(0, None), (1, "overlap")])
+def test_an_empty_group_takes_no_place_and_a_byte_does(
+    size: int, rule: str | None, is_turned: bool
+) -> None:
+    program = program_of([Buffer(256, "r1", is_input=True), Buffer(size, "r1", is_input=True)])
+    stays = [(0, 0, 1, 3), (1, 128, 1, 3)]
+    found = rule_of(program, plan_of(program, "", stays[::-1] if is_turned else stays))
+    assert found == rule
+
+
+def test_the_stay_that_is_met_is_named() -> None:
+    program = program_of([Buffer(256, "r1 r3", is_input=True) for _ in range(3)])
+    violation = check(program, plan_of(program, "", [(0, 0, 1, 5), (1, 512, 2, 5), (2, 0, 3, 5)]))
+    assert violation is not None
+    assert (violation.rule, violation.time, violation.group) == ("overlap", 3, 0)
+    assert "group 2 at 0 in slot 3" in violation.message
+
+
+def test_what_must_be_slow_is_named() -> None:
+    program = program_of([Buffer(256, "r1", is_input=True), Buffer(256, "w2 r4")])
+    program = with_slow_writes(program, 2)
+    violation = check(program, plan_of(program, "1@2", [(1, 0, 2, 5)]))
+    assert violation is not None
+    assert (violation.rule, violation.time, violation.group) == ("must-be-slow", 2, 1)
+    assert violation.message == "instruction 2 cannot serve group 1 from fast memory"
