@@ -92,8 +92,9 @@ bench: $(VENV)/.dev browser
 bench-agent: $(VENV)/.dev browser
 	$(BIN)/python -m benchmarks solvers ablations curve search-speed games weights report
 
+# Without kept results, so that each picture shows work from its beginning.
 screenshots: $(VENV)/.dev browser
-	$(BIN)/python -m ui.screenshots
+	MALLOCMUZERO_RESULTS= $(BIN)/python -m ui.screenshots
 
 # Compiles every sample again with the real compiler: hours on two cores, resumable.
 samples: $(VENV)/.compiler

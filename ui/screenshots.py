@@ -34,7 +34,7 @@ IMAGES = ROOT / "docs" / "images"
 QUERY = "program=resnet50-v5e-b64"
 """What the pictures show; a program whose tensors contest the fast memory."""
 SIZE: ViewportSize = {"width": 1280, "height": 800}
-OPINION_MOVE = "19"
+OPINION_MOVE = "7"
 """A move of that program at which more than one action is legal and large enough to be seen."""
 Theme = Literal["light", "dark"]
 START_SECONDS = 600
@@ -156,7 +156,8 @@ def _searched_again(page: Page) -> None:
     page.wait_for_selector(".search[data-move]", timeout=1_800_000)
     page.get_by_text("Search this position again", exact=True).click()
     page.get_by_role("button", name="Search", exact=True).click()
-    page.wait_for_selector('.search[data-searches="2"]', timeout=1_800_000)
+    page.wait_for_selector('[class*="st-key-stop_"]', timeout=1_800_000)
+    page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=1_800_000)
     settle(page)
 
 
