@@ -28,6 +28,7 @@ HARMLESS = {
     r"\+.*dtype=None": "numpy infers the same type from these values",
     r"\+.*\], \)": "numpy infers the same type from these values",
     r"\+.*strict=(None|False)": "both have equally many entries: one was made for the other",
+    r"\+.*zip\(.*, \)": "both have equally many entries: one was made for the other",
     r"\+.*range\(last \+ 2\)": "one more empty list, which no slot asks for",
     r"\+.*else 1\.0": "without idle time nothing is served, so the pace is not read",
     r"\+.*is_prefetch != direction": "both heads are served for equally long, in either order",
