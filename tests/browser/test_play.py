@@ -75,6 +75,24 @@ def go_to_a_choice(page: Page) -> int:
     return number(page, "move")
 
 
+def test_the_figures_stay_while_stepping_and_playing(page: Page) -> None:
+    figures = page.locator(".figures", has=page.locator("b"))
+    before = figures.inner_text()
+    assert "valid" in before
+    assert page.locator(".figures dfn").all_inner_texts()[0] == "Runtime"
+    for _ in range(2):
+        told = panel(page)
+        page.keyboard.press("ArrowRight")
+        assert eventually(lambda told=told: panel(page) != told)
+        assert figures.inner_text() == before
+    go_to_a_choice(page)
+    press(page, legal_key(page, is_chosen=False))
+    assert eventually(lambda: figures.count() == 1 and "valid" in figures.inner_text())
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(1500)
+    assert "valid" in figures.inner_text()
+
+
 def test_keys_leave_the_plan_and_undo_and_redo(page: Page) -> None:
     fork, total = go_to_a_choice(page), number(page, "tip")
     press(page, legal_key(page, is_chosen=True))

@@ -1,9 +1,11 @@
 // What all stored views share: their registry, the packed messages, listening and letting go.
 
-// Of this view: what is kept by its id, and the functions that show it, by the component's key.
+// Of this view: what is kept by its id, and the components that show it, by their keys.
 function registry() {
   const all = (globalThis.storedViews ??= {});
-  return (all[VIEW] ??= { kept: new Map(), shows: new Map() });
+  const own = (all[VIEW] ??= { shows: new Map() });
+  own.kept ??= new Map();
+  return own;
 }
 
 // [header, columns] of a message (packing.py).
@@ -108,5 +110,5 @@ export default function ({ data, parentElement }) {
   shared.template = parentElement.querySelector("template");
   shared.style = parentElement.querySelector("style");
   shared.show = show;
-  for (const again of shared.shows.values()) again();
+  for (const shown of shared.shows.values()) show(shown);
 }

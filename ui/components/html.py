@@ -24,6 +24,16 @@ def facts_html(facts: Sequence[tuple[str, str]], *, has_text: bool = True) -> st
     return f'<div class="facts">{rows}</div>'
 
 
+def names_html(names: Sequence[str]) -> str:
+    """What stands above the values of `values_html`."""
+    return f'<div class="figures">{"".join(term_html(name) for name in names)}</div>'
+
+
+def values_html(values: Sequence[str]) -> str:
+    """Figures in large letters, side by side; apart from their names, which stay when these go."""
+    return f'<div class="figures">{"".join(f"<b>{escape(value)}</b>" for value in values)}</div>'
+
+
 def gain_text(seconds: float) -> str:
     """Signed seconds; `± 0` for what is only rounding."""
     if abs(seconds) < NOTHING_S:

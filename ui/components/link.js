@@ -1,10 +1,6 @@
 export default (c) => {
-  const m = ((globalThis.storedViews ??= {})[VIEW] ??= { kept: new Map(), shows: new Map() });
-  const show = () => m.show?.(c);
-  m.shows.set(c.key, show);
-  show();
-  return () => {
-    m.shows.delete(c.key);
-    c.parentElement.view?.destroy();
-  };
+  const m = ((globalThis.storedViews ??= {})[VIEW] ??= { shows: new Map() });
+  m.shows.set(c.key, c);
+  m.show?.(c);
+  return () => m.shows.delete(c.key) && c.parentElement.view?.destroy();
 };

@@ -39,7 +39,10 @@ class StoredView:
             css=_read(SHARED / "common.css") + _read(page.with_suffix(".css")),
             js=head + "\n".join(code),
         )
-        self._view = st.components.v2.component(name, js=head + _read(SHARED / "link.js"))
+        # Sent with every step, so without what only readers of the file need.
+        lines = _read(SHARED / "link.js").replace("VIEW", f'"{name}"').splitlines()
+        link = "\n".join(line.strip() for line in lines)
+        self._view = st.components.v2.component(name, js=link)
         self._listeners: dict[str, Any] = {f"on_{state}_change": _ignore}
 
     def store(self, packed: bytes, key: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from engine.game.reference import ReferenceGame
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from ui.compare.ranking import VALID, share_saved
-from ui.components.glossary import about
+from ui.components.html import names_html, values_html
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
@@ -32,6 +31,7 @@ from ui.session.program_picker_view import program_picker
 from ui.session.state import OpenPlan, Session, current_session
 
 MAP_KEY = "map"
+_FIGURES = ("Runtime", "Saved", "Stalls", "Checker")
 _LONGEST_REASON = 280
 """Characters of a reason on the map: a step's message stays small."""
 
@@ -59,6 +59,7 @@ def render() -> None:
     if error:
         session.news.tell("Nobody played on:", error, is_error=True)
     session.awaited = session.open.play_request
+    session.told.clear()
     plan, figures = _header(session)
     if plan is not None:
         if not session.is_restored:
@@ -108,17 +109,17 @@ def _told() -> dict[str, Any]:
     return dict(st.session_state.get(MAP_KEY, {}).get("cursor") or {})
 
 
-def _header(session: Session) -> tuple[OpenPlan | None, list[DeltaGenerator]]:
-    """Pickers, and places for the figures; no plan while the program has none."""
-    first, second, *columns, last = st.columns(
-        [2.3, 1.7, 1.1, 1.05, 0.9, 1.05, 0.75], vertical_alignment="bottom"
-    )
+def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
+    """Pickers, and a place for the figures; no plan while the program has none."""
+    first, second, third, last = st.columns([2.3, 1.7, 4.3, 0.75], vertical_alignment="bottom")
     with first:
         program_picker(session)
     if not session.open.plans:
         opening.first_plan(session)
     plan = session.plan
-    figures = [column.empty() for column in columns]
+    with third.container(gap=None):
+        st.html(names_html(_FIGURES))
+        figures = st.empty()
     if plan is None:
         return None, figures
     names = list(session.open.plans)
@@ -142,38 +143,31 @@ def _header(session: Session) -> tuple[OpenPlan | None, list[DeltaGenerator]]:
         key="plan_file",
         width="stretch",
     )
-    session.figured = None
     return plan, figures
 
 
-def _figures(
-    session: Session, plan: OpenPlan, line: Line, places: Sequence[DeltaGenerator]
-) -> None:
-    """Of the plan, or of the variation with the plan's rest; drawn where they are others than
-    before, so that steps send nothing.
+def _figures(session: Session, plan: OpenPlan, line: Line) -> str:
+    """Of the plan, or of the variation with the plan's rest.
+
+    They are drawn at every step, and so are short: what a fragment does not draw again outside of
+    itself is gone.
     """
-    if (plan.identity, line.path) == session.figured:
-        return
-    session.figured = (plan.identity, line.path)
     program, bound_s = session.open.program, session.open.bound_s
     whole = plan.plan if line.is_on_plan else line.whole
-    identity = session.open.identity_of(whole)
+    identity = plan.identity if line.is_on_plan else f"{plan.identity}~{hash(line.path)}"
     row = caching.row_of(identity, program, whole, plan.name)
-    share = share_text(share_saved(program, row.latency_s, bound_s))
-    of = "the lower bound" if bound_s is not None else "all fast"
-    whose = "" if line.is_on_plan else " Here: your variation, then as the plan goes on."
-    texts = [
-        ("Runtime", time_text(row.latency_s), whose),
-        ("Saved", share, f" Here: between all slow and {of}."),
-        ("Stalls", time_text(row.stall_s), ""),
-        ("Checker", "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}", ""),
-    ]
-    for place, (label, value, more) in zip(places, texts, strict=True):
-        place.metric(label, value, help=about(label) + more)
+    return values_html(
+        (
+            time_text(row.latency_s),
+            share_text(share_saved(program, row.latency_s, bound_s)),
+            time_text(row.stall_s),
+            "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}",
+        )
+    )
 
 
 @st.fragment
-def _board(panel: DeltaGenerator, figures: Sequence[DeltaGenerator]) -> None:
+def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
     """The map, and in `panel` what is said about the current move; steps rerun only this.
 
     Containers made outside cost nothing per step.
@@ -199,7 +193,7 @@ def _board(panel: DeltaGenerator, figures: Sequence[DeltaGenerator]) -> None:
     game = line.game_at(session.cursor.move)
     thoughts = session.open.searches.thoughts.values()
     opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
-    _figures(session, plan, line, figures)
+    figures.html(_figures(session, plan, line))
     panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
     MEMORY_MAP.show(_map_data(session, plan, shown, game, opinion), key=MAP_KEY)
     query = links.query(session, plan, shown.line)
@@ -239,17 +233,27 @@ def _map_data(
     return {
         "plan": shown.identity,
         "move": session.cursor.move,
-        "selected": session.cursor.selected,
+        **({"selected": session.cursor.selected} if session.cursor.selected >= 0 else {}),
         "nonce": session.cursor.nonce,
         "handled": session.handled,
         **({"refusal": session.refusal[:_LONGEST_REASON]} if session.refusal else {}),
         "overlay": overlay,
         "draft": shown.draft,
         "tree": _tree(plan, line),
-        "players": playing_on.names(session, line),
-        "link": links.for_browser(session, plan, line),
-        "look": session.look,
+        **_news(
+            session,
+            players=playing_on.names(session, line),
+            link=links.for_browser(session, plan, line),
+            look=session.look,
+        ),
     }
+
+
+def _news(session: Session, **parts: object) -> dict[str, object]:
+    """Those parts that are others than at the last step: the browser keeps them."""
+    found = {name: part for name, part in parts.items() if session.told.get(name) != part}
+    session.told |= found
+    return found
 
 
 def _tree(plan: OpenPlan, line: Line) -> dict[str, Any]:

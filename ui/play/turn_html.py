@@ -155,7 +155,7 @@ def _variation_html(line: Line, game: ReferenceGame) -> str:
     final = line.tree.lines[line.tree.current].rating.final
     if left:
         button = command_html("let", "Finish it", player="the plan", moves=0, tip=1)
-        state = f"{left:,} moves to go. With the plan's rest it is"
+        state = f"{left:,} moves to go. With the plan's rest"
     else:
         button = command_html("keep", "Keep as a plan") + command_html("compare", "Compare")
         state = "complete:"
@@ -181,7 +181,7 @@ def _eviction_html(session: Session, game: ReferenceGame, told: Story) -> str:
         name = program.values[program.groups[selected].values[0]].name
     here_button = command_html("evict", "dropped here", for_ever=0)
     ever_button = command_html("evict", "never fast", for_ever=1)
-    answer = _answer(session.eviction) if session.eviction else "The rest is replayed as it is now."
+    answer = _answer(session.eviction) if session.eviction else ""
     return (
         f'<div class="what-if"><b>What if</b> <code>{escape(name)}</code> were {here_button}'
         f" or {ever_button}?<br>{answer}</div>"

@@ -22,7 +22,6 @@ from ui.learn.learning import Learning
 from ui.play.eviction import Eviction
 from ui.play.line import Line
 from ui.play.quiz import Quiz
-from ui.play.variations import Path
 from ui.programs.catalogue import Filter
 from ui.search.state import Searches, practised
 from ui.session.news import News
@@ -130,8 +129,8 @@ class Session:
     """Whether a plan is shown as the game would play it instead of as it is."""
     stored: str = ""
     """Identity of the plan that the browser was sent last."""
-    figured: tuple[str, Path | None] | None = None
-    """The plan, and the variation of it, whose figures stand above the map."""
+    told: dict[str, object] = field(default_factory=dict)
+    """What the map was told and keeps, such as who can play on; empty: it is to be told."""
     question: int | None = None
     """The refused action whose blockers are shown, if any."""
     handled: int = 0

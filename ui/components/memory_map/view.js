@@ -31,15 +31,18 @@ class MapView extends View {
 
   update(component, stored) {
     const { data } = component;
+    // These come when they are others than before, and outlive the view.
+    const { players, link, look } = data;
+    const told = Object.assign((registry().told ??= {}), JSON.parse(JSON.stringify({ players, link, look })));
     this.send = component.setStateValue;
     const plan = stored.withDraft(data.draft);
     const isOther = !this.plan || this.plan.program !== plan.program;
     this.plan = plan;
     this.root.classList.toggle("lesson", Boolean(data.is_lesson));
-    this.link = data.link;
+    this.link = told.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;
-    if (isOther) this.open(plan, data.look);
+    if (isOther) this.open(plan, told.look);
     this.state.overlay = data.overlay;
     if (isOther || data.nonce !== this.nonce) {
       this.nonce = data.nonce;
@@ -51,7 +54,7 @@ class MapView extends View {
     }
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
-    drawPlayers(this, data.players);
+    drawPlayers(this, told.players);
     this.refresh();
     if (data.tour && !this.tour) this.beginTour(data.tour);
     this.answered(data.handled);
