@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.program import library
+from engine.program.library import SampleEntry
+from engine.program.proof import gap
 
 CONTESTED = 0.03
 """XLA's plan of a contested program is at least so much above the lower bound."""
@@ -32,10 +34,10 @@ class Settings:
 
     def contested(self) -> tuple[str, ...]:
         """The programs asked for, else the captured ones whose XLA plan leaves something to win."""
-        return self.programs or tuple(
-            entry.name
-            for entry in library.index()
-            if entry.xla_latency_s
-            and entry.bound_s
-            and entry.xla_latency_s / entry.bound_s - 1 >= CONTESTED
-        )
+        return self.programs or tuple(e.name for e in library.index() if is_contested(e))
+
+
+def is_contested(entry: SampleEntry) -> bool:
+    """Whether XLA's plan of the program leaves something to win."""
+    above = gap(entry.xla_latency_s, entry.bound_s)
+    return above is not None and above >= CONTESTED

@@ -1,8 +1,9 @@
 """The section `tuning`: `tune` with the real compiler, beside options chosen by chance.
 
-For every contested program, those of fewest instructions first, three searches with as many whole
-compiles each: `tune` itself; knobs and random rules, of which the simulator chooses by early stops
-(`tune`'s own baseline); and the first knobs and random rules that come, all compiled. Gains are of
+For every contested program, of the samples and of those held out, those of fewest instructions
+first, three searches with as many whole compiles each: `tune` itself; knobs and random rules, of
+which the simulator chooses by early stops (`tune`'s own baseline); and the first knobs and random
+rules that come, all compiled. Gains are of
 the compiler's cycles and stalls against its default. Rows go to `docs/results/tuning.json` as soon
 as a program is done; what the compiler answered is kept in `.capture/`, so a broken run goes on.
 """
@@ -14,7 +15,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.rows import RESULTS, Row, commit, keep, read
-from benchmarks.settings import Settings
+from benchmarks.settings import Settings, is_contested
 from engine.analysis.tuning import ANSWERS_FOLDER, tune_program
 from engine.compiler.answers import DEFAULT_OPTIONS, Answers
 from engine.compiler.candidates import knobs, random_rules
@@ -24,8 +25,6 @@ from engine.compiler.toolchain import versions
 from engine.compiler.tune import total
 from engine.errors import CompilerError
 from engine.program import library
-from engine.program.library import find_sample
-from engine.solvers.generalist import is_held_out
 
 ROWS = RESULTS / "tuning.json"
 COMPILES = 12
@@ -41,16 +40,22 @@ WAYS = {
 def run(section: str, settings: Settings) -> None:
     """Tune the programs that have no row yet; print the gains and what they come to."""
     del section
-    names = sorted(settings.contested(), key=lambda name: find_sample(name).instructions)
-    seconds = SECONDS if settings.seconds is None else settings.seconds
+    entries = [
+        entry
+        for entry in (*library.index(), *library.held_out())
+        if (entry.name in settings.programs if settings.programs else is_contested(entry))
+    ]
+    names = [entry.name for entry in sorted(entries, key=lambda entry: entry.instructions)]
     for name in names:
         key = [name, settings.seed]
         if all(row["key"] != key for row in read(ROWS)):
-            row = {"key": key, **_row(name, seconds, settings.seed), "commit": commit()}
+            row = {"key": key, **_row(name, settings.seconds or SECONDS, settings.seed)}
             keep(ROWS, [*read(ROWS), row])
             print(_line(row), flush=True)
     rows = [row for row in read(ROWS) if row["key"][0] in names]
-    print("\n".join([*map(_line, rows), *summary(rows)]))
+    for title in dict.fromkeys(row["set"] for row in rows):
+        some = [row for row in rows if row["set"] == title]
+        print("\n".join([f"{title}:", *map(_line, some), *summary(some)]))
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
@@ -75,7 +80,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 
 def _row(name: str, seconds: float, seed: int) -> Row:
-    program = library.load_entry(find_sample(name))
+    program = library.load_sample(name)
     began = time.monotonic()
     tuned = tune_program(
         program,
@@ -88,7 +93,7 @@ def _row(name: str, seconds: float, seed: int) -> Row:
     took_s = time.monotonic() - began
     answers = Answers(stored_stablehlo(program), program.hardware.name, ANSWERS_FOLDER)
     return {
-        "family_held_out": is_held_out(name),
+        "set": "samples" if name in library.sample_names() else "held out",
         "ours": tuned.verdict.improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement,
@@ -97,6 +102,7 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         "seconds": seconds,
         "took_s": round(took_s, 1),
         "versions": versions(),
+        "commit": commit(),
     }
 
 

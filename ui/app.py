@@ -41,19 +41,19 @@ pages = {
     ),
     "play": st.Page(play.render, title="Play", icon=":material/memory:", url_path="play"),
     "search": st.Page(
-        search.render, title="Search", icon=":material/hub:", url_path="search"
+        search.render, title="Search", icon=":material/account_tree:", url_path="search"
     ),
-    "debug": st.Page(debug.render, title="Debug", icon=":material/rule:", url_path="debug"),
+    "debug": st.Page(debug.render, title="Debug", icon=":material/troubleshoot:", url_path="debug"),
     "compare": st.Page(
-        compare.render, title="Compare", icon=":material/balance:", url_path="compare"
+        compare.render, title="Compare", icon=":material/bar_chart:", url_path="compare"
     ),
     "compiler": st.Page(
         compiler.render,
         title="Compiler",
-        icon=":material/bolt:",
+        icon=":material/developer_board:",
         url_path="compiler",
     ),
-    "words": st.Page(words.render, title="Words", icon=":material/book:", url_path="words"),
+    "words": st.Page(words.render, title="Words", icon=":material/dictionary:", url_path="words"),
 }
 current_session().pages = pages
 st.navigation(list(pages.values()), position="top").run()

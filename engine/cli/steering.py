@@ -13,7 +13,7 @@ from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
-from engine.program.io import content_hash, read_json
+from engine.program.io import read_json
 from engine.program.model import Program
 
 if TYPE_CHECKING:
@@ -78,14 +78,8 @@ def run_export(options: argparse.Namespace) -> int:
     for number, steering in enumerate(made):
         note(f"{number:2} {steering.title}")
     chosen = made[options.variant]
-    flags = Flags(
-        program=program.name,
-        program_hash=content_hash(program),
-        hardware=program.hardware.name,
-        compiler_options=chosen.options,
-        aims=aims(program, plan),
-        notes={"title": chosen.title, "versions": program.provenance.get("versions", {})},
-    )
+    notes = {"title": chosen.title, "versions": program.provenance.get("versions", {})}
+    flags = Flags.of(program, chosen.options, aims(program, plan), notes)
     if options.output is not None:
         save_flags(flags, options.output)
     show(options, export_body(flags), export_lines(flags))
@@ -110,7 +104,7 @@ def export_lines(flags: Flags) -> list[str]:
         "# In Python:",
         flags.jax_lines,
         "# Or in the environment, for every program that the process compiles:",
-        f"export LIBTPU_INIT_ARGS='{flags.environment}'",
+        flags.shell_line,
     ]
 
 

@@ -9,11 +9,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from engine.compiler.export import Aim, instruction_patterns
 from engine.errors import PlanError
-from engine.program.io import read_json, require_header, write_bytes
+from engine.program.io import content_hash, read_json, require_header, write_bytes
+from engine.program.model import Program
 
 FORMAT = "mallocmuzero-flags"
 VERSION = 1
@@ -38,6 +40,18 @@ class Flags:
     aims: tuple[Aim, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        options: Mapping[str, str],
+        aims: tuple[Aim, ...] = (),
+        notes: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Flags:
+        """Options for `program` as it is."""
+        digest = content_hash(program)
+        return cls(program.name, digest, program.hardware.name, options, aims, notes)
+
     @property
     def environment(self) -> str:
         """The options as one word for `LIBTPU_INIT_ARGS`.
@@ -48,6 +62,11 @@ class Flags:
         return " ".join(
             f"--{name}={''.join(value.split())}" for name, value in self.compiler_options.items()
         )
+
+    @property
+    def shell_line(self) -> str:
+        """The line for a shell that sets the variable, for all that is then started from it."""
+        return f"export LIBTPU_INIT_ARGS='{self.environment}'"
 
     @property
     def jax_lines(self) -> str:

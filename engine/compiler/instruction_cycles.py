@@ -32,19 +32,14 @@ def instruction_cycles(
     program: Program, default: Observation, compiled: Observation
 ) -> tuple[InstructionCycles, ...]:
     """Of every instruction that both compiles have, in the order of the schedule."""
-    times = np.array([program.multiplicity(i.level) for i in program.instructions])
     predicted = predicted_cycles(program, compiled)
-    return tuple(
-        InstructionCycles(
-            instruction.name,
-            slot,
-            float(default.cycles[slot] * times[slot]),
-            float(compiled.cycles[slot] * times[slot]),
-            float(predicted[slot]),
-        )
-        for slot, instruction in enumerate(program.instructions)
-        if not np.isnan(default.cycles[slot] + compiled.cycles[slot])
-    )
+    found = []
+    for slot, instruction in enumerate(program.instructions):
+        times = program.multiplicity(instruction.level)
+        cycles = float(default.cycles[slot] * times), float(compiled.cycles[slot] * times)
+        if not np.isnan(cycles).any():
+            found.append(InstructionCycles(instruction.name, slot, *cycles, float(predicted[slot])))
+    return tuple(found)
 
 
 def predicted_cycles(program: Program, seen: Observation) -> NDArray[np.float64]:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.compiler.calibrate import total_cycles
 from engine.compiler.export import in_words
 from engine.compiler.instruction_cycles import predicted_cycles
-from engine.compiler.observations import Compile, load_observations, observations_path
+from engine.compiler.observations import Compile, observations_of
 from engine.compiler.observe import Observation
-from engine.errors import EngineError
-from engine.program import library
 from engine.program.model import Program
 
 DEFAULT = "default"
@@ -48,23 +47,20 @@ class KeptCompile:
 
 def kept_compiles(program: Program) -> tuple[KeptCompile, ...]:
     """The compiles that are kept of a sample, the default's first; none of another program."""
-    try:
-        folder = library.find_sample(program.name).folder
-        found = load_observations(observations_path(program.name, folder), program)
-    except (EngineError, OSError):
+    found = observations_of(program)
+    if found is None:
         return ()
     ordered = sorted(found.compiles, key=lambda one: bool(one.options))
     return tuple(_kept(program, number, one) for number, one in enumerate(ordered))
 
 
 def _kept(program: Program, number: int, one: Compile) -> KeptCompile:
-    times = np.array([program.multiplicity(i.level) for i in program.instructions])
     word = one.name.partition("-")[0]
     is_told = np.isfinite(one.seen.cycles)
     return KeptCompile(
         f"{number}: {_TITLES.get(word, word)}{in_words(one.options)}",
         one.options,
         one.seen,
-        float(np.nansum(one.seen.cycles * times)),
+        total_cycles(program, None, one.seen),
         float(predicted_cycles(program, one.seen)[is_told].sum()),
     )

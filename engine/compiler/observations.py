@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.observe import Observation
-from engine.errors import ProgramFormatError
+from engine.errors import ProgramFormatError, UnknownNameError
 from engine.program.io import read_json, require_header, write_bytes
-from engine.program.library import SAMPLES_FOLDER
+from engine.program.library import SAMPLES_FOLDER, find_sample
 from engine.program.model import Program
 
 FORMAT = "mallocmuzero-observations"
@@ -101,6 +101,15 @@ def load_observations(path: Path, program: Program) -> Observations:
         raise ProgramFormatError(f"{path}: lacks pools or compiles")
     slow, *others = compiles
     return Observations(program.name, body["structure"], versions, pools, slow, tuple(others))
+
+
+def observations_of(program: Program) -> Observations | None:
+    """What is kept of a sample or held-out program; None of any other, whatever its name."""
+    try:
+        folder = find_sample(program.name).folder
+        return load_observations(observations_path(program.name, folder), program)
+    except (ProgramFormatError, UnknownNameError, OSError):
+        return None
 
 
 def _to_json(compile_: Compile, slow: Observation) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from engine.compiler.answers import Answers
 from engine.compiler.compiled_plan import Bench
 from engine.compiler.export import aims
 from engine.compiler.flags import Flags
-from engine.compiler.observations import load_observations, observations_path
+from engine.compiler.observations import observations_of
 from engine.compiler.observe import Observation
 from engine.compiler.own_compile import stored_stablehlo
 from engine.compiler.toolchain import versions
 from engine.compiler.tune import PlanFn, Trial, Tuning, total
 from engine.compiler.tune_log import TuneLog
 from engine.compiler.verify import Verdict, verify_flags
-from engine.errors import ProgramFormatError, UsageError
+from engine.errors import UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -129,27 +129,15 @@ def _baseline(own: Tuning, bench: Bench, deadline: float) -> Tuning:
 
 def _earlier(program: Program) -> list[Observation]:
     """What a sample's costs were fitted to; nothing for another program."""
-    path = observations_path(program.name)
-    if not path.exists():
-        return []
-    try:
-        found = load_observations(path, program)
-    except ProgramFormatError:
-        return []
-    return [one.seen for one in found.compiles]
+    found = observations_of(program)
+    return [] if found is None else [one.seen for one in found.compiles]
 
 
 def _flags(program: Program, best: Trial | None) -> Flags:
     """The best options for `program`; a trial's plan is of the program with other costs."""
-    plan = None if best is None else replace(best.early.plan, program_hash=content_hash(program))
-    return Flags(
-        program=program.name,
-        program_hash=content_hash(program),
-        hardware=program.hardware.name,
-        compiler_options={} if best is None else best.candidate.steering.options,
-        aims=() if plan is None else aims(program, plan),
-        notes={
-            "title": "default" if best is None else best.candidate.steering.title,
-            "versions": versions(),
-        },
-    )
+    if best is None:
+        return Flags.of(program, {}, notes={"title": "default", "versions": versions()})
+    steering = best.candidate.steering
+    plan = replace(best.early.plan, program_hash=content_hash(program))
+    notes = {"title": steering.title, "versions": versions()}
+    return Flags.of(program, steering.options, aims(program, plan), notes)

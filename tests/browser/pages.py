@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, WebSocket
 
-STEP_BYTES = 5_600
-"""Of one decision; some 900 of them are the ten pages, which Streamlit names at each."""
+STEP_BYTES = 5_500
 PATIENCE_S = 300
 """How long to wait for what must come: a shared machine may be slow."""
 PATIENCE_MS = 1000 * PATIENCE_S

@@ -46,7 +46,17 @@ QUERIES = st.fixed_dictionaries(
         **dict.fromkeys([p for p in PARAMETERS if p not in ("program", "plan", "line")], TEXTS),
     },
 )
-PAGES = ("play", "compare", "search", "debug", "programs", "challenges", "learn", "words")
+PAGES = (
+    "play",
+    "compare",
+    "compiler",
+    "search",
+    "debug",
+    "programs",
+    "challenges",
+    "learn",
+    "words",
+)
 
 
 @pytest.fixture(autouse=True, scope="module")

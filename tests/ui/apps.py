@@ -11,6 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.waiting import SECONDS
+from ui.session.state import Session
 
 
 @contextmanager
@@ -30,3 +31,9 @@ def open_view(script: object, *arguments: str, **query: str) -> AppTest:
     at.run()
     assert not at.exception
     return at
+
+
+def session_of(at: AppTest) -> Session:
+    """What the visitor of that view has open."""
+    found: Session = at.session_state["explorer"]
+    return found

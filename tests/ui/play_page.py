@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.apps import open_view
+from tests.ui.apps import open_view, session_of
 from ui.play.line import Line
 from ui.session import links
-from ui.session.state import Session
 
 
 def _play() -> None:
@@ -23,10 +22,6 @@ def opened(program: str, **query: str) -> AppTest:
 
 def panel_text(at: AppTest) -> str:
     return " ".join(element.proto.body for element in at.get("html"))
-
-
-def session_of(at: AppTest) -> Session:
-    return at.session_state["explorer"]
 
 
 def tell(at: AppTest, move: int, **command: object) -> None:

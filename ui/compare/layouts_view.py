@@ -12,6 +12,7 @@ from ui.compare.jumps_view import jump_buttons
 from ui.compare.maps.component import SIDE_BY_SIDE
 from ui.compare.sheet import Panel, identity_of
 from ui.components.names import tensor_name
+from ui.components.table_view import chosen_row
 from ui.components.units import share_text, time_text
 from ui.session import caching
 from ui.session.state import OpenPlan, Session, current_session
@@ -154,24 +155,15 @@ def _costs() -> None:
         st.caption("No tensor costs more or less: where the plans differ, it costs no time.")
         return
     rows = cost_table(program, costs, found)
-    chosen = st.dataframe(
-        rows,
-        key=f"costs_{first.identity}_{second.identity}",
-        hide_index=True,
-        height=320,
-        on_select="rerun",
-        selection_mode="single-row",
-        column_order=["tensor", "size", "total", "slow", "stall", "what", "where", "time"],
-        column_config=_COLUMNS,
-    )
+    key = f"costs_{first.identity}_{second.identity}"
+    picked = chosen_row(rows, _COLUMNS, key, 320)
     st.caption(
         f"The rows add up to {1e6 * sum(c.total_s for c in costs):+,.2f} µs, the difference of the"
         " two runtimes. A wait counts for the tensors that were waited for, though others that"
         " were queued before them may be to blame."
     )
-    picked = chosen.selection.rows
-    if picked:
-        _follow(session, rows.iloc[picked[0]], (first.name, second.name))
+    if picked is not None:
+        _follow(session, rows.iloc[picked], (first.name, second.name))
 
 
 _COLUMNS = {

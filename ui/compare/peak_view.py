@@ -8,6 +8,7 @@ from engine.analysis.peak import fullest_slot, largest_hole, residents
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.pressure import moment_text, occupancy, relief_text, resident_table
 from ui.components.charts import CHART_CONFIG
+from ui.components.table_view import chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
 from ui.session import caching
@@ -61,31 +62,25 @@ def _residents(session: Session, plan: OpenPlan, slot: int) -> None:
     if rows.empty:
         st.caption("No tensor is in fast memory then.")
         return
-    chosen = st.dataframe(
-        rows,
-        key=f"residents_{plan.identity}_{slot}",
-        hide_index=True,
-        height=340,
-        on_select="rerun",
-        selection_mode="single-row",
-        column_order=["address", "tensor", "size", "slots", "next", "saving"],
-        column_config={
-            "address": st.column_config.TextColumn("Address", width="small"),
-            "tensor": st.column_config.TextColumn("Tensor", width="medium"),
-            "size": st.column_config.NumberColumn("MiB", format="%.3g", width="small"),
-            "slots": st.column_config.TextColumn("Slots", width="small"),
-            "next": st.column_config.TextColumn("Next use", width="medium"),
-            "saving": st.column_config.NumberColumn(
-                "At stake, µs",
-                format="%.2f",
-                width="small",
-                help="Lost if its next use is served from slow memory",
-            ),
-        },
-    )
-    picked = chosen.selection.rows
-    if picked:
-        jump_buttons(session, [plan.name], slot, int(rows.iloc[picked[0]]["group"]), "resident")
+    key = f"residents_{plan.identity}_{slot}"
+    picked = chosen_row(rows, _RESIDENTS, key, 340)
+    if picked is not None:
+        jump_buttons(session, [plan.name], slot, int(rows.iloc[picked]["group"]), "resident")
+
+
+_RESIDENTS = {
+    "address": st.column_config.TextColumn("Address", width="small"),
+    "tensor": st.column_config.TextColumn("Tensor", width="medium"),
+    "size": st.column_config.NumberColumn("MiB", format="%.3g", width="small"),
+    "slots": st.column_config.TextColumn("Slots", width="small"),
+    "next": st.column_config.TextColumn("Next use", width="medium"),
+    "saving": st.column_config.NumberColumn(
+        "At stake, µs",
+        format="%.2f",
+        width="small",
+        help="Lost if its next use is served from slow memory",
+    ),
+}
 
 
 def _advisor(session: Session, plan: OpenPlan, slot: int) -> None:

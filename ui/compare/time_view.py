@@ -9,6 +9,7 @@ from ui.compare.comparison import MOST_PLANS
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.timing import kinds_table, time_chart, time_table
 from ui.components.charts import CHART_CONFIG
+from ui.components.table_view import chosen_row
 from ui.session import caching
 from ui.session.state import Session, current_session
 
@@ -81,20 +82,12 @@ def _instructions(name: str, against: str | None) -> None:
         time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}", config=CHART_CONFIG
     )
     with listing:
-        chosen = st.dataframe(
-            rows,
-            key=f"instructions_{key}",
-            hide_index=True,
-            height=_CHART_PX - 60,
-            on_select="rerun",
-            selection_mode="single-row",
-            column_order=_ORDER if against is None else [c for c in _ORDER if c != "compute"],
-            column_config=_columns(is_difference=against is not None),
-        )
-        picked = chosen.selection.rows
-        if picked:
+        order = _ORDER if against is None else [c for c in _ORDER if c != "compute"]
+        columns = _columns(is_difference=against is not None)
+        picked = chosen_row(rows, columns, f"instructions_{key}", _CHART_PX - 60, order)
+        if picked is not None:
             names = [name] if against is None else [name, against]
-            jump_buttons(session, names, int(rows.iloc[picked[0]]["slot"]), -1, "instruction")
+            jump_buttons(session, names, int(rows.iloc[picked]["slot"]), -1, "instruction")
         else:
             st.caption("Choose a row to open its move on the map.")
 

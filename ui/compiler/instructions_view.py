@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ui.compare.jumps_view import jump_buttons
+from ui.components.table_view import chosen_row
 from ui.session.state import Session
 
 _ROWS_PX = 360
@@ -38,18 +39,9 @@ def instructions(
     if table.empty:
         st.caption("Every instruction takes as many cycles as by default, and as predicted.")
         return
-    chosen = st.dataframe(
-        table,
-        key=f"instructions_{key}",
-        hide_index=True,
-        height=min(_ROWS_PX, 35 * (len(table) + 1) + 2),
-        on_select="rerun",
-        selection_mode="single-row",
-        column_order=list(_COLUMNS),
-        column_config=_COLUMNS,
-    )
-    if chosen.selection.rows:
-        slot = int(table.iloc[chosen.selection.rows[0]]["slot"])
+    number = chosen_row(table, _COLUMNS, f"instructions_{key}", _ROWS_PX)
+    if number is not None:
+        slot = int(table.iloc[number]["slot"])
         jump_buttons(session, [plan or _shown(session)], slot, -1, f"instruction_{key}")
 
 

@@ -8,10 +8,12 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
+from engine.compiler.flags import Flags
 from engine.compiler.instruction_cycles import instruction_cycles
 from engine.compiler.kept import KeptCompile
 from ui.compiler.instructions_view import instructions
-from ui.compiler.options_view import options_code, options_of
+from ui.compiler.options_view import options_code
+from ui.components.table_view import chosen_row
 from ui.session import caching
 from ui.session.state import OpenProgram, Session
 
@@ -19,13 +21,18 @@ _ROWS_PX = 282
 
 
 def gains(opened: OpenProgram) -> tuple[float | None, list[float]]:
-    """Cycles of the default, and what each other compile that is known gains over it."""
+    """Cycles of the default, and the share of them that each other compile does without.
+
+    Without stalls: of the compiles that came with a sample they are not known.
+    """
     kept = caching.kept_compiles(opened.identity, opened.program)
     compiled = opened.compiler.compiled.values()
     found = [1.0 - one.cycles / kept[0].cycles for one in kept[1:]]
-    found += [1.0 - one.cycles / one.default_cycles for one in compiled]
-    known = [kept[0].cycles] if kept else [one.default_cycles for one in compiled]
-    return (known[0] if known else None), found
+    found += [one.gain for one in compiled]
+    defaults = [one.cycles for one in kept[:1]] + [
+        float(one.verdict["default_cycles"]) for one in compiled
+    ]
+    return next(iter(defaults), None), found
 
 
 def show(session: Session) -> None:
@@ -41,17 +48,9 @@ def show(session: Session) -> None:
         " instructions."
     )
     order = sorted(range(1, len(kept)), key=lambda n: kept[n].cycles)
-    chosen = st.dataframe(
-        _table(kept, order),
-        key=f"kept_{opened.identity}",
-        hide_index=True,
-        height=min(_ROWS_PX, 35 * (len(order) + 1) + 2),
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config=_COLUMNS,
-    )
-    if chosen.selection.rows:
-        _details(session, kept[0], kept[order[chosen.selection.rows[0]]])
+    number = chosen_row(_table(kept, order), _COLUMNS, f"kept_{opened.identity}", _ROWS_PX)
+    if number is not None:
+        _details(session, kept[0], kept[order[number]])
 
 
 _COLUMNS = {
@@ -80,10 +79,11 @@ def _table(kept: Sequence[KeptCompile], order: Sequence[int]) -> pd.DataFrame:
 
 
 def _details(session: Session, default: KeptCompile, one: KeptCompile) -> None:
+    key = f"{session.open.identity}_{one.title}"
     options, cycles = st.columns([1, 1.25], gap="large")
     with options:
         st.markdown(f"##### Options of {one.title}")
-        options_code(options_of(session, one.options), one.title)
+        options_code(Flags.of(session.open.program, one.options), key)
     with cycles:
         rows = instruction_cycles(session.open.program, default.seen, one.seen)
-        instructions(session, [asdict(row) for row in rows], one.title)
+        instructions(session, [asdict(row) for row in rows], key)

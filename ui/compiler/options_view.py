@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 import streamlit as st
 
-from engine.compiler.export import Steering, aims, exports
+from engine.compiler.export import aims, exports
 from engine.compiler.flags import Flags
 from engine.errors import PlanError
-from engine.program.io import content_hash
 from ui.components.copyable_view import copyable
 from ui.components.units import count_text
 from ui.jobs.protocol import VERIFY, Order
@@ -19,8 +17,6 @@ from ui.session.state import OpenPlan, Session
 
 PREFIX = "compiled "
 """Of the name of a plan that came of compiling another one."""
-_SECONDS = 300.0
-"""Of a verification, as far as the list of jobs is concerned; it takes as long as it takes."""
 
 
 def show(session: Session, hindrance: str) -> None:
@@ -45,7 +41,7 @@ def show(session: Session, hindrance: str) -> None:
         help="XLA places values one after another, so their order decides what finds room. None is"
         " best on all programs; *Compile* tries them all by an early stop.",
     )
-    flags = _flags(session, plan, made[number])
+    flags = Flags.of(opened.program, made[number].options, aims(opened.program, plan.plan))
     options_code(flags, plan.identity)
     st.caption(
         f"Aims at {count_text(len(flags.aims), 'tensor')}. Addresses, an early end of a stay and"
@@ -54,17 +50,11 @@ def show(session: Session, hindrance: str) -> None:
     _compile(session, plan, hindrance)
 
 
-def options_of(session: Session, options: Mapping[str, str]) -> Flags:
-    """Options of a compile, to be shown."""
-    program = session.open.program
-    return Flags(program.name, content_hash(program), program.hardware.name, options)
-
-
 def options_code(flags: Flags, key: str) -> None:
     """The options in the three ways in which they can be handed over, each with a copy button."""
     ways = {
         "JAX": flags.jax_lines,
-        "Environment": f"export LIBTPU_INIT_ARGS='{flags.environment}'",
+        "Environment": flags.shell_line,
         "JSON": json.dumps(dict(flags.compiler_options), indent=1),
     }
     for tab, (name, text) in zip(st.tabs(list(ways)), ways.items(), strict=True):
@@ -72,30 +62,17 @@ def options_code(flags: Flags, key: str) -> None:
             copyable(text, f"Options, {name}", f"options_{name}_{key}")
 
 
-def _flags(session: Session, plan: OpenPlan, steering: Steering) -> Flags:
-    program = session.open.program
-    return Flags(
-        program=program.name,
-        program_hash=content_hash(program),
-        hardware=program.hardware.name,
-        compiler_options=steering.options,
-        aims=aims(program, plan.plan),
-    )
-
-
 def _compile(session: Session, plan: OpenPlan, hindrance: str) -> None:
-    is_known = f"{PREFIX}{plan.name}" in session.open.compiler.compiled
     if st.button(
-        "Compile again" if is_known else "Compile",
+        "Compile",
         type="primary",
         icon=":material/developer_board:",
         key="compile",
         disabled=bool(hindrance),
-        help="The real XLA TPU compiler on this machine: twelve early stops, then two whole"
-        " compiles; minutes.",
+        help="The real XLA TPU compiler on this machine: an early stop for each order, then two"
+        " whole compiles; minutes. What it has answered before is not asked again.",
     ):
-        order = Order(VERIFY, f"{PREFIX}{plan.name}", _SECONDS, basis=plan.identity)
-        start(session, order, plan)
+        start(session, Order(VERIFY, f"{PREFIX}{plan.name}", 0.0, basis=plan.identity), plan)
         st.rerun()
     if hindrance:
         st.info(f"Nothing can be compiled here: {hindrance}", icon=":material/info:")

@@ -57,8 +57,3 @@ def fates(program: Program, placements: Sequence[Mapping[str, Any]]) -> list[Fat
                 )
             )
     return sorted(found, key=lambda fate: (fate.kind == WHOLE, -fate.saving_s))
-
-
-def group_fates(rows: Sequence[Fate]) -> dict[int, Fate]:
-    """By alias group."""
-    return {row.group: row for row in rows}

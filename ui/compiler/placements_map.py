@@ -5,7 +5,7 @@ HTML, not SVG: Streamlit lets no SVG through, and a picture could not say what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from engine.plan.model import Plan, Stay
@@ -23,12 +23,10 @@ LEGEND: Mapping[str, str] = {
 """The class of a stay, and what it says."""
 
 
-def placements_map(program: Program, plan: Plan, fates: Mapping[int, Fate]) -> str:
-    """Time across, address up, and the legend; a stay says its tensor and the reason.
-
-    `fates`: by alias group.
-    """
-    stays = "".join(_stay(program, stay, fates.get(stay.group)) for stay in plan.stays)
+def placements_map(program: Program, plan: Plan, fates: Sequence[Fate]) -> str:
+    """Time across, address up, and the legend; a stay says its tensor and the reason."""
+    of = {fate.group: fate for fate in fates}
+    stays = "".join(_stay(program, stay, of.get(stay.group)) for stay in plan.stays)
     keys = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in LEGEND.items())
     label = escape(f"What the compiler realised of a plan of {program.name}")
     return (

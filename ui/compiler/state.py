@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ui.jobs.protocol import VERIFY
 from ui.jobs.run import Job
 
 
@@ -27,31 +26,31 @@ class CompiledPlan:
     random_improvement: float | None = None
 
     @property
-    def default_cycles(self) -> float:
-        """Of the compiler's own plan, with stalls."""
-        return float(self.verdict["default_cycles"] + self.verdict["default_stall_cycles"])
-
-    @property
-    def cycles(self) -> float:
-        """Under the options, with stalls."""
-        return float(self.verdict["ours_cycles"] + self.verdict["ours_stall_cycles"])
+    def gain(self) -> float:
+        """Share of the default's cycles that it does without; without stalls, as `KeptCompile`."""
+        return 1.0 - float(self.verdict["ours_cycles"]) / float(self.verdict["default_cycles"])
 
 
 @dataclass
 class CompilerState:
-    """The compiles of this session by name; `shown`: the one whose details are open."""
+    """The compiles of this session by name; `shown`: the one whose details are open.
+
+    `edition`: grows with each that comes.
+    """
 
     compiled: dict[str, CompiledPlan] = field(default_factory=dict)
     shown: str = ""
+    edition: int = 0
 
     def take(self, job: Job) -> None:
         """Take in what came of a job, and show it."""
         found = job.result
         self.compiled[job.solver] = CompiledPlan(
             name=job.solver,
-            asked=found["asked"] if job.order.kind == VERIFY else "",
+            asked=found["asked"],
             verdict=found["verdict"],
             instructions=found["instructions"],
             random_improvement=found.get("random_improvement"),
         )
         self.shown = job.solver
+        self.edition += 1

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from engine.compiler.flags import Flags
 from ui.compare.jumps_view import go_to
 from ui.compiler.instructions_view import instructions
-from ui.compiler.options_view import options_code, options_of
-from ui.compiler.placements import Fate, fates, group_fates
+from ui.compiler.options_view import options_code
+from ui.compiler.placements import Fate, fates
 from ui.compiler.placements_map import placements_map
 from ui.compiler.state import CompiledPlan
+from ui.components.table_view import chosen_row
 from ui.components.units import share_text
 from ui.session.state import OpenPlan, Session
 
@@ -34,7 +36,7 @@ def show(session: Session) -> None:
     st.subheader("What the compiler made of it", anchor=False)
     if len(names) > 1:
         chosen = st.segmented_control(
-            "Compile", names, default=state.shown, required=True, key=f"verdict_{len(names)}"
+            "Compile", names, default=state.shown, required=True, key=f"verdict_{state.edition}"
         )
         state.shown = chosen or state.shown
     found = state.compiled[state.shown]
@@ -45,21 +47,30 @@ def show(session: Session) -> None:
     with what:
         _placements(session, found, asked)
     with cycles:
-        instructions(session, found.instructions, found.name, found.name)
+        key, options = _key(session, found), found.verdict["compiler_options"]
+        instructions(session, found.instructions, key, found.name)
         st.markdown("##### Its options")
-        if found.verdict["compiler_options"]:
-            options_code(options_of(session, found.verdict["compiler_options"]), found.name)
+        if options:
+            options_code(Flags.of(session.open.program, options), key)
         else:
             st.caption("The compiler's default is best: there is no option to set.")
+
+
+def _key(session: Session, found: CompiledPlan) -> str:
+    """Tells the compiles of all programs apart."""
+    return f"{session.open.identity}_{found.name}"
 
 
 def _figures(found: CompiledPlan) -> None:
     verdict = found.verdict
     places = st.columns(5)
-    places[0].metric("Default, cycles", f"{found.default_cycles:,.0f}")
-    gain = share_text(verdict["improvement"])
-    places[1].metric("Compiled so, cycles", f"{found.cycles:,.0f}")
-    places[2].metric("Gain, compiled", gain)
+    for place, whose, title in zip(
+        places, ("default", "ours"), ("Default", "Compiled so"), strict=False
+    ):
+        stalls = verdict[f"{whose}_stall_cycles"]
+        total = f"{verdict[f'{whose}_cycles'] + stalls:,.0f}"
+        place.metric(f"{title}, with stalls", total, help=f"Cycles; {stalls:,.0f} of them stalls.")
+    places[2].metric("Gain, compiled", share_text(verdict["improvement"]))
     places[3].metric(
         "Gain, predicted",
         share_text(verdict["predicted_improvement"]),
@@ -105,7 +116,7 @@ def _placements(session: Session, found: CompiledPlan, asked: OpenPlan | None) -
         return
     if asked is not None:
         st.markdown(f"##### The map of “{asked.name}”, and what became of it")
-        st.html(placements_map(program, asked.plan, group_fates(rows)))
+        st.html(placements_map(program, asked.plan, rows))
     _table(session, found, rows)
 
 
@@ -118,19 +129,11 @@ def _table(session: Session, found: CompiledPlan, rows: Sequence[Fate]) -> None:
             "reason": [row.reason for row in rows],
         }
     )
-    chosen = st.dataframe(
-        table,
-        key=f"placements_{found.name}_{session.open.identity}",
-        hide_index=True,
-        height=min(_ROWS_PX, 35 * (len(rows) + 1) + 2),
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config=_COLUMNS,
-    )
-    if not chosen.selection.rows:
+    number = chosen_row(table, _COLUMNS, f"placements_{_key(session, found)}", _ROWS_PX)
+    if number is None:
         st.caption("Choose a row to open its tensor on the map of the compiled plan.")
         return
-    row = rows[chosen.selection.rows[0]]
+    row = rows[number]
     if st.button(
         f"Play “{found.name}” at {row.name}", icon=":material/memory:", key="placement_jump"
     ):

@@ -44,7 +44,7 @@ def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str,
     bench = _bench(program, folder)
     note = _counted(progress, len(exports(program, plan)) + _WHOLE_COMPILES)
     verdict = verify_plan(bench, plan, note)
-    return _kept(folder, bench, verdict, order)
+    return _told(folder, bench, verdict, order)
 
 
 def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
         folder=_answers_folder(folder),
         note=lambda text: _tell(progress, None, text),
     )
-    found = _kept(folder, bench, tuned.verdict, order)
+    found = _told(folder, bench, tuned.verdict, order)
     return {**found, "compiles": tuned.compiles, "random_improvement": tuned.random_improvement}
 
 
@@ -80,8 +80,11 @@ def _answers_folder(folder: Path) -> Path:
     return (folder if results is None else results.parent) / ANSWERS
 
 
-def _kept(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:
-    """Write the realised plan; what is told of it. Both compiles are known by now."""
+def _told(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:
+    """Write the plan that came of the options; returns what is told of it.
+
+    Both compiles are known by now.
+    """
     default, ours = bench.full(DEFAULT_OPTIONS), bench.full(verdict.compiler_options)
     save_plan(_realised(ours, verdict), folder / PLAN)
     rows = instruction_cycles(bench.program, default.observation, ours.observation)

@@ -19,9 +19,10 @@ _LABEL = 24
 
 
 def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any]:
-    """The overlay of the position: `move`, and `ghosts` in granules and slots.
+    """The overlay of the position: `move`, and `ghosts`.
 
-    `other`: 1 where it is the place at the other end.
+    `at`: offset and size in granules, first slot and the one after the last. `other`: 1 where it is
+    the place at the other end.
     Where the agent has an opinion, each has its action's share of the `visits` and its `prior`.
     """
     if game.is_over:
@@ -56,10 +57,12 @@ def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
         shape = {
             "tone": "drop",
             "label": found.name[:_LABEL],
-            "offset": found.low // granule,
-            "size": (found.high - found.low) // granule,
-            "start": start,
-            "end": max(end, start + 1),
+            "at": [
+                found.low // granule,
+                (found.high - found.low) // granule,
+                start,
+                max(end, start + 1),
+            ],
             "blocks": 1,
         }
         shapes.append(shape)
@@ -108,10 +111,7 @@ def _shape(block: Block, tone: str, label: str, start: int, end: int) -> dict[st
     return {
         "tone": tone,
         "label": label,
-        "offset": block.offset,
-        "size": block.size,
-        "start": start,
-        "end": max(end, start + 1),
+        "at": [block.offset, block.size, start, max(end, start + 1)],
     }
 
 

@@ -93,10 +93,15 @@ class OpenProgram:
             self.bound_s = job.bound_s or self.bound_s
         return bool(finished)
 
+    def all_jobs(self) -> list[Job]:
+        """The runs of all pages."""
+        asked = [] if self.play_request is None else [self.play_request.job]
+        return [*self.jobs, *self.searches.jobs, *asked]
+
     @property
     def is_busy(self) -> bool:
         """Whether a run is waiting or under way."""
-        return any(not job.is_over for job in self.jobs)
+        return any(not job.is_over for job in self.all_jobs())
 
 
 @dataclass
@@ -161,12 +166,7 @@ class Session:
 
     def jobs(self) -> list[tuple[OpenProgram, Job]]:
         """All jobs of this visitor, each with its program."""
-        found = []
-        for opened in self.programs.values():
-            found += [(opened, job) for job in [*opened.jobs, *opened.searches.jobs]]
-            if opened.play_request is not None:
-                found.append((opened, opened.play_request.job))
-        return found
+        return [(opened, job) for opened in self.programs.values() for job in opened.all_jobs()]
 
     @property
     def open(self) -> OpenProgram:

@@ -15,12 +15,11 @@ from engine.compiler.export import exports
 from engine.compiler.instruction_cycles import instruction_cycles
 from engine.compiler.kept import kept_compiles
 from engine.compiler.verify import Placement, Verdict
-from tests.ui.apps import open_view
+from tests.ui.apps import open_view, session_of
 from ui.jobs.protocol import DONE, TUNE, VERIFY, Order
-from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
-from ui.session import caching
-from ui.session.state import Session
+
+pytestmark = pytest.mark.usefixtures("idle_workshop")
 
 PROGRAM = "t5-v5e-b24"
 
@@ -29,19 +28,6 @@ def _compiler() -> None:
     from ui.compiler import page
 
     page.render()
-
-
-@pytest.fixture(autouse=True)
-def workshop(monkeypatch: pytest.MonkeyPatch) -> Workshop:
-    """Takes orders, and works on none of them."""
-    made = Workshop(at_once=0)
-    monkeypatch.setattr(caching, "workshop", lambda: made)
-    return made
-
-
-def session_of(at: AppTest) -> Session:
-    found: Session = at.session_state["explorer"]
-    return found
 
 
 def texts(at: AppTest) -> list[str]:
@@ -152,5 +138,6 @@ def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
     assert labels["Placed as planned"].startswith("25.0")
     placements = next(f.value for f in at.dataframe if "reason" in f.value.columns)
     assert list(placements["reason"]) == ["out of memory", ""]
-    at.button(key="compare_compiled").click()
-    assert any('class="refused"' in part.value for part in at.get("html") if hasattr(part, "value"))
+    drawn = " ".join(element.proto.body for element in at.get("html"))
+    refused = [s for s in asked.plan.stays if s.group == opened.program.values[1].group]
+    assert drawn.count('class="refused" style') == len(refused)

@@ -8,7 +8,7 @@ from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.compiler.instructions_view import instruction_table
-from ui.compiler.placements import PART, REFUSED, WHOLE, fates, group_fates
+from ui.compiler.placements import PART, REFUSED, WHOLE, fates
 from ui.compiler.placements_map import placements_map
 
 
@@ -48,7 +48,7 @@ def test_the_map_says_what_became_of_each_stay_and_escapes_names() -> None:
     values[first] = replace(values[first], name="<script>&")
     hostile = replace(program, values=tuple(values))
     rows = fates(hostile, told(hostile, [group], [0.0]))
-    drawn = placements_map(hostile, plan, group_fates(rows))
+    drawn = placements_map(hostile, plan, rows)
     assert drawn.count("title=") == len(plan.stays)
     refused = sum(stay.group == group for stay in plan.stays)
     assert drawn.count('class="refused" style') == refused

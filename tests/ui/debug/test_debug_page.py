@@ -20,7 +20,7 @@ from engine.analysis.regret import study_of
 from engine.game.moves import ACTION_NAMES, Rules
 from engine.plan.simulate import simulate
 from engine.program import library
-from tests.ui.apps import open_view
+from tests.ui.apps import open_view, session_of
 from tests.ui.search_traces import made_up_trace
 from ui.components.glossary import about
 from ui.components.packing import unpack
@@ -32,8 +32,6 @@ from ui.jobs.protocol import DUEL, FINDINGS, FORCE, RETRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.search.state import Second, Thought, brought
-from ui.session import caching
-from ui.session.state import Session
 
 PROGRAM = "alexnet-v4-b24"
 VERSIONED = (("version", VERSION),)
@@ -46,11 +44,8 @@ def _debug() -> None:
 
 
 @pytest.fixture(autouse=True)
-def workshop(monkeypatch: pytest.MonkeyPatch) -> Workshop:
-    """Takes orders, and works on none of them."""
-    made = Workshop(at_once=0)
-    monkeypatch.setattr(caching, "workshop", lambda: made)
-    return made
+def workshop(idle_workshop: Workshop) -> Workshop:
+    return idle_workshop
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +54,6 @@ def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
     path = tmp_path_factory.mktemp("page") / "a.npz"
     save_trace(made_up_trace(program), path)
     return brought(program, path.read_bytes(), "a.npz")
-
-
-def session_of(at: AppTest) -> Session:
-    found: Session = at.session_state["explorer"]
-    return found
 
 
 @pytest.fixture

@@ -63,12 +63,13 @@ def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
         others = [s for s in overlay["ghosts"] if "other" in s]
         assert len(others) == sum(a in legal for a in (COPY_OTHER, NO_COPY_OTHER))
         for shape in others:
-            assert any(f"0x{shape['offset'] * granule:x}" in c.text for c in found.values())
+            assert any(f"0x{shape['at'][0] * granule:x}" in c.text for c in found.values())
             assert shape["prior"] == 0.123 and shape["visits"] == 0.456
         assert overlay["move"] == game.move_index
         for shape in overlay["ghosts"]:
-            assert shape["end"] > shape["start"]
-            assert 0 <= shape["offset"] <= game.facts.numbers.fast_granules - shape["size"]
+            offset, size, start, end = shape["at"]
+            assert end > start
+            assert 0 <= offset <= game.facts.numbers.fast_granules - size
         for action in (COPY, NO_COPY, DROP):
             assert len(json.dumps(blockers(game, action))) < 5000
         assert len(json.dumps(overlay)) < 5000

@@ -18,7 +18,8 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
-from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from tests.ui.apps import session_of
+from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from ui.components.units import time_text
 from ui.play.commands import dispatch
 from ui.play.company import company_of

@@ -10,7 +10,8 @@ from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program import library
 from engine.solvers import solve
-from tests.ui.play_page import first_choice, line_of, opened, panel_text, session_of, tell
+from tests.ui.apps import session_of
+from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from tests.ui.waiting import are_over
 from ui.jobs.protocol import DONE, FAILED, SOLVE, STOPPED, Order
 from ui.jobs.run import Job, Run

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.apps import session_of
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from tests.ui.play_page import line_of, opened, panel_text, session_of, tell
+from tests.ui.play_page import line_of, opened, panel_text, tell
 from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.draft import plan_so_far
 from ui.play.film import Film

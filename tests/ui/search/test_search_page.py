@@ -49,11 +49,8 @@ def thought(tmp_path_factory: pytest.TempPathFactory) -> Thought:
 
 
 @pytest.fixture(autouse=True)
-def workshop(monkeypatch: pytest.MonkeyPatch) -> Workshop:
-    """Takes orders, and works on none of them."""
-    made = Workshop(at_once=0)
-    monkeypatch.setattr(caching, "workshop", lambda: made)
-    return made
+def workshop(idle_workshop: Workshop) -> Workshop:
+    return idle_workshop
 
 
 def opened(**query: str) -> AppTest:

@@ -7,7 +7,6 @@ from streamlit.testing.v1 import AppTest
 
 from engine.program import library
 from tests.ui.apps import SECONDS
-from ui.jobs.queue import Workshop
 from ui.programs.catalogue import above_bound, family
 from ui.session import caching
 from ui.session.last_view import View
@@ -36,9 +35,8 @@ def test_the_app_opens_on_what_it_is() -> None:
     ("door", "sign"),
     [("learn", "next_lesson"), ("explore", "card_play_"), ("debug", "open_trace")],
 )
-def test_every_door_leads_somewhere(door: str, sign: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    idle = Workshop(at_once=0)
-    monkeypatch.setattr(caching, "workshop", lambda: idle)
+@pytest.mark.usefixtures("idle_workshop")
+def test_every_door_leads_somewhere(door: str, sign: str) -> None:
     at = start()
     at.button(key=f"door_{door}").click().run()
     assert not at.exception and not at.error

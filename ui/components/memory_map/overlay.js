@@ -88,7 +88,8 @@ function drawGhosts(context, axes, palette, state) {
   context.textAlign = "left";
   const tags = [];
   for (const ghost of overlay.ghosts) {
-    const rect = box(axes, ghost.start, ghost.end, ghost.offset, ghost.offset + ghost.size);
+    const [offset, size, start, end] = ghost.at;
+    const rect = box(axes, start, end, offset, offset + size);
     if (!rect) continue;
     const colour = palette[GHOSTS[ghost.tone]];
     // Where the agent has searched: the more visits the fuller, the larger the prior the thicker.
