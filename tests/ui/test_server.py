@@ -1,6 +1,7 @@
 """Pages say at which address the explorer is served, so that no browser has to guess."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
@@ -34,7 +35,10 @@ def answer(path: str) -> tuple[dict[bytes, bytes], bytes]:
 
     headers = [(b"accept-encoding", b"gzip")]
     scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
-    asyncio.run(SayRoot(streamlit)(scope, receive, send))
+    answering = SayRoot(streamlit)(scope, receive, send)
+    # In a thread: Playwright keeps a running loop in the one that its tests share with these.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, answering).result()
     return dict(sent[0]["headers"]), b"".join(m["body"] for m in sent[1:])
 
 
