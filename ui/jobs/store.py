@@ -13,13 +13,13 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
+from ui.jobs.folders import age, forget_oldest
 from ui.jobs.protocol import FILES, ORDER, PLAN, RESULT, Order
 
 VARIABLE = "MALLOCMUZERO_RESULTS"
@@ -77,7 +77,7 @@ class ResultStore:
         """The orders of a program whose results are kept, the oldest first."""
         if self._folder is None:
             return []
-        places = sorted(self._folder.glob(f"{_short(program_hash)}-*"), key=_age)
+        places = sorted(self._folder.glob(f"{_short(program_hash)}-*"), key=age)
         return [order for place in places if (order := _order(place / ORDER)) is not None]
 
     def _place(self, program_hash: str, order: Order) -> Path:
@@ -86,29 +86,12 @@ class ResultStore:
 
     def _forget(self) -> None:
         assert self._folder is not None
-        places = sorted(self._folder.glob("[0-9a-f]*-*"), key=_age, reverse=True)
-        for count, size in enumerate(accumulate(map(_size, places)), start=1):
-            if count > self._most_kept or size > self._most_bytes:
-                shutil.rmtree(places[count - 1], ignore_errors=True)
+        kept = self._folder.glob("[0-9a-f]*-*")
+        forget_oldest(kept, self._most_kept, self._most_bytes)
 
 
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
-
-
-def _age(place: Path) -> float:
-    try:
-        return place.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _size(place: Path) -> int:
-    """Bytes of a result."""
-    try:
-        return sum(path.stat().st_size for path in place.iterdir())
-    except OSError:
-        return 0
 
 
 def _write(place: Path, order: Order, result: Result) -> None:

@@ -177,6 +177,6 @@ def _upload(session: Session) -> None:
                 st.error(str(error), icon=":material/error:")
                 return
             opening.add_program(session, program.name, program)
-            session.open.summary = imports.summary(program, [f.name for f in files])
+            opening.keep(session, imports.summary(program, [f.name for f in files]))
             session.news.tell(session.program_name, "is open; it stands on top, under Yours")
             st.rerun()

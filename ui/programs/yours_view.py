@@ -17,6 +17,9 @@ _OF_DERIVED = ("Derived",)
 def show(session: Session) -> None:
     """A card for each; nothing for who has none."""
     samples = {entry.name for entry in caching.sample_index()}
+    for name in caching.own_programs().names(session.identity):
+        if name not in session.programs:
+            opening.take_up(session, name)
     own = [p for name, p in session.programs.items() if name not in samples]
     if not own:
         return
@@ -35,7 +38,11 @@ def _card(session: Session, opened: OpenProgram) -> None:
     with told:
         derived = [f for f in facts(opened.program) if f[0] in _OF_DERIVED]
         st.html(facts_html(opened.summary or derived))
-        for place, (page, label) in zip(st.columns(len(_PAGES)), _PAGES, strict=True):
+        *places, last = st.columns(len(_PAGES) + 1)
+        if last.button("Remove", key=f"yours_remove_{opened.name}", width="stretch"):
+            opening.remove(session, opened.name)
+            st.rerun()
+        for place, (page, label) in zip(places, _PAGES, strict=True):
             key = f"yours_{page}_{opened.name}"
             if place.button(label, key=key, width="stretch"):
                 session.open_program(opened.name, opened.program)

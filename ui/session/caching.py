@@ -46,6 +46,7 @@ from ui.play.film import Film
 from ui.search.messages import game_message
 from ui.search.state import Study, Thought
 from ui.session.last_view import LastViews
+from ui.session.own_programs import OwnPrograms
 from ui.start.toy import Toy
 from ui.start.toy import toy as make_toy
 
@@ -146,6 +147,13 @@ def solver_names(identity: str, _program: Program) -> dict[str, str]:
 def workshop() -> Workshop:
     """The solver runs of this server."""
     return Workshop(store=ResultStore(default_folder()))
+
+
+@st.cache_resource(show_spinner=False)
+def own_programs() -> OwnPrograms:
+    """What the visitors of this server brought."""
+    folder = default_folder()
+    return OwnPrograms(folder / "programs" if folder else None)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -18,6 +18,7 @@ from ui.jobs.protocol import BOUND, DONE, OF_COMPILER, OF_SEARCHES, SOLVE
 from ui.jobs.run import Job
 from ui.session import caching
 from ui.session.link_query import move_of
+from ui.session.own_programs import OwnProgram, Summary
 from ui.session.state import OpenPlan, OpenProgram, Session
 
 COMPILED = "xla_compiled"
@@ -39,7 +40,8 @@ class PageEnds(Exception):
 def program_names(session: Session) -> list[str]:
     """Samples first, in the order of their index, then what the visitor brought or derived."""
     names = [entry.name for entry in caching.sample_index()]
-    return names + [name for name in session.programs if name not in names]
+    own = caching.own_programs().names(session.identity)
+    return list(dict.fromkeys([*names, *own, *session.programs]))
 
 
 def ensure_open(session: Session) -> None:
@@ -123,6 +125,10 @@ def open_named(session: Session, name: str) -> None:
     if name in session.programs:
         session.open_program(name, session.programs[name].program)
         return
+    if take_up(session, name):
+        session.open_program(name, session.programs[name].program)
+        _show_telling_move(session)
+        return
     wish = wish_of(name)
     if wish is not None:
         original, changes = wish
@@ -163,22 +169,62 @@ def add_program(session: Session, name: str, program: Program) -> None:
     """
     identity = content_hash(program)
     stem, number = name, 1
-    while name in session.programs and session.programs[name].identity != identity:
+    while _is_listed(session, name) and session.programs[name].identity != identity:
         number += 1
         name = f"{stem} {number}"
     is_new = name not in session.programs
     session.open_program(name, program)
     if is_new:
-        _restore(session)
-    session.cursor.jump(telling_move(caching.moves_of(session.open.identity, program)))
-    compiled = program.provenance.get("xla_plan")
-    if compiled is not None and COMPILED not in session.open.plans:
-        session.open.add_plan(COMPILED, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
+        _equip(session, session.open)
+    _show_telling_move(session)
 
 
-def _restore(session: Session) -> None:
-    """Take up what earlier visits to this program left: results, and runs of this visitor."""
+def _is_listed(session: Session, name: str) -> bool:
+    return name in session.programs or take_up(session, name)
+
+
+def keep(session: Session, summary: Summary) -> None:
+    """Keep the program in use, which the visitor brought, also when the page is loaded anew."""
     opened = session.open
+    opened.summary = summary
+    own = OwnProgram(opened.name, opened.program, summary)
+    caching.own_programs().save(session.identity, own)
+
+
+def take_up(session: Session, name: str) -> bool:
+    """List a program that the visitor brought earlier; whether there is one of this name."""
+    own = caching.own_programs().find(session.identity, name)
+    if own is None:
+        return False
+    _equip(session, session.take_in(name, own.program))
+    session.programs[name].summary = own.summary
+    return True
+
+
+def remove(session: Session, name: str) -> None:
+    """Forget a program that the visitor brought; the first sample is opened if it was in use."""
+    caching.own_programs().remove(session.identity, name)
+    if session.program_name == name:
+        open_named(session, caching.sample_index()[0].name)
+    session.programs.pop(name, None)
+
+
+def _show_telling_move(session: Session) -> None:
+    opened = session.open
+    session.cursor.jump(telling_move(caching.moves_of(opened.identity, opened.program)))
+
+
+def _equip(session: Session, opened: OpenProgram) -> None:
+    """Give a new program what there is: the compiler's plan, results, runs of this visitor."""
+    _restore(session, opened)
+    compiled = opened.program.provenance.get("xla_plan")
+    if compiled is not None and COMPILED not in opened.plans:
+        where = f"{opened.name}: provenance.xla_plan"
+        opened.add_plan(COMPILED, plan_from_json(compiled, where))
+
+
+def _restore(session: Session, opened: OpenProgram) -> None:
+    """Take up what earlier visits to this program left."""
     for job in caching.workshop().kept(opened.program, session.identity):
         if job.is_over:
             job.announce()

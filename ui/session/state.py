@@ -180,14 +180,19 @@ class Session:
 
     def open_program(self, name: str, program: Program) -> None:
         """Switch to a program; its plans and runs are kept if it was open before."""
-        if name not in self.programs:
-            self._make_room()
-            self.programs[name] = OpenProgram(name, program, content_hash(program))
+        self.take_in(name, program)
         if name != self.program_name:
             self.program_name, self.plan_name = name, ""
             self.question = self.eviction = self.quiz = None
             self.notices.clear()
             self.cursor.jump(0)
+
+    def take_in(self, name: str, program: Program) -> OpenProgram:
+        """List a program, which does not come into use by this."""
+        if name not in self.programs:
+            self._make_room()
+            self.programs[name] = OpenProgram(name, program, content_hash(program))
+        return self.programs[name]
 
     def _make_room(self) -> None:
         """Close the program opened first, of those for which nothing is under way."""

@@ -1,0 +1,134 @@
+"""What a visitor brought is there again after a reload, until it is removed or too old."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.program.io import content_hash
+from engine.program.model import Program
+from tests.ui.apps import open_view, session_of
+from tests.ui.network import residual_network
+from ui.session import caching, opening, state
+from ui.session.own_programs import OwnProgram, OwnPrograms
+from ui.session.state import Session
+
+SUMMARY = (("Files", "one"), ("Costs", "fitted"))
+
+
+def own(name: str, program: Program) -> OwnProgram:
+    return OwnProgram(name, replace(program, name=name), SUMMARY)
+
+
+def others(program: Program, count: int) -> list[Program]:
+    """Programs that differ in their first size."""
+    head, *rest = program.values
+    sizes = range(head.size_bytes, head.size_bytes + count)
+    return [replace(program, values=(replace(head, size_bytes=s), *rest)) for s in sizes]
+
+
+def aged(store: OwnPrograms, folder: Path, visitor: str, programs: list[Program]) -> None:
+    """Keep programs a second apart, the first the oldest."""
+    for i, program in enumerate(programs):
+        store.save(visitor, own(f"p{i}", program))
+        place = folder / visitor / content_hash(program)
+        if place.exists():
+            os.utime(place, (i, i))
+
+
+def test_it_comes_back_as_it_was(tmp_path: Path, program: Program) -> None:
+    OwnPrograms(tmp_path).save("v", own("mine", program))
+    assert OwnPrograms(tmp_path).names("v") == ["mine"]
+    assert OwnPrograms(tmp_path).find("v", "mine") == own("mine", program)
+
+
+def test_nobody_sees_those_of_others(tmp_path: Path, program: Program) -> None:
+    store = OwnPrograms(tmp_path)
+    store.save("v", own("mine", program))
+    for visitor in ("w", "", "*"):
+        assert store.names(visitor) == []
+        assert store.find(visitor, "mine") is None
+
+
+def test_the_oldest_of_a_visitor_go(tmp_path: Path, program: Program) -> None:
+    store = OwnPrograms(tmp_path, most_of_one=2)
+    aged(store, tmp_path, "v", others(program, 4))
+    assert store.names("v") == ["p2", "p3"]
+
+
+def test_the_oldest_of_all_go(tmp_path: Path, program: Program) -> None:
+    store = OwnPrograms(tmp_path, most_of_all=3)
+    aged(store, tmp_path, "v", others(program, 2))
+    aged(store, tmp_path, "w", others(program, 2))
+    assert len(store.names("v")) + len(store.names("w")) == 3
+    assert "p0" not in store.names("v")
+
+
+@pytest.mark.parametrize("name", ["program.json.gz", "listing.json"])
+def test_a_damaged_one_counts_as_none(tmp_path: Path, program: Program, name: str) -> None:
+    store = OwnPrograms(tmp_path)
+    store.save("v", own("mine", program))
+    (tmp_path / "v" / content_hash(program) / name).write_bytes(b"[1")
+    assert store.find("v", "mine") is None
+
+
+def test_where_nothing_can_be_kept_all_else_goes_on(tmp_path: Path, program: Program) -> None:
+    (tmp_path / "file").write_text("")
+    for store in (OwnPrograms(None), OwnPrograms(tmp_path / "file")):
+        store.save("v", own("mine", program))
+        store.remove("v", "mine")
+        assert store.names("v") == []
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnPrograms:
+    """The store of a server whose visitor is always the same."""
+    store = OwnPrograms(tmp_path)
+    monkeypatch.setattr(caching, "own_programs", lambda: store)
+    monkeypatch.setattr(state, "visitor_of", lambda cookie: "v")
+    return store
+
+
+def brought(session: Session, program: Program) -> None:
+    opening.add_program(session, "mine", program)
+    opening.keep(session, SUMMARY)
+
+
+def test_another_program_of_the_same_name_gets_a_number(kept: OwnPrograms) -> None:
+    first, second = others(residual_network(), 2)
+    brought(Session(identity="v"), first)
+    reloaded = Session(identity="v")
+    brought(reloaded, second)
+    assert kept.names("v") == ["mine", "mine 2"]
+    assert reloaded.programs["mine"].summary == SUMMARY
+
+
+def _programs() -> None:
+    from ui.programs import page as programs
+
+    programs.render()
+
+
+def buttons(at: AppTest) -> list[str]:
+    return [b.key or "" for b in at.button if (b.key or "").startswith("yours_")]
+
+
+def test_a_reload_shows_it_under_yours_and_opens_links_to_it(kept: OwnPrograms) -> None:
+    brought(Session(identity="v"), residual_network())
+    at = open_view(_programs, program="mine")
+    assert session_of(at).program_name == "mine"
+    assert session_of(at).open.summary == SUMMARY
+    assert "yours_play_mine" in buttons(open_view(_programs))
+
+
+def test_what_is_removed_does_not_come_back(kept: OwnPrograms) -> None:
+    brought(Session(identity="v"), residual_network())
+    at = open_view(_programs, program="mine")
+    at.button(key="yours_remove_mine").click().run()
+    assert not at.exception
+    assert buttons(at) == [] and kept.names("v") == []
+    assert session_of(at).program_name == opening.program_names(session_of(at))[0]

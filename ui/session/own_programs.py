@@ -1,0 +1,113 @@
+"""What a visitor brought, on disk: it survives a reload of the page and a restart of the server.
+
+One folder per visitor, in it one per program: the program file and what became of the files that
+were brought. A folder is written under another name and then renamed, so that none is half there.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import EngineError
+from engine.program.io import content_hash, load, save
+from engine.program.model import Program
+from ui.jobs.folders import age, forget_oldest
+
+Summary = tuple[tuple[str, str], ...]
+_PROGRAM, _LISTING = "program.json.gz", "listing.json"
+_MOST_OF_ONE = 8
+"""That a visitor keeps: half of what may be open at once."""
+_MOST_OF_ALL = 2000
+_MOST_BYTES = 2**30
+"""Of all visitors together."""
+
+
+@dataclass(frozen=True)
+class OwnProgram:
+    """A program under the name that it is listed by; `summary`: facts of its import."""
+
+    name: str
+    program: Program
+    summary: Summary
+
+
+class OwnPrograms:
+    """The programs of each visitor, the oldest of which go when there are too many."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        most_of_one: int = _MOST_OF_ONE,
+        most_of_all: int = _MOST_OF_ALL,
+        most_bytes: int = _MOST_BYTES,
+    ) -> None:
+        """`folder` None: keep nothing. `most_bytes`: of all visitors together."""
+        self._folder, self._most_bytes = folder, most_bytes
+        self._most_of_one, self._most_of_all = most_of_one, most_of_all
+
+    def save(self, visitor: str, own: OwnProgram) -> None:
+        """Keep a program; a full or read-only disk loses it, and nothing else."""
+        if self._folder is None:
+            return
+        home = self._folder / visitor
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".new-", dir=home) as made:
+                place = Path(made) / "own"
+                place.mkdir()
+                save(own.program, place / _PROGRAM)
+                (place / _LISTING).write_text(json.dumps([own.name, own.summary]))
+                target = home / content_hash(own.program)
+                shutil.rmtree(target, ignore_errors=True)
+                place.rename(target)
+            self._forget(home)
+        except OSError:
+            return
+
+    def names(self, visitor: str) -> list[str]:
+        """What a visitor has, the oldest first."""
+        return list(self._places(visitor))
+
+    def find(self, visitor: str, name: str) -> OwnProgram | None:
+        """A program by name; None if there is none, or it cannot be read any more."""
+        place = self._places(visitor).get(name)
+        if place is None:
+            return None
+        listing = _listing(place)
+        try:
+            program = load(place / _PROGRAM)
+        except EngineError:
+            return None
+        return OwnProgram(name, program, listing[1]) if listing else None
+
+    def remove(self, visitor: str, name: str) -> None:
+        """Forget a program."""
+        place = self._places(visitor).get(name)
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _places(self, visitor: str) -> dict[str, Path]:
+        """The folders of a visitor by the names of their programs, the oldest first."""
+        if self._folder is None or not visitor:
+            return {}
+        places = sorted((self._folder / visitor).glob("[0-9a-f]*"), key=age)
+        listed = ((_listing(place), place) for place in places)
+        return {listing[0]: place for listing, place in listed if listing is not None}
+
+    def _forget(self, home: Path) -> None:
+        assert self._folder is not None
+        forget_oldest(home.glob("[0-9a-f]*"), self._most_of_one, self._most_bytes)
+        forget_oldest(self._folder.glob("*/[0-9a-f]*"), self._most_of_all, self._most_bytes)
+
+
+def _listing(place: Path) -> tuple[str, Summary] | None:
+    """Name and summary; None for what is damaged."""
+    try:
+        name, facts = json.loads((place / _LISTING).read_text())
+        return str(name), tuple((str(label), str(text)) for label, text in facts)
+    except (OSError, ValueError, TypeError):
+        return None
