@@ -192,6 +192,22 @@ class TestLoops:
         assert simulate(self.program, plan).stall_s == pytest.approx(work)
 
     @pytest.mark.parametrize(
+        ("stays", "level"),
+        [
+            ([(1, 0, 5, 6), (0, 0, 3, 6)], 1),
+            ([(1, 0, 5, 6), (0, 0, 1, 2)], 1),
+            ([(0, 0, 5, 6)], -1),  # of another group
+            ([(1, 0, 5, 6), (1, 0, 6, 8)], 1),  # the next stay of the group begins then
+            ([], -1),
+        ],
+    )
+    def test_a_write_back_without_slots_is_of_the_stay_before_it(
+        self, stays: list[tuple[int, int, int, int]], level: int
+    ) -> None:
+        plan = plan_of(self.program, "", stays, [(1, "out", 6, 6)])
+        assert copy_level(self.program, plan.copies[0], plan.stays) == level
+
+    @pytest.mark.parametrize(
         ("start", "deadline", "level"),
         [(2, 6, 0), (2, 7, -1), (1, 2, -1), (2, 3, 0), (4, 6, 1), (5, 6, 1), (7, 8, -1)],
     )
