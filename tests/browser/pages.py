@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, WebSocket
 
-STEP_BYTES = 5_500
+STEP_BYTES = 6_000
+"""What a step may send: the words for one move, and the 1.4 kB with which Streamlit begins each run.
+A plan as a whole has more than 100 kB.
+"""
 PATIENCE_S = 300
 """How long to wait for what must come: a shared machine may be slow."""
 PATIENCE_MS = 1000 * PATIENCE_S
@@ -26,6 +29,7 @@ class Traffic:
 
     def __init__(self, page: Page) -> None:
         self.sent = self.received = 0
+        self._page = page
         page.on("websocket", self._listen)
 
     def _listen(self, socket: WebSocket) -> None:
@@ -36,7 +40,17 @@ class Traffic:
         setattr(self, direction, getattr(self, direction) + len(data))
 
     def reset(self) -> None:
+        """Count from here on, once what is under way is over."""
+        self.settle()
         self.sent = self.received = 0
+
+    def settle(self) -> None:
+        """Until the script has ended and nothing has come for a second."""
+        before = -1
+        while before != self.sent + self.received:
+            before = self.sent + self.received
+            wait_until_idle(self._page)
+            self._page.wait_for_timeout(1000)
 
 
 def eventually(holds: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:

@@ -54,6 +54,9 @@ def test_names_in_an_upload_are_only_shown(browser: Browser, server: str) -> Non
     file = {"name": f"{MARKUP}.json", "mimeType": "application/json", "buffer": body}
     page.locator('input[type="file"]').first.set_input_files(file)  # type: ignore[arg-type]
     page.locator(".st-key-open_files button:enabled").click(timeout=PATIENCE_MS)
+    page.wait_for_selector("text=Yours", timeout=PATIENCE_MS)
+    assert_nothing_struck(page)
+    page.locator('[class*="st-key-yours_play_"] button').click(timeout=PATIENCE_MS)
     wait_for_map(page)
     assert_nothing_struck(page)
     page.keyboard.press("ArrowRight")

@@ -64,7 +64,7 @@ def test_keys_step_and_little_is_sent(opened: tuple[Page, Traffic]) -> None:
     page.keyboard.press("ArrowRight")
     assert eventually(lambda: number(page, "move") == before + 1)
     assert eventually(lambda: panel(page) != told)
-    page.wait_for_timeout(500)
+    traffic.settle()
     assert 0 < traffic.sent < STEP_BYTES
     assert 0 < traffic.received < STEP_BYTES
     assert all(action in panel(page) for action in ("Copy", "NoCopy", "Drop"))

@@ -121,7 +121,7 @@ def test_shift_plays_the_other_end(page: Page) -> None:
     press(page, legal_key(page, is_chosen=False))
     while page.locator("button.other-end").count() == 0:
         press(page, page.locator("button.choice kbd").first.inner_text())
-        page.wait_for_timeout(700)
+        traffic.settle()
     move = number(page, "move")
     assert move > fork
     other = "e => e.getRootNode().view.state.overlay.ghosts.filter(g => g.other).length"
@@ -165,7 +165,7 @@ def test_playing_on_sends_little(page: Page) -> None:
     for _ in range(5):
         traffic.reset()
         press(page, page.locator("button.choice kbd").first.inner_text())
-        page.wait_for_timeout(700)
+        traffic.settle()
         assert 0 < traffic.sent < STEP_BYTES
         assert 0 < traffic.received < STEP_BYTES
 
@@ -319,7 +319,7 @@ def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(page: Page) -
     before = number(page, "move")
     page.mouse.click(box["x"] + box["width"] - 60, y)
     assert eventually(lambda: number(page, "move") > before)
-    page.wait_for_timeout(1500)
+    traffic.settle()
     assert 0 < traffic.sent < STEP_BYTES
 
 

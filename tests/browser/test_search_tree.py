@@ -179,11 +179,10 @@ def test_scrubbing_walking_zooming_and_colours_send_nothing(
 
 def test_a_step_sends_little(page: Page, opened: tuple[Page, Traffic]) -> None:
     traffic, before = opened[1], move_of(page)
-    page.wait_for_timeout(800)
     traffic.reset()
     page.keyboard.press(".")
     assert eventually(lambda: move_of(page) == before + 1)
-    page.wait_for_timeout(500)
+    traffic.settle()
     assert f"move={before + 2}" in page.url
     assert 0 < traffic.sent < STEP_BYTES
     assert 0 < traffic.received < STEP_BYTES
