@@ -8,8 +8,8 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page, WebSocket
 
 STEP_BYTES = 6_000
-"""What a step may send: the words for one move, and the 1.4 kB with which Streamlit begins each run.
-A plan as a whole has more than 100 kB.
+"""What a step may send: the words for one move, and 1.4 kB with which Streamlit begins each run. A
+plan as a whole has more than 100 kB.
 """
 PATIENCE_S = 300
 """How long to wait for what must come: a shared machine may be slow."""

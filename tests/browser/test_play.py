@@ -121,7 +121,6 @@ def test_shift_plays_the_other_end(page: Page) -> None:
     press(page, legal_key(page, is_chosen=False))
     while page.locator("button.other-end").count() == 0:
         press(page, page.locator("button.choice kbd").first.inner_text())
-        traffic.settle()
     move = number(page, "move")
     assert move > fork
     other = "e => e.getRootNode().view.state.overlay.ghosts.filter(g => g.other).length"

@@ -81,6 +81,7 @@ def decide(stranger: Stranger) -> None:
         tried.add(key)
         stranger.press(key)
         assert eventually(lambda was=before: panel.inner_text() != was)
+        page.wait_for_selector(".map:not([aria-busy])", timeout=PATIENCE_MS)
         wait_until_idle(page)
     raise AssertionError("the game does not end")
 
