@@ -11,6 +11,12 @@ from hypothesis import HealthCheck, settings
 
 # With libtpu installed jax would look for a TPU first, and warn at length that there is none.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Half of the suite's time was compiling the game and the networks, for boards so small that slow
+# code does as well: a quarter of the compile time, for four times that of the code. Benches and
+# users have the compiler's own settings, and the compiler of TPU programs never sees these.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+)
 # The local search runs interpreted, at once; tests/solvers/local/test_local_compiled.py compiles it
 # (more than a minute the first time) and holds it to the interpreted one.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from engine.game.encode import encode
+from engine.game.encode import common_shape, encode
 from engine.game.env import Record, plan_from_actions, play_with_backup, rollout, scripted
 from engine.game.moves import SIMPLE_RULES, Rules
 from engine.game.quantise import TICKS
@@ -66,9 +66,10 @@ def test_real_programs_with_loops_agree(name: str) -> None:
 def test_drop_backup_undoes_dead_ends() -> None:
     rules = Rules(strict=True)
     undone = 0
-    for seed in range(8):
-        program = random_program(seed, 16)
-        encoded = encode(program, rules)
+    programs = [random_program(seed, 16) for seed in range(8)]
+    shape = common_shape([encode(program, rules) for program in programs])
+    for seed, program in enumerate(programs):
+        encoded = encode(program, rules, shape)
         _, first = rollout(encoded, jax.random.key(seed))
         if not np.asarray(first.was_dead).any():
             continue
