@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +64,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def serve(log: Path | None = None, app: Path = APP) -> Iterator[str]:
-    """An explorer on a free port; its address. Raises TimeoutError if it does not start."""
+def serve(
+    log: Path | None = None, app: Path = APP, environment: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """An explorer on a free port; its address. Raises TimeoutError if it does not start.
+
+    `environment`: variables that it has besides those of this process.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -73,7 +78,13 @@ def serve(log: Path | None = None, app: Path = APP) -> Iterator[str]:
     command += ["--server.headless", "true", "--server.port", str(port)]
     command += ["--server.fileWatcherType", "none", "--server.address", "127.0.0.1"]
     with (log or Path(os.devnull)).open("wb") as out:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})},
+        )
         try:
             _await(f"http://127.0.0.1:{port}/_stcore/health", process)
             yield f"http://127.0.0.1:{port}"

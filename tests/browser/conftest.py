@@ -15,10 +15,8 @@ from ui.screenshots import chromium, serve
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of an explorer that runs for the whole session."""
     folder = tmp_path_factory.mktemp("server")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, str(folder / "results"))
-        with serve(folder / "log") as address:
-            yield address
+    with serve(folder / "log", environment={VARIABLE: str(folder / "results")}) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

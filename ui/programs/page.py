@@ -49,10 +49,9 @@ def render() -> None:
 
 def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
     """The search row; what was entered survives a visit to another view."""
-    known, places = (
-        session.gallery,
-        st.columns([1.7, 1.2, 1.3, 1.5, 1.1], vertical_alignment="bottom"),
-    )
+    known = session.gallery
+    with st.container(key="filters"):
+        places = st.columns([1.7, 1.2, 1.3, 1.5, 1.1], vertical_alignment="bottom")
     words = places[0].text_input(
         "Search",
         known.words,
