@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.answers import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
+from engine.compiler.matching import with_split_sizes
 from engine.compiler.observations import (
     Observations,
     load_observations,
@@ -232,10 +233,11 @@ def _assembled(
     source: Source, imported: Imported, found: Observations, answers: Answers
 ) -> Program:
     """The program with fitted costs, XLA's plan and provenance."""
-    program = refitted(imported.program, found)
     default = answers.full(DEFAULT_OPTIONS)
     where = f"{source.name}, default"
     flow = Flow(parse_hlo(default.hlo.encode(), where), where)
+    imported = with_split_sizes(imported, flow)
+    program = refitted(imported.program, found)
     is_fast = observe(imported, flow).is_fast.tolist()
     scoped = find_device(source.hardware).scoped_bytes
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.compiler.calibrate import calibrate
 from engine.compiler.generation import refuse_other_hardware
+from engine.compiler.matching import with_split_sizes
 from engine.compiler.observe import match_events, observe
 from engine.compiler.repair import repaired
 from engine.compiler.writable import with_unwritable
@@ -66,6 +67,7 @@ def import_hlo(
     if fast is not None:
         flow = _second_compile(imported, fast)
         refuse_other_hardware(flow, device, str(fast))
+        imported = with_split_sizes(imported, flow)
         observed = observe(imported, flow)
         program, fit = calibrate(
             imported, observe(imported, imported.flow), [observed], [observed], guess=BYTES_SHARE

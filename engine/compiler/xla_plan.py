@@ -19,13 +19,13 @@ from engine.compiler.held import (
     share_places,
     stays_of,
 )
-from engine.compiler.observe import fast_accesses, fast_space, match_events
+from engine.compiler.matching import Matching
+from engine.compiler.observe import fast_accesses, fast_space
 from engine.errors import ProgramFormatError
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
-from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, SLICE_START, FlowRegion
-from engine.program.hlo.shape import memory_space
+from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, FlowRegion
 from engine.program.io import content_hash
 
 REPACKED = "packed anew: the buffer assignment was not at hand"
@@ -49,13 +49,11 @@ class _Reader:
         self.program = imported.program
         self.flow = flow
         self.heap_base = heap_base
-        self.space = fast_space(self.program)
-        self.offsets = None if buffers is None else fast_offsets(buffers, self.space)
-        self.slot_of = match_events(imported, flow)
+        self.matching = Matching(imported, flow)
+        space = fast_space(self.program)
+        self.offsets = None if buffers is None else fast_offsets(buffers, space)
+        self.slot_of = self.matching.slot_of
         self.next_slot = self._next_slots()
-        labels = {imported.flow.values[v].label: n for v, n in imported.value_of.items()}
-        self.value_by_label = labels
-        self.group_by_use = self._groups_by_use()
         self.carried = {value for pair in flow.aliases for value in pair}
         self.stands_for = self._copies_of_the_program()
 
@@ -90,23 +88,6 @@ class _Reader:
             following[number] = self.slot_of.get(number, following[number + 1])
         return following
 
-    def _groups_by_use(self) -> dict[int, int]:
-        """Value of the compile -> the program's group that it serves, by operand position.
-
-        Where the compiler turned a copy of the program into an asynchronous one, only the use
-        tells which of the program's values the copy stands for.
-        """
-        groups: dict[int, int] = {}
-        own_flow = self.imported.flow
-        for number, slot in self.slot_of.items():
-            own = own_flow.events[self.imported.events[slot]]
-            for (_, mine, _), (_, theirs, _) in zip(
-                own.reads, self.flow.events[number].reads, strict=False
-            ):
-                value = self.imported.value_of[own_flow.origin(mine)]
-                groups.setdefault(theirs, self.program.values[value].group)
-        return groups
-
     def _copies_of_the_program(self) -> dict[int, int]:
         """Copy-start -> slot of the program's copy instruction whose work it does.
 
@@ -122,20 +103,13 @@ class _Reader:
         found = {}
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START:
-                pair = (self._group_by_label(event.writes[0]), self._group(event.writes[0]))
+                pair = (
+                    self.matching.group_by_label(event.writes[0]),
+                    self.matching.group(event.writes[0]),
+                )
                 if pair in slots:
                     found[number] = slots.pop(pair)
         return found
-
-    def _group(self, value: int) -> int | None:
-        """The program's group that a value of the compile holds."""
-        if value in self.group_by_use:
-            return self.group_by_use[value]
-        return self._group_by_label(value)
-
-    def _group_by_label(self, value: int) -> int | None:
-        number = self.value_by_label.get(self.flow.values[self.flow.origin(value)].label)
-        return None if number is None else self.program.values[number].group
 
     def _held(self) -> list[Held]:
         """One entry per value of the compile that has a place in fast memory."""
@@ -152,10 +126,10 @@ class _Reader:
                 ends[value] = max(ends[value], end)
         held = []
         for value, known in enumerate(self.flow.values):
-            group = self._group(value)
-            if group is None or known.event < 0 or not self._is_in_fast_memory(value):
+            group = self.matching.group(value)
+            if group is None or known.event < 0 or not self.matching.is_in_fast_memory(value):
                 continue
-            if self.flow.events[known.event].kind == SLICE_START:
+            if self.matching.is_slice(value):
                 continue
             starts = self._starts(value)
             if starts[0] >= self.program.num_slots:
@@ -164,9 +138,6 @@ class _Reader:
             place = self._place(value)
             held.append(Held(value, group, place, starts[0], end, tuple(starts[1:])))
         return held
-
-    def _is_in_fast_memory(self, value: int) -> bool:
-        return memory_space(self.flow.values[value].shape) == self.space
 
     def _place(self, value: int) -> int:
         """The offset, or without a dump of offsets a number that one place's values share."""
@@ -250,14 +221,14 @@ class _Reader:
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START and not self._is_cross_program(number):
                 target, source = event.writes[0], event.reads[0][1]
-                fast = [self._is_in_fast_memory(v) for v in (target, source)]
-                group = self._group(target)
+                fast = [self.matching.is_in_fast_memory(v) for v in (target, source)]
+                group = self.matching.group(target)
                 if group is None or fast[0] == fast[1] or number in self.stands_for:
                     continue
                 start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
                 found.append((number, Copy(group, fast[0], start, deadline)))
-            elif event.kind == JOIN and self._is_in_fast_memory(event.writes[0]):
-                group = self._group(event.writes[0])
+            elif event.kind == JOIN and self.matching.is_in_fast_memory(event.writes[0]):
+                group = self.matching.group(event.writes[0])
                 first = min(self.flow.values[v].event for _, v, _ in event.reads)
                 if group is not None:
                     start = starts.get(event.writes[0], self.next_slot[first])
