@@ -42,6 +42,13 @@ def test_what_is_whole_at_least_once_keeps_its_size() -> None:
         assert sizes(prefetched(first, second)) == {"a": BYTES, "b": BYTES, "c": BYTES}
 
 
+def test_what_is_smaller_for_want_of_padding_keeps_its_size() -> None:
+    bare = "f32[60,128]{1,0:S(1)}"
+    slow, fast = (text.replace("64", "60") for text in (SLOW, prefetched(bare, bare)))
+    program = with_split_sizes(imported(module(slow)), flow(fast)).program
+    assert {value.size_bytes for value in program.values} == {BYTES}
+
+
 def test_what_is_never_fast_keeps_its_size() -> None:
     assert set(sizes(module(SLOW)).values()) == {BYTES}
 
