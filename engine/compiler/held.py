@@ -95,8 +95,8 @@ def stays_of(held: Iterable[Held]) -> list[Stay]:
 def repacked(program: Program, held: Sequence[Held]) -> list[Stay]:
     """The stays at offsets of our own, where places are mere numbers.
 
-    A sliced prefetch that finds no place from its first slice on begins with a later one. What
-    finds none at all is left out.
+    A sliced prefetch that finds no place from its first slice on begins with a later one, and so
+    does one that is in the way of what cannot. What finds no place at all is left out.
     """
     while True:
         places: dict[tuple[int, int], list[Held]] = defaultdict(list)
@@ -104,22 +104,29 @@ def repacked(program: Program, held: Sequence[Held]) -> list[Stay]:
             places[item.group, item.place].append(item)
         wanted = [_block(program, items) for items in places.values()]
         offsets = pack(wanted, program.hardware.fast_bytes, program.hardware.alignment)
-        homeless = [
-            item
-            for items, offset in zip(places.values(), offsets, strict=True)
-            for item in items
-            if offset is None and item.slice_starts
-        ]
-        if not homeless:
+        placed = list(zip(places.values(), offsets, strict=True))
+        homeless = [item for items, offset in placed if offset is None for item in items]
+        late = [i for i in homeless if i.slice_starts] or _in_the_way(held, homeless)
+        if not late:
             break
-        for item in homeless:
+        for item in late:
             item.start, *later = item.slice_starts
             item.slice_starts = tuple(later)
     return [
         Stay(item.group, offset, item.start, item.end)
-        for items, offset in zip(places.values(), offsets, strict=True)
+        for items, offset in placed
         if offset is not None
         for item in items
+    ]
+
+
+def _in_the_way(held: Sequence[Held], homeless: Sequence[Held]) -> list[Held]:
+    """Sliced prefetches whose first slices are there while one of the homeless wants a place."""
+    return [
+        item
+        for item in held
+        if item.slice_starts
+        and any(item.start < h.end and h.start < item.slice_starts[0] for h in homeless)
     ]
 
 
