@@ -83,7 +83,7 @@ def _write(folder: Path, entries: Sequence[SampleEntry]) -> None:
     """The index, the table, and no plan that the index does not name."""
     write_index(entries, folder / INDEX_NAME)
     write_readme(entries, folder / "README.md")
-    named = {entry.best_plan_path for entry in entries}
+    named = {folder / entry.best_plan for entry in entries if entry.best_plan}
     for path in (folder / PLANS).glob("*.json.gz"):
         if path not in named:
             path.unlink()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
-from engine.analysis.catalogue import PLANS, keep_best, keep_bound
+from engine.analysis.catalogue import PLANS, keep_best, keep_bound, write_catalogue
 from engine.errors import PlanError
 from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan
@@ -96,3 +97,15 @@ def test_a_lower_bound_by_more_effort_leaves_the_higher_one(folder: Path, progra
     (entry,) = library.index(folder)
     assert entry.bound_s == relaxed.bound_s
     assert (entry.bound_method, entry.bound_seconds) == ("mip-unfinished", 9.0)
+
+
+def test_an_index_made_anew_keeps_plans_and_drops_what_it_does_not_name(tmp_path: Path) -> None:
+    entry = min((e for e in library.held_out() if e.best_plan), key=lambda e: e.touches)
+    (tmp_path / PLANS).mkdir()
+    for name in (entry.file, "index.json", entry.best_plan or ""):
+        copyfile(entry.folder / name, tmp_path / name)
+    (tmp_path / PLANS / "of_nothing.json.gz").write_bytes(b"")
+    write_catalogue(tmp_path, [entry.name], lambda text: None)
+    (made,) = library.index(tmp_path)
+    assert (made.best_s, made.best_solver) == (entry.best_s, entry.best_solver)
+    assert [path.name for path in (tmp_path / PLANS).iterdir()] == [f"{entry.name}.json.gz"]
