@@ -15,25 +15,20 @@ from typing import Any
 COMMAND = (sys.executable, "-m", "engine.solvers.portfolio.worker")
 """Started anew, never forked: JAX's threads do not survive a fork."""
 _ROOT = Path(__file__).resolve().parents[3]
-_ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-}
-"""As many processes as cores: more threads would only be in each other's way."""
+_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 class Worker:
     """One process. `order` sends it work; what it answers comes in the crew's queue."""
 
     def __init__(self, program_file: Path, answers: Answers) -> None:
-        path = os.pathsep.join(p for p in (str(_ROOT), os.environ.get("PYTHONPATH")) if p)
         self._process = subprocess.Popen(
             [*COMMAND, str(program_file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            env=_environment(),
         )
         self._reader = threading.Thread(target=self._read, args=(answers,), daemon=True)
         self._reader.start()
@@ -75,3 +70,13 @@ def num_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _environment() -> dict[str, str]:
+    """The user's, with one thread: as many processes as cores would be in each other's way."""
+    ours = {"PYTHONPATH": (str(_ROOT), os.pathsep), "XLA_FLAGS": (_ONE_THREAD, " ")}
+    joined = {
+        name: between.join(part for part in (text, os.environ.get(name)) if part)
+        for name, (text, between) in ours.items()
+    }
+    return {**os.environ, **joined, "OMP_NUM_THREADS": "1"}
