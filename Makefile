@@ -51,9 +51,8 @@ browser:
 	  exit 1; \
 	fi
 
-# Three processes also on two cores: the browser tests wait much of their time.
 test: $(VENV)/.dev $(VENV)/.compiler browser
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Breaks the judges of plans, the rules and the losses in one place after another: hours, resumable.
 # A part of it: make mutants MUTANTS='engine.plan.check*'
@@ -79,7 +78,7 @@ check: $(VENV)/.dev $(VENV)/.compiler $(NODE_TOOLS) browser
 	$(BIN)/hadolint Dockerfile
 	npm run --silent check
 	npm test --silent
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 format: $(VENV)/.dev $(NODE_TOOLS)
 	$(BIN)/ruff format .

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, WebSocket
+from playwright.sync_api import Locator, Page, TimeoutError, WebSocket
 
 STEP_BYTES = 6_000
 """What a step may send: the words for one move, and 1.4 kB with which Streamlit begins each run. A
@@ -14,6 +14,7 @@ plan as a whole has more than 100 kB.
 PATIENCE_S = 300
 """How long to wait for what must come: a shared machine may be slow."""
 PATIENCE_MS = 1000 * PATIENCE_S
+_CLICK_S = 30
 
 # Distinct colours on a grid of pixels of a canvas: a blank one has one.
 _COLOURS = """canvas => {
@@ -87,6 +88,18 @@ def wait_for_map(page: Page) -> None:
 def wait_until_idle(page: Page) -> None:
     """Until the script has ended."""
     page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+
+
+def click_until(page: Page, place: Locator, selector: str) -> None:
+    """Click until something is there: a script run in between may close a list, or take a click."""
+    for _ in range(PATIENCE_S // _CLICK_S):
+        place.click(timeout=PATIENCE_MS)
+        try:
+            page.wait_for_selector(selector, timeout=1000 * _CLICK_S)
+        except TimeoutError:
+            continue
+        return
+    raise AssertionError(f"no click brings {selector}")
 
 
 def stop_jobs(page: Page) -> None:

@@ -14,6 +14,7 @@ from tests.browser.pages import (
     PATIENCE_MS,
     assert_no_error,
     brightness,
+    click_until,
     colours,
     eventually,
     stop_jobs,
@@ -39,8 +40,7 @@ def open_debug(
     stop_jobs(page)
     page.get_by_text("Open a trace file").click(timeout=PATIENCE_MS)
     page.set_input_files("input[type=file]", folder / "a.npz")
-    page.locator(".st-key-open_trace button:enabled").click(timeout=PATIENCE_MS)
-    page.wait_for_selector(".search[data-move]", timeout=PATIENCE_MS)
+    click_until(page, page.locator(".st-key-open_trace button:enabled"), ".search[data-move]")
     # The findings are measured by a job, and the page takes them in.
     page.wait_for_selector("text=100.0", timeout=PATIENCE_MS)
     settle(page)

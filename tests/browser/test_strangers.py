@@ -11,7 +11,13 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_until_idle
+from tests.browser.pages import (
+    PATIENCE_MS,
+    assert_no_error,
+    click_until,
+    eventually,
+    wait_until_idle,
+)
 from tests.browser.test_every_page import complaints
 from tests.program.hlo.modules import FIXTURES
 from ui.screenshots import SIZE
@@ -129,7 +135,7 @@ def test_from_two_dumps_to_the_first_finding(browser: Browser, server: str) -> N
     engineer.read(page.locator(".st-key-details"), most=120)
     page.set_input_files("input[type=file]", [FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"])
     engineer.clicks += 3
-    page.locator(".st-key-hardware input").click()
+    click_until(page, page.locator(".st-key-hardware input"), '[role="option"]')
     page.get_by_role("option", name="tpu-v5e").click(timeout=PATIENCE_MS)
     engineer.clicks += 2
     engineer.click(page.locator(".st-key-open_files button:enabled"), "text=Yours")
