@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 from engine.game.moves import Move
 from engine.program.floors import has_floor, slow_s, worth_s
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import TOP_LEVEL, Program, Touch
 from ui.components.units import count_text, size_text, time_text
+
+MUCH = 4.0
+"""From how many times the time that moving its bytes takes a saving is surprising."""
+LEAST = 1e-3
+"""Of all that can be saved: who saves less need not explain it."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ def _touch_story(program: Program, move: Move) -> Story:
         stake = (
             f"Served from {fast} it saves {time_text(worth_s(program, touch))} of the"
             f" instruction's {share}.{_floor_text(program, move.time)}"
+            f"{_much_text(program, touch, verb)}"
         )
     else:
         stake = f"Served from {fast} it saves nothing here, but may stay for what comes next."
@@ -56,6 +62,19 @@ def _touch_story(program: Program, move: Move) -> Story:
     if instruction.op_name:
         facts.append(("Source", instruction.op_name))
     return Story(instruction.name, verb, value.name, stake, tuple(facts))
+
+
+def _much_text(program: Program, touch: Touch, verb: str) -> str:
+    """Why so few bytes save so much, where much is at stake; else nothing."""
+    moving_s = touch.slow_bytes / program.hardware.bandwidth
+    at_stake_s = LEAST * (program.all_slow_s - program.all_fast_s)
+    if touch.saving_s <= max(MUCH * moving_s, at_stake_s):
+        return ""
+    return (
+        f" That is much for {size_text(touch.slow_bytes)}, which move in {time_text(moving_s)}: the"
+        f" instruction {verb} them more than once, or the fit of the costs gave them what others"
+        " save."
+    )
 
 
 def _floor_text(program: Program, time: int) -> str:
