@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, settings
 
 # With libtpu installed jax would look for a TPU first, and warn at length that there is none.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Half of the suite's time was compiling the game and the networks, for boards so small that slow
-# code does as well: a quarter of the compile time, for four times that of the code. Benches and
-# users have the compiler's own settings, and the compiler of TPU programs never sees these.
+# Most tests that play compile the game for a board so small that slow code does as well. Benches
+# and users have the compiler's own settings, and the compiler of TPU programs never sees these.
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 )

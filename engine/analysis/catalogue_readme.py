@@ -44,6 +44,12 @@ model or network was tuned on these, and they are not among the programs of whic
 and the explorer speak as *the samples*. Most are of families that no sample is of. Results on them
 are reported apart (`python -m benchmarks reading`).
 
+A program of whose plan by XLA less than 99 % is read, or whose costs are not confirmed, does not
+come in here, so that what is read of these is high by construction. As first captured
+resnet50v2-v5p-b32 had 98.5 % (values split between two cores) and mlpae-v6e-b4096-train 94.7 %
+without addresses (slices in each other's way): the reader was mended on them, and on reading these
+two are no longer held out.
+
 `python -m engine capture --held-out` captures all of them again: hours on two cores, resumable.
 """
 

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.answers import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
-from engine.compiler.matching import with_split_sizes
 from engine.compiler.observations import (
     Observations,
     load_observations,
@@ -34,6 +33,7 @@ from engine.compiler.refit import refitted
 from engine.compiler.repair import repaired
 from engine.compiler.samples import Sample
 from engine.compiler.source import exported, sample_source
+from engine.compiler.split_sizes import with_split_sizes
 from engine.compiler.study import Solver, Study, first_observation
 from engine.compiler.toolchain import require_compiler, versions
 from engine.compiler.writable import with_unwritable

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from engine.compiler.calibrate import calibrate
 from engine.compiler.generation import refuse_other_hardware
-from engine.compiler.matching import with_split_sizes
 from engine.compiler.observe import match_events, observe
 from engine.compiler.repair import repaired
+from engine.compiler.split_sizes import with_split_sizes
 from engine.compiler.writable import with_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError

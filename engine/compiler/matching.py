@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from engine.compiler.observe import fast_space, match_events
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import SLICE_START
-from engine.program.hlo.shape import memory_space, size_bytes
+from engine.program.hlo.shape import memory_space
 
 
 class Matching:
-    """`slot_of`: event of the compile -> slot of the program."""
+    """How the values of another compile map to a program's groups.
+
+    Values and events are numbers of that compile's flow. `slot_of`: event -> slot of the program.
+    `space`: the number of fast memory in layouts.
+    """
 
     def __init__(self, imported: Imported, flow: Flow) -> None:
         """`flow`: of the other compile."""
         self.imported = imported
         self.flow = flow
         self.slot_of = match_events(imported, flow)
-        self._space = fast_space(imported.program)
-        labels = {imported.flow.values[v].label: n for v, n in imported.value_of.items()}
-        self._value_by_label = labels
+        self.space = fast_space(imported.program)
+        self._value_by_label = {
+            imported.flow.values[v].label: number for v, number in imported.value_of.items()
+        }
         self._group_by_use = self._groups_by_use()
 
     def _groups_by_use(self) -> dict[int, int]:
@@ -54,39 +57,9 @@ class Matching:
 
     def is_in_fast_memory(self, value: int) -> bool:
         """Whether the compile has the value there."""
-        return memory_space(self.flow.values[value].shape) == self._space
+        return memory_space(self.flow.values[value].shape) == self.space
 
     def is_slice(self, value: int) -> bool:
         """Whether the value is a part of a prefetch that comes in slices."""
         event = self.flow.values[value].event
         return event >= 0 and self.flow.events[event].kind == SLICE_START
-
-
-def with_split_sizes(imported: Imported, flow: Flow) -> Imported:
-    """The program with smaller sizes for what XLA splits between two cores in fast memory only.
-
-    On a chip with two cores a prefetched parameter may take half of its bytes in the fast memory of
-    each, while it lies whole in slow memory, where the all-slow compile has it. `flow`: of the
-    default compile. The work of a copy follows the size, as for all that is split.
-    """
-    sizes = _split_sizes(Matching(imported, flow))
-    program = imported.program
-    values = tuple(
-        replace(value, size_bytes=min(value.size_bytes, sizes.get(value.group, value.size_bytes)))
-        for value in program.values
-    )
-    return replace(imported, program=replace(program, values=values))
-
-
-def _split_sizes(matching: Matching) -> dict[int, int]:
-    """Group -> bytes of its largest value in fast memory, where all of them are split."""
-    sizes: dict[int, int] = {}
-    whole: set[int] = set()
-    for value, known in enumerate(matching.flow.values):
-        group = matching.group(value)
-        if group is None or not matching.is_in_fast_memory(value) or matching.is_slice(value):
-            continue
-        if not known.shape.layout.split_configs:
-            whole.add(group)
-        sizes[group] = max(sizes.get(group, 0), size_bytes(known.shape))
-    return {group: size for group, size in sizes.items() if group not in whole}

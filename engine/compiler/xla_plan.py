@@ -20,7 +20,7 @@ from engine.compiler.held import (
     stays_of,
 )
 from engine.compiler.matching import Matching
-from engine.compiler.observe import fast_accesses, fast_space
+from engine.compiler.observe import fast_accesses
 from engine.errors import ProgramFormatError
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.program.hlo.build import Imported
@@ -50,8 +50,7 @@ class _Reader:
         self.flow = flow
         self.heap_base = heap_base
         self.matching = Matching(imported, flow)
-        space = fast_space(self.program)
-        self.offsets = None if buffers is None else fast_offsets(buffers, space)
+        self.offsets = None if buffers is None else fast_offsets(buffers, self.matching.space)
         self.slot_of = self.matching.slot_of
         self.next_slot = self._next_slots()
         self.carried = {value for pair in flow.aliases for value in pair}

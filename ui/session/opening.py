@@ -14,7 +14,7 @@ from engine.program.io import content_hash
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from ui.components.memory_map.actions import telling_move
-from ui.jobs.protocol import BOUND, DONE, OF_COMPILER, OF_SEARCHES, SOLVE
+from ui.jobs.protocol import DONE
 from ui.jobs.run import Job
 from ui.session import caching
 from ui.session.link_query import move_of
@@ -165,11 +165,12 @@ def open_what_if(session: Session, original: Program, wish: WhatIf) -> None:
 def add_program(session: Session, name: str, program: Program) -> None:
     """Open a new program, with the compiler's own plan if it came with one.
 
-    A program of the same name but other content is kept; the newcomer gets a number.
+    A program of the same name but other content is kept, a sample among them; the newcomer gets a
+    number.
     """
     identity = content_hash(program)
     stem, number = name, 1
-    while _is_listed(session, name) and session.programs[name].identity != identity:
+    while _identity_of(session, name) not in (None, identity):
         number += 1
         name = f"{stem} {number}"
     is_new = name not in session.programs
@@ -179,16 +180,29 @@ def add_program(session: Session, name: str, program: Program) -> None:
     _show_telling_move(session)
 
 
-def _is_listed(session: Session, name: str) -> bool:
-    return name in session.programs or take_up(session, name)
+def _identity_of(session: Session, name: str) -> str | None:
+    """The content hash of the program of a name, be it a sample or the visitor's; None if free."""
+    if _is_sample(name):
+        return library.find_sample(name).content_hash
+    is_listed = name in session.programs or take_up(session, name)
+    return session.programs[name].identity if is_listed else None
+
+
+def _is_sample(name: str) -> bool:
+    """Whether a sample or a held-out program has the name."""
+    return any(entry.name == name for entry in (*caching.sample_index(), *library.held_out()))
 
 
 def keep(session: Session, summary: Summary) -> None:
-    """Keep the program in use, which the visitor brought, also when the page is loaded anew."""
+    """Keep the program in use, which the visitor brought, also when the page is loaded anew.
+
+    A sample that was brought as a file is here anyway.
+    """
     opened = session.open
     opened.summary = summary
-    own = OwnProgram(opened.name, opened.program, summary)
-    caching.own_programs().save(session.identity, own)
+    if not _is_sample(opened.name):
+        own = OwnProgram(opened.name, opened.program, summary)
+        caching.own_programs().save(session.identity, own)
 
 
 def take_up(session: Session, name: str) -> bool:
@@ -202,11 +216,16 @@ def take_up(session: Session, name: str) -> bool:
 
 
 def remove(session: Session, name: str) -> None:
-    """Forget a program that the visitor brought; the first sample is opened if it was in use."""
+    """Forget a program that the visitor brought, and end its runs.
+
+    The first sample is opened if it was in use.
+    """
+    for job in session.programs[name].all_jobs():
+        job.stop()
     caching.own_programs().remove(session.identity, name)
     if session.program_name == name:
         open_named(session, caching.sample_index()[0].name)
-    session.programs.pop(name, None)
+    del session.programs[name]
 
 
 def _show_telling_move(session: Session) -> None:
@@ -216,22 +235,12 @@ def _show_telling_move(session: Session) -> None:
 
 def _equip(session: Session, opened: OpenProgram) -> None:
     """Give a new program what there is: the compiler's plan, results, runs of this visitor."""
-    _restore(session, opened)
+    for job in caching.workshop().kept(opened.program, session.identity):
+        opened.adopt(job)
     compiled = opened.program.provenance.get("xla_plan")
     if compiled is not None and COMPILED not in opened.plans:
         where = f"{opened.name}: provenance.xla_plan"
         opened.add_plan(COMPILED, plan_from_json(compiled, where))
-
-
-def _restore(session: Session, opened: OpenProgram) -> None:
-    """Take up what earlier visits to this program left."""
-    for job in caching.workshop().kept(opened.program, session.identity):
-        if job.is_over:
-            job.announce()
-        if job.order.kind in (SOLVE, BOUND, *OF_COMPILER):
-            opened.jobs.append(job)
-        elif job.order.kind in OF_SEARCHES:
-            opened.searches.jobs.append(job)
 
 
 def order(session: Session, solver: str, seconds: float, seed: int = 0) -> Job:

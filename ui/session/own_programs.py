@@ -70,33 +70,33 @@ class OwnPrograms:
 
     def names(self, visitor: str) -> list[str]:
         """What a visitor has, the oldest first."""
-        return list(self._places(visitor))
+        return list(self._listed(visitor))
 
     def find(self, visitor: str, name: str) -> OwnProgram | None:
         """A program by name; None if there is none, or it cannot be read any more."""
-        place = self._places(visitor).get(name)
+        place, summary = self._listed(visitor).get(name, (None, ()))
         if place is None:
             return None
-        listing = _listing(place)
         try:
-            program = load(place / _PROGRAM)
+            return OwnProgram(name, load(place / _PROGRAM), summary)
         except EngineError:
             return None
-        return OwnProgram(name, program, listing[1]) if listing else None
 
     def remove(self, visitor: str, name: str) -> None:
         """Forget a program."""
-        place = self._places(visitor).get(name)
+        place, _ = self._listed(visitor).get(name, (None, ()))
         if place is not None:
             shutil.rmtree(place, ignore_errors=True)
 
-    def _places(self, visitor: str) -> dict[str, Path]:
-        """The folders of a visitor by the names of their programs, the oldest first."""
+    def _listed(self, visitor: str) -> dict[str, tuple[Path, Summary]]:
+        """By name, the folder and the summary of each program of a visitor, the oldest first."""
         if self._folder is None or not visitor:
             return {}
-        places = sorted((self._folder / visitor).glob("[0-9a-f]*"), key=age)
-        listed = ((_listing(place), place) for place in places)
-        return {listing[0]: place for listing, place in listed if listing is not None}
+        listed = {}
+        for place in sorted((self._folder / visitor).glob("[0-9a-f]*"), key=age):
+            if (found := _listing(place)) is not None:
+                listed[found[0]] = (place, found[1])
+        return listed
 
     def _forget(self, home: Path) -> None:
         assert self._folder is not None

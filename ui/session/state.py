@@ -16,7 +16,7 @@ from ui.challenges.state import ChallengeState
 from ui.compare.comparison import Comparison
 from ui.compiler.state import CompilerState
 from ui.debug.state import Debugging
-from ui.jobs.protocol import OF_COMPILER, SOLVE, TRACE
+from ui.jobs.protocol import BOUND, OF_COMPILER, OF_SEARCHES, SOLVE, TRACE
 from ui.jobs.run import Job
 from ui.learn.learning import Learning
 from ui.play.eviction import Eviction
@@ -92,6 +92,15 @@ class OpenProgram:
                 self.compiler.take(job)
             self.bound_s = job.bound_s or self.bound_s
         return bool(finished)
+
+    def adopt(self, job: Job) -> None:
+        """Take up a run that an earlier visit left."""
+        if job.is_over:
+            job.announce()
+        if job.order.kind in (SOLVE, BOUND, *OF_COMPILER):
+            self.jobs.append(job)
+        elif job.order.kind in OF_SEARCHES:
+            self.searches.jobs.append(job)
 
     def all_jobs(self) -> list[Job]:
         """The runs of all pages."""

@@ -74,9 +74,10 @@ def num_cores() -> int:
 
 def _environment() -> dict[str, str]:
     """The user's, with one thread: as many processes as cores would be in each other's way."""
-    ours = {"PYTHONPATH": (str(_ROOT), os.pathsep), "XLA_FLAGS": (_ONE_THREAD, " ")}
-    joined = {
-        name: between.join(part for part in (text, os.environ.get(name)) if part)
-        for name, (text, between) in ours.items()
+    flags, path = os.environ.get("XLA_FLAGS", ""), os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "XLA_FLAGS": f"{flags} {_ONE_THREAD}".lstrip(),
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), path] if path else [str(_ROOT)]),
     }
-    return {**os.environ, **joined, "OMP_NUM_THREADS": "1"}

@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from tests.ui.apps import open_view, session_of
 from tests.ui.network import residual_network
+from ui.jobs.protocol import STOPPED
+from ui.jobs.queue import Workshop
 from ui.session import caching, opening, state
 from ui.session.own_programs import OwnProgram, OwnPrograms
 from ui.session.state import Session
 
+SAMPLE = "teach-fragmentation"
 SUMMARY = (("Files", "one"), ("Costs", "fitted"))
 
 
@@ -105,6 +109,33 @@ def test_another_program_of_the_same_name_gets_a_number(kept: OwnPrograms) -> No
     brought(reloaded, second)
     assert kept.names("v") == ["mine", "mine 2"]
     assert reloaded.programs["mine"].summary == SUMMARY
+
+
+def test_a_changed_sample_does_not_take_the_samples_name(kept: OwnPrograms) -> None:
+    sample = library.load_sample(SAMPLE)
+    hardware = replace(sample.hardware, bandwidth=2 * sample.hardware.bandwidth)
+    session = Session(identity="v")
+    opening.add_program(session, SAMPLE, replace(sample, hardware=hardware))
+    opening.keep(session, SUMMARY)
+    assert kept.names("v") == [f"{SAMPLE} 2"]
+    reloaded = Session(identity="v")
+    opening.open_named(reloaded, SAMPLE)
+    assert reloaded.open.identity == content_hash(sample)
+
+
+def test_a_sample_that_is_brought_is_the_sample(kept: OwnPrograms) -> None:
+    session = Session(identity="v")
+    opening.add_program(session, SAMPLE, library.load_sample(SAMPLE))
+    opening.keep(session, SUMMARY)
+    assert session.program_name == SAMPLE and kept.names("v") == []
+
+
+def test_what_is_removed_works_no_more(kept: OwnPrograms, idle_workshop: Workshop) -> None:
+    session = Session(identity="v")
+    brought(session, residual_network())
+    job = opening.order(session, "greedy", 1.0)
+    opening.remove(session, "mine")
+    assert job.state == STOPPED and "mine" not in session.programs
 
 
 def _programs() -> None:

@@ -1,8 +1,9 @@
-"""What another compile says of a program's values: sizes of what it splits between two cores."""
+"""Sizes of what a compile splits between two cores, and which values its copies stand for."""
 
 from __future__ import annotations
 
-from engine.compiler.matching import Matching, with_split_sizes
+from engine.compiler.matching import Matching
+from engine.compiler.split_sizes import with_split_sizes
 from tests.program.hlo.modules import flow, imported, module
 
 WHOLE = "f32[64,128]{1,0:T(8,128)}"

@@ -1,0 +1,22 @@
+"""What worker processes of the portfolio are told by their environment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from engine.solvers.portfolio import crew
+
+
+def test_workers_have_one_thread_and_the_users_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_of_the_user")
+    monkeypatch.setenv("PYTHONPATH", "of_the_user")
+    found = crew._environment()
+    assert found["XLA_FLAGS"].split() == ["--xla_of_the_user", crew._ONE_THREAD]
+    assert found["PYTHONPATH"].split(os.pathsep)[1:] == ["of_the_user"]
+    monkeypatch.delenv("XLA_FLAGS")
+    monkeypatch.delenv("PYTHONPATH")
+    found = crew._environment()
+    assert found["XLA_FLAGS"] == crew._ONE_THREAD
+    assert os.pathsep not in found["PYTHONPATH"]
