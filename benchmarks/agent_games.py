@@ -29,7 +29,7 @@ from engine.agent.config import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
 from engine.agent.network import Params
 from engine.agent.self_play import FREE, first_positions, noise_levels, play_games, temperatures
 from engine.agent.workload import Workload
-from engine.game.env import plan_from_actions
+from engine.game.notes import plan_from_actions
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.simulate import simulate

@@ -29,7 +29,7 @@ from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
 from engine.agent.workload import Workload
-from engine.game.encode import common_shape, encode
+from engine.game.jaxgame.encoding import common_shape, encode
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers.generalist import is_held_out, training_names, training_workload, vary

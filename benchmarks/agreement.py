@@ -14,8 +14,8 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 
-from engine.game.encode import encode
-from engine.game.env import rollout
+from engine.game.jaxgame.encoding import encode
+from engine.game.jaxgame.env import rollout
 from engine.game.moves import Rules
 from engine.program import library
 from engine.program.model import Program

@@ -16,8 +16,8 @@ from benchmarks.agent import SECTIONS
 from benchmarks.rows import RESULTS, Row, read
 from benchmarks.settings import Settings
 from engine.analysis.catalogue import keep_best
-from engine.game.env import plan_from_actions
 from engine.game.moves import RULES_VERSION, Rules
+from engine.game.notes import plan_from_actions
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library

@@ -20,8 +20,8 @@ if hasattr(os, "sched_setaffinity"):
 
 import jax
 
-from engine.game.encode import encode
-from engine.game.env import rollout
+from engine.game.jaxgame.encoding import encode
+from engine.game.jaxgame.env import rollout
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers.random_play import play_randomly

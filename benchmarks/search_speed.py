@@ -39,8 +39,8 @@ from engine.agent.self_play import (
     temperatures,
 )
 from engine.agent.workload import Workload, make_workload
-from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS
+from engine.game.observation import layout
 from engine.program import library
 from engine.solvers.demonstrations import demonstrate
 from tests.synthetic import repeated
@@ -53,7 +53,7 @@ CONFIG = AgentConfig()
 
 def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
     """The reference: actions for a batch of views `[B, NUM_VIEW]`."""
-    told = jnp.zeros((seen.shape[0], inputs.NUM_STATIC))
+    told = jnp.zeros((seen.shape[0], layout.NUM_STATIC))
 
     def imagine(params: Params, key: Any, action: Any, latent: Any) -> Any:
         del key
@@ -68,7 +68,7 @@ def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
         )
         return step, latent
 
-    latent = represent(params, jnp.zeros(inputs.NUM_OUTLOOK), seen)
+    latent = represent(params, jnp.zeros(layout.NUM_OUTLOOK), seen)
     guess = predict(params, latent)
     found = mctx.gumbel_muzero_policy(
         params,
@@ -107,7 +107,7 @@ def search_speed(workload: Workload, params: Params) -> dict[str, float]:
     """Simulations per second, ours and bare, and the median of their ratio turn by turn."""
     games = CONFIG.self_play.games
     positions = first_positions(workload.arena, games)
-    seen = jnp.ones((games, inputs.NUM_VIEW))
+    seen = jnp.ones((games, layout.NUM_VIEW))
     key = jax.random.key(0)
     ours = often(
         lambda k: (

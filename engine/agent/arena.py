@@ -17,8 +17,8 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.game.encode import EncodedProgram
-from engine.game.features import Features, reward_points
+from engine.game.jaxgame.encoding import EncodedProgram
+from engine.game.observation.static import Features, reward_points
 
 
 @jax.tree_util.register_dataclass

@@ -2,7 +2,7 @@
 
 MuZero's transform `h(x) = sign(x) (√(|x| + 1) - 1) + ε x` (arXiv 1911.08265, appendix F, after
 Pohlen et al.) makes rare large numbers tame; a transformed scalar is split over its two
-neighbouring atoms. Scalars are in points (`engine.game.inputs`).
+neighbouring atoms. Scalars are in points (`engine.game.observation.layout`).
 """
 
 from __future__ import annotations

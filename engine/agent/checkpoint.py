@@ -22,7 +22,7 @@ from engine.agent.arrays import pack, unpack
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
 from engine.errors import CheckpointError, ConfigError
-from engine.game import inputs
+from engine.game.observation import layout
 from engine.program.io import write_bytes
 
 KIND = "mallocmuzero-checkpoint"
@@ -47,8 +47,8 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
     manifest = {
         "kind": KIND,
         "version": VERSION,
-        "observation_version": inputs.VERSION,
-        "observation_size": inputs.SIZE,
+        "observation_version": layout.VERSION,
+        "observation_size": layout.SIZE,
         "arrays_sha256": hashlib.sha256(arrays).hexdigest(),
         "config": settings.to_json(checkpoint.config),
         "training": dict(checkpoint.training),
@@ -92,8 +92,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         )
     wanted = {
         "version": VERSION,
-        "observation_version": inputs.VERSION,
-        "observation_size": inputs.SIZE,
+        "observation_version": layout.VERSION,
+        "observation_size": layout.SIZE,
     }
     for name, value in wanted.items():
         if manifest.get(name) != value:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 from engine.errors import ConfigError
-from engine.game.inputs import SWITCHES
+from engine.game.observation.layout import SWITCHES
 
 LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
 MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
@@ -133,7 +133,7 @@ class AgentConfig:
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     hidden: tuple[str, ...] = ()
-    """Groups of inputs that the agent may not see (`engine.game.inputs.SWITCHES`)."""
+    """Groups of inputs that the agent may not see (`engine.game.observation.layout.SWITCHES`)."""
 
     def __post_init__(self) -> None:
         """Refuse inputs that there are not; raises ConfigError."""

@@ -12,7 +12,7 @@ from engine.agent.config import LearnerConfig
 from engine.agent.losses import Losses, losses_of, unroll
 from engine.agent.network import Params
 from engine.agent.types import Batch
-from engine.game.features import Features
+from engine.game.observation.static import Features
 
 
 def optimiser(config: LearnerConfig) -> optax.GradientTransformation:

@@ -21,7 +21,7 @@ from engine.agent.categorical import to_atoms
 from engine.agent.config import LearnerConfig
 from engine.agent.network import Params, predict, react, represent
 from engine.agent.types import Batch, Cells
-from engine.game.features import Features, static_row
+from engine.game.observation.static import Features, static_row
 
 FORBIDDEN = -1e9
 """Logit of an action that the real rules forbid at the root."""

@@ -16,8 +16,8 @@ from jax import Array
 
 from engine.agent import categorical
 from engine.agent.config import NetworkConfig
-from engine.game import inputs
 from engine.game.moves import NUM_ACTIONS
+from engine.game.observation import layout
 
 Params = dict[str, dict[str, Array]]
 """Weights by layer: `w` `[in, out]` and `b` `[out]`."""
@@ -49,12 +49,12 @@ def init_params(key: Array, config: NetworkConfig) -> Params:
 
 def _shapes(config: NetworkConfig) -> dict[str, tuple[int, int]]:
     width, latent = config.width, config.latent
-    shapes = {"represent_in": (inputs.SIZE, width), "represent_latent": (width, latent)}
+    shapes = {"represent_in": (layout.SIZE, width), "represent_latent": (width, latent)}
     for block in range(config.num_blocks):
         shapes[f"represent_{block}a"] = (width, width)
         shapes[f"represent_{block}b"] = (width, width)
     shapes |= {
-        "react_in": (latent + NUM_ACTIONS + inputs.NUM_STATIC, width),
+        "react_in": (latent + NUM_ACTIONS + layout.NUM_STATIC, width),
         "react_latent": (width, latent),
         "reward_in": (latent + NUM_ACTIONS, width // 2),
         "reward_out": (width // 2, categorical.NUM_ATOMS),
@@ -83,8 +83,8 @@ def represent(params: Params, outlook: Array, view: Array) -> Array:
     positions are before the same move (the larger half of the first layer is then computed once).
     """
     first = params["represent_in"]
-    known = outlook @ first["w"][: inputs.NUM_OUTLOOK] + first["b"]
-    x = jax.nn.relu(known + view @ first["w"][inputs.NUM_OUTLOOK :])
+    known = outlook @ first["w"][: layout.NUM_OUTLOOK] + first["b"]
+    x = jax.nn.relu(known + view @ first["w"][layout.NUM_OUTLOOK :])
     block = 0
     while f"represent_{block}a" in params:
         inner = jax.nn.relu(_linear(params, f"represent_{block}a", _norm(x)))

@@ -20,9 +20,9 @@ from engine.agent.search import search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.errors import ConfigError, UsageError
-from engine.game import env
-from engine.game.encode import EncodedProgram
-from engine.game.env import Position
+from engine.game.jaxgame import env
+from engine.game.jaxgame.encoding import EncodedProgram
+from engine.game.jaxgame.env import Position
 from engine.program.io import content_hash
 
 

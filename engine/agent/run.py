@@ -25,7 +25,7 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
-from engine.game import inputs
+from engine.game.observation import layout
 from engine.program.io import content_hash, write_bytes
 
 STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
@@ -105,7 +105,7 @@ def _setup(trainer: Trainer) -> str:
     """What decides how a run goes on: equal for equal runs."""
     programs = [content_hash(w.program) for w in trainer.workloads]
     body = {"seed": trainer.seed, "programs": programs, "config": to_json(trainer.config)}
-    return json.dumps({**body, "observation_version": inputs.VERSION, "state_version": _VERSION})
+    return json.dumps({**body, "observation_version": layout.VERSION, "state_version": _VERSION})
 
 
 def _path(folder: Path, number: int) -> Path:

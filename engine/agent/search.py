@@ -20,11 +20,11 @@ from engine.agent.arena import Arena
 from engine.agent.categorical import from_logits
 from engine.agent.config import CLASSIC, LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.network import Params, predict, react, represent
-from engine.game import env
-from engine.game.env import Position
-from engine.game.features import static_row
+from engine.game.jaxgame import env
+from engine.game.jaxgame.env import Position
 from engine.game.moves import NUM_ACTIONS
-from engine.game.observe import view
+from engine.game.observation.dynamic import view
+from engine.game.observation.static import static_row
 
 IMPOSSIBLE = -1e9
 """Logit of an action that the real rules forbid."""

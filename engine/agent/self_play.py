@@ -21,8 +21,8 @@ from engine.agent.arena import Arena
 from engine.agent.config import SearchConfig
 from engine.agent.network import Params
 from engine.agent.search import decide
-from engine.game import env
-from engine.game.env import Position
+from engine.game.jaxgame import env
+from engine.game.jaxgame.env import Position
 
 CHUNK = 32
 """Moves per compiled call."""

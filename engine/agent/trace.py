@@ -24,9 +24,9 @@ from engine.agent.network import Params, predict, react
 from engine.agent.search import latent_of, search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
-from engine.game import env
-from engine.game.env import Position
-from engine.game.features import static_row
+from engine.game.jaxgame import env
+from engine.game.jaxgame.env import Position
+from engine.game.observation.static import static_row
 from engine.program.io import content_hash
 
 IMAGINED = 5

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.game.env import Position
+from engine.game.jaxgame.env import Position
 
 Floats = NDArray[np.float32]
 Cells = Array | NDArray[Any]

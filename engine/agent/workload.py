@@ -16,11 +16,11 @@ from engine.agent.network import Params
 from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.self_play import CHUNK, Played, first_positions, play_games
 from engine.agent.types import Game
-from engine.game.encode import Shape, encode
-from engine.game.env import Position
-from engine.game.features import features, possible_s
+from engine.game.jaxgame.encoding import Shape, encode
+from engine.game.jaxgame.env import Position
 from engine.game.moves import Rules
-from engine.game.reference import ReferenceGame
+from engine.game.observation.static import features, possible_s
+from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound
 from engine.program.model import Program
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine.game.moves import COPY, DROP, KINDS, NO_COPY
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import immediate_reward
 
 Continuation = Callable[[ReferenceGame], int]

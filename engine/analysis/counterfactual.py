@@ -16,7 +16,7 @@ from engine.analysis.points import MICRO
 from engine.errors import PlanError, UsageError
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.plan.check import check
 from engine.plan.model import Plan

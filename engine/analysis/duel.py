@@ -20,7 +20,7 @@ from engine.errors import PlanError, UsageError
 from engine.game.move_list import moves
 from engine.game.moves import ACTION_NAMES, Move
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate

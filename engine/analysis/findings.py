@@ -19,7 +19,7 @@ from engine.analysis.surprise import Surprise, surprises
 from engine.analysis.truth import illegal_share, truth_of
 from engine.analysis.verdict import NO_CHOICE, TIE, unjudged, verdict
 from engine.game.moves import ACTION_NAMES
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.model import Group
 
 VERSION = 1

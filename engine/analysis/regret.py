@@ -22,7 +22,7 @@ from engine.analysis.continuation import Continuation, finish, likewise
 from engine.analysis.points import MICRO
 from engine.errors import CheckpointError
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.io import content_hash
 from engine.program.model import Program

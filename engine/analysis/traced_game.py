@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.agent.trace_io import SearchTrace
 from engine.game.moves import SIMPLE_RULES, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 
 _CLOSE_POINTS = 0.01

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.board import Block, Effect
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Block, Effect
+from engine.game.reference.game import ReferenceGame
 
 MOST_NODES = 160
 """Nodes of a tree that are played, the most visited first."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.evolution.genome import Genes
+from engine.evolution.operators import Site, cross, mutate
 from engine.evolution.population import Individual, tournament
-from engine.game.genome import Genes
-from engine.game.variation import Site, cross, mutate
 
 NUM_CHILDREN = 32
 CROSS_CHANCE = 0.2

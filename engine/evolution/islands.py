@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.evolution.genome import FOCUS, GUEST_SHARE
 from engine.evolution.restarts import Evolution, start
-from engine.game.genome import FOCUS, GUEST_SHARE
 from engine.game.moves import Rules
 from engine.program.model import Program
 
@@ -58,7 +58,7 @@ def settle(
 ) -> Islands:
     """An island under each of the rules. Raises SolverError if JAX cannot play the program.
 
-    `relaxed` as in `engine.game.genome.first_genomes`.
+    `relaxed` as in `engine.evolution.genome.first_genomes`.
     """
     islands = [start(program, seed, some, relaxed) for some in rules]
     return Islands(islands, np.random.default_rng([seed, len(islands)]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.game.batch import Trail
-from engine.game.genome import Genes
+from engine.evolution.genome import Genes
+from engine.game.jaxgame.batching import Trail
 
 NUM_SURVIVORS = 24
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evolution.breeding import FIRST_RATE, NUM_CHILDREN, children_of, immigrants
+from engine.evolution.genome import NUM_FIRST, Genes, Layout, first_genomes, layout, random_genomes
+from engine.evolution.operators import Site, site_at
 from engine.evolution.population import Individual, fittest
 from engine.evolution.rollout import rollout, share_played
-from engine.game.batch import BatchGame
-from engine.game.genome import NUM_FIRST, Genes, Layout, first_genomes, layout, random_genomes
+from engine.game.jaxgame.batching import BatchGame
 from engine.game.moves import Rules
-from engine.game.variation import Site, site_at
 from engine.program.model import Program
 
 STALE_GENERATIONS = 200
@@ -113,7 +113,7 @@ def start(
 ) -> Evolution:
     """A search with its first population. Raises SolverError if JAX cannot play the program.
 
-    `relaxed` as in `engine.game.genome.first_genomes`.
+    `relaxed` as in `engine.evolution.genome.first_genomes`.
     """
     rng = np.random.default_rng(seed)
     rules = rules or Rules()

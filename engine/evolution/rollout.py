@@ -1,7 +1,7 @@
 """Playing a generation: all its games in step, from the checkpoint where they leave their parents.
 
 A generation changes its parents from one checkpoint on, so its games need not be played from the
-start (`engine.game.batch`).
+start (`engine.game.jaxgame.batching`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.evolution.genome import Genes
 from engine.evolution.population import Individual
-from engine.game.batch import BatchGame
-from engine.game.genome import Genes
+from engine.game.jaxgame.batching import BatchGame
 
 
 def rollout(

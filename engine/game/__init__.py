@@ -1,1 +1,7 @@
-"""The mallocGame: its rules in plain Python and in JAX, and what a player sees of it."""
+"""The mallocGame: what both games share stands here, the rules are in `reference` and `jaxgame`.
+
+`moves`, `move_list` and `quantise` make a program's moves and integers. `reference` plays them in
+plain Python, `jaxgame` in JAX; they are written apart, so that they can disagree. `observation` is
+what a player sees. `scripts`, `replay` and `notes` lead from plans to games and back, and `gym_env`
+is the game for agents from elsewhere.
+"""

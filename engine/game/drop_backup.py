@@ -6,7 +6,7 @@ With strict sinks alone a game can get stuck, where a write-back would stall.
 from __future__ import annotations
 
 from engine.game.moves import DROP
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 
 
 def drop_backup(game: ReferenceGame) -> None:

@@ -6,11 +6,13 @@ actions from the first move on, a digit each. A game of another version is none 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
+from engine.program.model import Program
 
 _DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
 
@@ -19,6 +21,19 @@ def notes_of(game: ReferenceGame) -> dict[str, Any]:
     """Notes for the plan of a game, finished or not."""
     moves = "".join(map(str, game.actions))
     return {"rules": RULES_VERSION, "place": game.rules.place, "moves": moves}
+
+
+def plan_from_actions(
+    program: Program, actions: Sequence[int], solver: str, rules: Rules | None = None
+) -> Plan:
+    """The plan of a game that was played by these actions, one per move, which its notes hold.
+
+    Replays them in the plain-Python game, hence raises ValueError if one is illegal.
+    """
+    game = ReferenceGame(program, rules or Rules())
+    for action in actions:
+        game.step(int(action))
+    return game.plan(solver, notes_of(game))
 
 
 def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:

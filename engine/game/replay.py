@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.game.board import Block
 from engine.game.moves import (
     COPY,
     COPY_OTHER,
@@ -21,7 +20,8 @@ from engine.game.moves import (
     Rules,
 )
 from engine.game.quantise import TICKS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Block
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program.model import Program

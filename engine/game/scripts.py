@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.game.board import Effect
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, OTHER_END, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Effect
+from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 
 EARN = NUM_ACTIONS
@@ -24,7 +24,7 @@ NUM_WORDS = NUM_ACTIONS + 2
 def play_script(
     program: Program, words: Iterable[int], rules: Rules | None = None
 ) -> ReferenceGame:
-    """The game of a script, in plain Python; `engine.game.batch` plays many at once."""
+    """The game of a script, in plain Python; `engine.game.jaxgame.batching` plays many at once."""
     game = ReferenceGame(program, rules or Rules())
     for word in words:
         play_word(game, int(word))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.game.moves import DROP, KINDS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.optimum import best_from, look_ahead
 
 

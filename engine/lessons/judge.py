@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from engine.errors import LessonError
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.lesson import Lesson
 from engine.lessons.optimum import Best, best_from
 from engine.plan.check import check

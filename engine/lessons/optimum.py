@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.errors import LessonError
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import immediate_reward
 
 MOST_POSITIONS = 60_000

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.errors import LessonError
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.strong import Recorded, recorded
 from engine.program.io import content_hash, write_bytes
 from engine.program.library import SAMPLES_FOLDER

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from engine.game.drop_backup import drop_backup
 from engine.game.moves import DROP
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.judge import Judge, Verdict
 from engine.lessons.lesson import Lesson

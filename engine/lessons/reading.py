@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from engine.game.moves import ACTION_NAMES, PLACE_RULES, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.board import program_of
 from engine.lessons.lesson import AIDS, MODEL, SEARCH, Aid, Goal, Lesson, Reading, pass_sinks
 from engine.lessons.toml_table import TomlFile, TomlTable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.analysis.continuation import Continuation, finish, likewise
 from engine.game.moves import DROP, NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action, replay
 from engine.plan.model import Plan
 from engine.program.model import Program

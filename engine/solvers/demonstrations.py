@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.game.moves import SIMPLE_RULES, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import replay
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.model import Plan

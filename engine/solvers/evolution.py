@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from engine.game.genome import NUM_FIRST, first_genomes, layout, relaxed_shares
+from engine.evolution.genome import NUM_FIRST, first_genomes, layout, relaxed_shares
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import play_script
 from engine.plan.model import Plan
 from engine.program.model import Program

@@ -24,7 +24,7 @@ from engine.agent.run import CURVE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, UsageError
-from engine.game.encode import Shape, common_shape, encode
+from engine.game.jaxgame.encoding import Shape, common_shape, encode
 from engine.game.moves import Rules
 from engine.game.replay import replay
 from engine.hardware.what_if import WhatIf, derive, name_of

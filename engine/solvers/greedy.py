@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.game.moves import Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.plan.model import Plan
 from engine.program.model import Program

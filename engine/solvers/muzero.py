@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.errors import UsageError
 from engine.game.move_list import moves
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.registry import Budget, register

@@ -21,7 +21,7 @@ from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError
-from engine.game.env import plan_from_actions
+from engine.game.notes import plan_from_actions
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.demonstrations import quick_bound, shown

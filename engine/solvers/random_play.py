@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.registry import Budget, register

@@ -18,7 +18,7 @@ from engine.agent.trace import trace_game
 from engine.agent.trace_io import load_trace, save_trace
 from engine.agent.workload import Workload, split
 from engine.errors import CheckpointError
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from tests.agent.small import CONFIG, small_trainer, small_workload
 
 PARAMS = init_params(jax.random.key(1), CONFIG.network)

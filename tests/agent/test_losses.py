@@ -20,9 +20,9 @@ from engine.agent.learner import learn, optimiser
 from engine.agent.losses import Losses, Unrolled, cross_entropy, halve_gradient, losses_of, unroll
 from engine.agent.network import Params, init_params, predict, react
 from engine.agent.types import Batch
-from engine.game.features import Features, static_row
-from engine.game.inputs import NUM_AHEAD, NUM_OUTLOOK, NUM_STATIC, NUM_VIEW, SIZE
 from engine.game.moves import NUM_ACTIONS
+from engine.game.observation.layout import NUM_AHEAD, NUM_OUTLOOK, NUM_STATIC, NUM_VIEW, SIZE
+from engine.game.observation.static import Features, static_row
 
 keep_compiled()
 

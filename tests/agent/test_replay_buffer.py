@@ -8,7 +8,7 @@ import pytest
 from engine.agent.config import ReplayConfig
 from engine.agent.replay_buffer import WIN, ReplayBuffer, value_targets
 from engine.agent.types import Game
-from engine.game.inputs import NUM_VIEW
+from engine.game.observation.layout import NUM_VIEW
 
 
 def game(rewards: list[float], value: float = 0.0, action: int = 0) -> Game:

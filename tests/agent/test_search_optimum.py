@@ -15,7 +15,7 @@ from engine.agent.self_play import FREE, first_positions, play_games
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload
 from engine.game.moves import DROP
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program import library
 from tests.agent.small import CONFIG, small_workload
 

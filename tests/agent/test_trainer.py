@@ -16,7 +16,7 @@ from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import follow
 from engine.errors import CheckpointError
-from engine.game.env import plan_from_actions
+from engine.game.notes import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from tests.agent.small import CONFIG, small_trainer, small_workload

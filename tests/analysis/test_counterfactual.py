@@ -9,7 +9,7 @@ import pytest
 from engine.analysis.counterfactual import AS_PLAYED, GREEDY, LOCAL, Counterfactual, Forcing
 from engine.errors import UsageError
 from engine.game.moves import DROP, NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.plan.check import check
 from engine.plan.simulate import simulate

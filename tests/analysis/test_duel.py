@@ -9,7 +9,7 @@ import pytest
 from engine.analysis.duel import SAME, Duel, duel, judged
 from engine.errors import UsageError
 from engine.game.moves import ACTION_NAMES, DROP
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from engine.program.model import Program

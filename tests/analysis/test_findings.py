@@ -39,7 +39,7 @@ from engine.analysis.verdict import (
     verdict,
 )
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.library import load_sample
 from engine.program.model import Program
 from tests.analysis.traces import hand_made

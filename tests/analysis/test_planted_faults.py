@@ -28,7 +28,7 @@ from engine.analysis.findings import DRIFT, VALUE_JUMP, WRONG_PRIOR, Finding, fi
 from engine.analysis.regret import study_of
 from engine.analysis.verdict import BLUNDER, CLASSES, FEW_VISITS, MISTAKE
 from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NUM_ACTIONS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.io import load
 from engine.solvers.practice import GENERALIST

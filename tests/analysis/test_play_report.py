@@ -11,7 +11,7 @@ from engine.analysis.play_report import report
 from engine.analysis.regret import RegretStudy, study_of
 from engine.analysis.surprise import surprises
 from engine.game.moves import NUM_ACTIONS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from tests.analysis.traces import hand_made, real_run
 
 pytestmark = pytest.mark.timeout(900)

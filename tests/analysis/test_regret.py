@@ -12,7 +12,7 @@ from engine.analysis.continuation import finish, likewise
 from engine.analysis.regret import AS_PLAYED, GREEDY, RegretStudy, study_of
 from engine.errors import CheckpointError
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.library import load_sample
 from engine.program.model import Program

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.game.env import plan_from_actions
 from engine.game.move_list import moves
-from engine.game.notes import noted_actions, noted_rules
+from engine.game.notes import noted_actions, noted_rules, plan_from_actions
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.simulate import simulate

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.game.env import Record
+from engine.game.jaxgame.env import Record
 from engine.game.moves import DROP, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 
 

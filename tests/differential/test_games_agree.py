@@ -8,11 +8,12 @@ import jax
 import numpy as np
 import pytest
 
-from engine.game.encode import common_shape, encode
-from engine.game.env import Record, plan_from_actions, play_with_backup, rollout, scripted
+from engine.game.jaxgame.encoding import common_shape, encode
+from engine.game.jaxgame.env import Record, play_with_backup, rollout, scripted
 from engine.game.moves import SIMPLE_RULES, Rules
+from engine.game.notes import plan_from_actions
 from engine.game.quantise import TICKS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library

@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.game.batch import NUM_CHECKPOINTS, BatchGame, play_words
-from engine.game.encode import encode
+from engine.game.jaxgame.batching import NUM_CHECKPOINTS, BatchGame, play_words
+from engine.game.jaxgame.encoding import encode
+from engine.game.jaxgame.state import initial_state, packed, unpacked
+from engine.game.jaxgame.step import step
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.quantise import TICKS
-from engine.game.reference import ReferenceGame
-from engine.game.rules import step
+from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import EARN, NUM_WORDS, play_script
-from engine.game.state import initial_state, packed, unpacked
 from engine.program.model import Program
 from tests.strategies import random_program
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.game.encode import EncodedProgram, Shape, common_shape, encode
-from engine.game.env import Record, rollout, scripted
+from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
+from engine.game.jaxgame.env import Record, rollout, scripted
 from engine.game.moves import Rules
 from tests.strategies import random_program
 

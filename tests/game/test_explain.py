@@ -7,9 +7,7 @@ from collections import Counter
 
 import pytest
 
-from engine.game.board import Reason
 from engine.game.drop_backup import drop_backup
-from engine.game.explain import Blocker, explain, group_name
 from engine.game.moves import (
     COPY,
     COPY_OTHER,
@@ -19,7 +17,9 @@ from engine.game.moves import (
     NUM_ACTIONS,
     Rules,
 )
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Reason
+from engine.game.reference.explain import Blocker, explain, group_name
+from engine.game.reference.game import ReferenceGame
 from engine.game.units import size_text, time_text
 from engine.program.model import Region
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, mask, play, program_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.game.drop_backup import drop_backup
 from engine.game.moves import PLACE_RULES, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 from tests.game.tiny_programs import assert_is_judged_alike
 from tests.strategies import programs, random_program

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.game.encode import EncodedProgram, common_shape, encode
-from engine.game.env import Position, reset, step
+from engine.game.jaxgame.encoding import EncodedProgram, common_shape, encode
+from engine.game.jaxgame.env import Position, reset, step
 from engine.game.moves import Rules
 from tests.strategies import random_program
 

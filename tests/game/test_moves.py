@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from engine.game.facts import outermost_entered, slots_of_level
 from engine.game.move_list import moves
 from engine.game.quantise import TICKS, quantise
+from engine.game.reference.context import outermost_entered, slots_of_level
 from engine.program.model import Program, Region
 from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import programs, random_program

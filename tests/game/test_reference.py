@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.game.board import Reason
 from engine.game.drop_backup import drop_backup
-from engine.game.explain import explain
 from engine.game.moves import COPY, DROP, NO_COPY, NO_COPY_OTHER, PLACE_RULES, Rules
+from engine.game.reference.blocks import Reason
+from engine.game.reference.explain import explain
 from engine.plan.model import Copy, Stay
 from engine.program.model import Region
 from tests.game.tiny_programs import (

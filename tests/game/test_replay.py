@@ -7,7 +7,7 @@ import random
 import pytest
 
 from engine.game.moves import COPY_OTHER, NO_COPY_OTHER, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import replay
 from engine.program import library
 from engine.solvers.random_play import play_randomly

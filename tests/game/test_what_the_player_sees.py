@@ -8,10 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from engine.game import env
-from engine.game.encode import encode
-from engine.game.features import Features, features, possible_s, static_row
-from engine.game.inputs import (
+from engine.game.jaxgame import env
+from engine.game.jaxgame.encoding import encode
+from engine.game.observation.dynamic import observe
+from engine.game.observation.layout import (
     MOVE_FEATURES,
     NUM_AHEAD,
     NUM_BINS,
@@ -22,8 +22,8 @@ from engine.game.inputs import (
     SPANS,
     SWITCHES,
 )
-from engine.game.observe import observe
-from engine.game.reference import ReferenceGame
+from engine.game.observation.static import Features, features, possible_s, static_row
+from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import EARN, play_word
 from engine.plan.bounds import lower_bound
 from engine.program import library

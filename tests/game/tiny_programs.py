@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.game.moves import Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.io import validate

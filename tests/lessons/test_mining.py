@@ -12,7 +12,7 @@ import pytest
 from engine.cli import main
 from engine.errors import LessonError
 from engine.game.moves import KINDS, RULES_VERSION
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons import mining
 from engine.lessons.mining import MARGIN, mine

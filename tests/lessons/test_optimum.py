@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import LessonError
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons import optimum
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Goal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.game.moves import Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.rungs import (
     CHANCE,
     COMPILER,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.aids import imagined, seen
 from engine.lessons.judge import MOST_STARS, Judge

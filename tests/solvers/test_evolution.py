@@ -6,9 +6,9 @@ import pytest
 
 from engine.errors import SolverError
 from engine.evolution import population, restarts
+from engine.evolution.genome import NUM_FIRST
 from engine.evolution.islands import settle
 from engine.evolution.restarts import run, start
-from engine.game.genome import NUM_FIRST
 from engine.game.moves import Rules
 from engine.game.quantise import TICKS
 from engine.game.scripts import play_script
@@ -160,7 +160,7 @@ def test_programs_that_jax_cannot_play_are_refused(
     def refuse(program: Program, rules: Rules | None = None) -> None:
         raise SolverError(f"{program.name}: too deep")
 
-    monkeypatch.setattr("engine.game.batch.encode", refuse)
+    monkeypatch.setattr("engine.game.jaxgame.batching.encode", refuse)
     with pytest.raises(SolverError, match="too deep"):
         solve("evolution", program, Budget(60.0))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.agent.trace_io import SearchTrace
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.io import content_hash
 from engine.program.model import Program
 

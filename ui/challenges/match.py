@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from engine.game.moves import Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.positions import Mined
 from engine.lessons.rungs import Rung, play_on, rungs, weighty_moves
 from engine.lessons.strong import Judged, Recorded, judged

@@ -7,8 +7,8 @@ from html import escape
 import streamlit as st
 
 from engine.errors import EngineError
-from engine.game.explain import group_name
 from engine.game.moves import ACTION_NAMES
+from engine.game.reference.explain import group_name
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
 from ui.challenges.match import CHOICES, EVERY, Match, inviting, leads_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.positions import Mined
 from engine.lessons.strong import Judged, Recorded, judged

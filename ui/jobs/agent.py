@@ -25,7 +25,7 @@ from engine.errors import SolverError
 from engine.game.move_list import moves
 from engine.game.moves import Rules
 from engine.game.notes import noted_actions, noted_rules, notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.game.drop_backup import drop_backup
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from ui.components.memory_map.draft import Draft, Picture, picture
 
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.game.explain import explain
 from engine.game.moves import NUM_ACTIONS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.explain import explain
+from engine.game.reference.game import ReferenceGame
 from ui.components.memory_map.board import Company
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.learn.learning import Seat

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from engine.game.explain import group_name
 from engine.game.moves import ACTION_NAMES
-from engine.game.reference import ReferenceGame
+from engine.game.reference.explain import group_name
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.aids import imagined, seen
 from engine.lessons.judge import MOST_STARS, Condition, Judge
 from engine.lessons.lesson import SEARCH, Aid

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from engine.game.board import free_gaps
-from engine.game.explain import end_text, explain, group_name
 from engine.game.moves import ACTION_NAMES, COPY, DROP, NO_COPY, OTHER_END
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import free_gaps
+from engine.game.reference.explain import end_text, explain, group_name
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import immediate_reward
 from ui.components.units import address_text, share_text, size_text, time_text
 from ui.play.opinion import Opinion

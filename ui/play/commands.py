@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.game.explain import explain
 from engine.game.moves import DROP, NUM_ACTIONS
 from engine.game.notes import notes_of
+from engine.game.reference.explain import explain
 from ui.play import playing_on
 from ui.play.company import rival_of
 from ui.play.eviction import evict

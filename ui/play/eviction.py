@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.game.explain import explain
 from engine.game.moves import DROP
-from engine.game.reference import ReferenceGame
+from engine.game.reference.explain import explain
+from engine.game.reference.game import ReferenceGame
 from ui.play.film import saved_s
 from ui.play.line import Line
 

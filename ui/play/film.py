@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.game.notes import noted_actions, noted_rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import replay
 from engine.plan.model import Plan
 from engine.program.model import Program

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.game.board import Block, Effect
-from engine.game.explain import Blocker, explain
 from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, NUM_ACTIONS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Block, Effect
+from engine.game.reference.explain import Blocker, explain
+from engine.game.reference.game import ReferenceGame
 from ui.play.opinion import Opinion
 
 _TONES = {COPY: "copy", NO_COPY: "nocopy", DROP: "drop"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from ui.components.memory_map.draft import Draft, Picture, picture
 from ui.play.film import Film, saved_s

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.game.notes import noted_rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from ui.search.state import Thought
 
 

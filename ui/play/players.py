@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Protocol
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from ui.play.film import Film
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 
 NEAR = 64
 """Moves between two kept positions, where there are not too many moves for that."""

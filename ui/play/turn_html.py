@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from html import escape
 
-from engine.game.explain import explain
 from engine.game.moves import ACTION_NAMES, Move
-from engine.game.reference import ReferenceGame
+from engine.game.reference.explain import explain
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.html import command_html, facts_html, gain_text

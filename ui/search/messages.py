@@ -19,7 +19,7 @@ from engine.analysis.game_curves import curves
 from engine.analysis.truth import Truth, standing, truth_of
 from engine.analysis.verdict import CLASSES
 from engine.game.moves import Move
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 from ui.components.columns import fast_granules, group_granules, move_columns, reserved_granules
 from ui.components.names import group_names

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from engine.game.move_list import moves
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import UsageError
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import lower_bound
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.traffic import idle_envelope

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds.formulation import formulate
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate

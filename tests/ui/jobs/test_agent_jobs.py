@@ -14,7 +14,7 @@ from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH
 from engine.analysis.findings import VERSION, findings
 from engine.analysis.regret import study_of
 from engine.game.moves import Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.simulate import simulate

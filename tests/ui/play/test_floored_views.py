@@ -10,7 +10,7 @@ from engine.analysis.peak import residents
 from engine.analysis.plan_diff import touch_differences
 from engine.game.move_list import moves
 from engine.game.moves import DROP, NO_COPY
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from tests.program.floored import FAST_S, FLOOR_S, LARGE_S, SPARE_S, floored, kept

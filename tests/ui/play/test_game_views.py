@@ -6,7 +6,7 @@ import random
 import pytest
 
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER, NUM_ACTIONS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.game.explain import explain
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
+from engine.game.reference.explain import explain
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library

@@ -6,7 +6,7 @@ import pytest
 
 from engine.game.moves import RULES_VERSION
 from engine.game.notes import noted_actions, noted_rules, notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.model import Program
 from tests.synthetic import crowd

@@ -13,7 +13,7 @@ from engine.analysis.surprise import surprises
 from engine.analysis.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
 from engine.game.move_list import moves
 from engine.game.moves import NUM_ACTIONS, Rules
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.program import library
 from engine.program.model import Program
 from tests.ui.network import residual_network

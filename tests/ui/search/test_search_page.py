@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.analysis.findings import VERSION, findings
 from engine.analysis.regret import study_of
-from engine.game.env import plan_from_actions
 from engine.game.moves import Rules
+from engine.game.notes import plan_from_actions
 from engine.program import library
 from engine.solvers.greedy import play_greedily
 from tests.ui.apps import open_view

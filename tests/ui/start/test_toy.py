@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from engine.game.moves import COPY, DROP, NO_COPY
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from ui.components.memory_map.actions import actions_of

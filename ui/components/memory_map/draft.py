@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from engine.game.board import Block
 from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Block
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation, simulate
 from engine.program.io import content_hash

@@ -1,6 +1,6 @@
 """How a group enters fast memory: the place of its block, and the copy that fills it.
 
-Letters as in `engine.game.state`. The conditions skip what no game needs.
+Letters as in `engine.game.jaxgame.state`. The conditions skip what no game needs.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.lanes import numbers_of, rows_of
-from engine.game.ledger import Span
-from engine.game.places import (
+from engine.game.jaxgame.context import Situation
+from engine.game.jaxgame.idle_ledger import Span
+from engine.game.jaxgame.lanes import numbers_of, rows_of
+from engine.game.jaxgame.placement import (
     NO_PLACE,
     Ends,
     Wish,
@@ -22,9 +23,8 @@ from engine.game.places import (
     find_places_before,
     taken_at,
 )
+from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, Table
 from engine.game.quantise import TICKS
-from engine.game.situation import Situation
-from engine.game.state import ENDED, FIRST_HORIZON, Table
 
 
 @jax.tree_util.register_dataclass

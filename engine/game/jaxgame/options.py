@@ -1,7 +1,7 @@
 """What each action would do in a position of the JAX game.
 
 `docs/model.md` has the rules and `engine.game.moves` says how its open points are read. Letters as
-in `engine.game.state`.
+in `engine.game.jaxgame.state`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encoded import EncodedProgram, MoveRow
-from engine.game.entry import (
+from engine.game.jaxgame.context import Own, Situation, situation
+from engine.game.jaxgame.encoded import EncodedProgram, MoveRow
+from engine.game.jaxgame.entry import (
     Entry,
     Leaving,
     can_stall,
@@ -21,11 +22,10 @@ from engine.game.entry import (
     find_hoisted,
     offsets_before,
 )
-from engine.game.lanes import in_lanes
+from engine.game.jaxgame.lanes import in_lanes
+from engine.game.jaxgame.placement import NO_PLACE
+from engine.game.jaxgame.state import FIRST_HORIZON, State, is_over
 from engine.game.moves import COPY, DROP, NO_COPY
-from engine.game.places import NO_PLACE
-from engine.game.situation import Own, Situation, situation
-from engine.game.state import FIRST_HORIZON, State, is_over
 
 
 @jax.tree_util.register_dataclass

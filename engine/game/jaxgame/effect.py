@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encoded import EncodedProgram, MoveRow
-from engine.game.entry import Entry
+from engine.game.jaxgame.encoded import EncodedProgram, MoveRow
+from engine.game.jaxgame.entry import Entry
+from engine.game.jaxgame.options import Options, Ways
+from engine.game.jaxgame.placement import NO_PLACE
+from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, KEPT, NOBODY, State, Table, home_of
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NUM_ACTIONS
-from engine.game.options import Options, Ways
-from engine.game.places import NO_PLACE
 from engine.game.quantise import TICKS
-from engine.game.state import ENDED, FIRST_HORIZON, KEPT, NOBODY, State, Table, home_of
 from engine.program.model import TOP_LEVEL
 
 NO_DEADLINE = -1

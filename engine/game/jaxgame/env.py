@@ -1,7 +1,8 @@
 """Playing whole games under jit: positions that know their options, rollouts, and Drop-backup.
 
 A `Position` is what a search keeps per node: the state and what each action would do in it, so that
-one step costs one analysis. Letters as in `engine.game.state`; `M` moves (padded), `A` actions.
+one step costs one analysis. Letters as in `engine.game.jaxgame.state`; `M` moves (padded), `A`
+actions.
 """
 
 from __future__ import annotations
@@ -15,15 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from engine.game.encoded import COLUMN, EncodedProgram
-from engine.game.lanes import beside, in_lanes
-from engine.game.moves import DROP, NUM_ACTIONS, Rules
-from engine.game.notes import notes_of
-from engine.game.reference import ReferenceGame
-from engine.game.rules import Options, analyse, apply
-from engine.game.state import State, initial_state
-from engine.plan.model import Plan
-from engine.program.model import Program
+from engine.game.jaxgame.encoded import COLUMN, EncodedProgram
+from engine.game.jaxgame.lanes import beside, in_lanes
+from engine.game.jaxgame.state import State, initial_state
+from engine.game.jaxgame.step import Options, analyse, apply
+from engine.game.moves import DROP, NUM_ACTIONS
 
 NO_ACTION = -1
 """In `Script.actions`: the policy decides this move."""
@@ -246,16 +243,3 @@ def play_with_backup(
         must_drop[int((before & (actions != DROP)).argmax())] = True
         if dead_end >= len(recorded):
             recorded = actions[:dead_end].tolist()
-
-
-def plan_from_actions(
-    program: Program, actions: Sequence[int], solver: str, rules: Rules | None = None
-) -> Plan:
-    """The plan of a game that was played by these actions, one per move, which its notes hold.
-
-    Replays them in the plain-Python game, hence raises ValueError if one is illegal.
-    """
-    game = ReferenceGame(program, rules or Rules())
-    for action in actions:
-        game.step(int(action))
-    return game.plan(solver, notes_of(game))

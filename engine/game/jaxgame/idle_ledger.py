@@ -3,7 +3,7 @@
 `idle_before[i]` is a prefix sum over slots, so idle ticks of `[a, b)` are a difference, and a copy
 that takes `work` ticks from slot `a` forward leaves `max(idle_before - work, idle_before[a])` from
 `a` on. Prefix sums never fall with time, so counting those up to a bound finds the latest slot with
-enough idle time after it. Letters as in `engine.game.state`.
+enough idle time after it. Letters as in `engine.game.jaxgame.state`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encoded import EncodedProgram
-from engine.game.lanes import at, beside, rows_of
+from engine.game.jaxgame.encoded import EncodedProgram
+from engine.game.jaxgame.lanes import at, beside, rows_of
 
 
 @jax.tree_util.register_dataclass

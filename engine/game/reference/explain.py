@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.game.board import Block, Booking, Effect, Reason, Refusal
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY_OTHER, Move, other_goes_high
-from engine.game.reference import ReferenceGame
+from engine.game.reference.blocks import Block, Booking, Effect, Reason, Refusal
+from engine.game.reference.game import ReferenceGame
 from engine.game.units import range_text, size_text, time_text
 from engine.plan.model import BEFORE_START
 

@@ -1,6 +1,7 @@
 """What the player may know of a program beforehand: numbers per move that no action changes.
 
-Units and names as in `engine.game.inputs`; letters as in `engine.game.encode`.
+Units and names as in `engine.game.observation.layout`; letters as in
+`engine.game.jaxgame.encoding`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.game.encode import EncodedProgram
-from engine.game.inputs import (
+from engine.game.jaxgame.encoding import EncodedProgram
+from engine.game.move_list import moves
+from engine.game.moves import Move
+from engine.game.observation.layout import (
     MOVE_FEATURES,
     NUM_AHEAD,
     NUM_OUTLOOK,
@@ -27,8 +30,6 @@ from engine.game.inputs import (
     STATIC_PARTS,
     SWITCHES,
 )
-from engine.game.move_list import moves
-from engine.game.moves import Move
 from engine.game.quantise import TICKS, quantise
 from engine.plan.bounds import Bound
 from engine.program.model import TOP_LEVEL, Program

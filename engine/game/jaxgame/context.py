@@ -1,6 +1,6 @@
 """What a move finds: its row, its group's own block, the ledger, and room in the table.
 
-Letters as in `engine.game.state`.
+Letters as in `engine.game.jaxgame.state`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encoded import EncodedProgram, MoveRow
-from engine.game.lanes import at, rows_of
-from engine.game.ledger import Ledger
+from engine.game.jaxgame.encoded import EncodedProgram, MoveRow
+from engine.game.jaxgame.idle_ledger import Ledger
+from engine.game.jaxgame.lanes import at, rows_of
+from engine.game.jaxgame.state import KEPT, State, Table, level_of
 from engine.game.quantise import TICKS
-from engine.game.state import KEPT, State, Table, level_of
 
 
 @jax.tree_util.register_dataclass

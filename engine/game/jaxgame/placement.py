@@ -1,9 +1,9 @@
 """Where a newcomer can stand: free gaps between blocks that are sorted by their offsets.
 
-Letters as in `engine.game.state`; `L` tries, which differ in the ghosts that they spare: all, those
-worth more than the newcomer, none. As the blocks are sorted, the address above which a gap begins
-is a running maximum of their ends; so a try costs a few passes over the table, and no pairs of
-blocks.
+Letters as in `engine.game.jaxgame.state`; `L` tries, which differ in the ghosts that they spare:
+all, those worth more than the newcomer, none. As the blocks are sorted, the address above which a
+gap begins is a running maximum of their ends; so a try costs a few passes over the table, and no
+pairs of blocks.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encoded import INT32_MAX
-from engine.game.lanes import beside
-from engine.game.state import ENDED, NOBODY, Table
+from engine.game.jaxgame.encoded import INT32_MAX
+from engine.game.jaxgame.lanes import beside
+from engine.game.jaxgame.state import ENDED, NOBODY, Table
 
 NO_PLACE = -1
 """Offset where no gap is large enough."""

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.game.arrival import arrival, copied, gain_s, hoisted, last_busy, must_return, new_block
-from engine.game.board import Block, Booking, Effect, Reason, Refusal
-from engine.game.facts import FIRST_HORIZON, State
 from engine.game.moves import COPY, DROP, KINDS, NO_COPY, Move
-from engine.game.placing import find_place, write_back
 from engine.game.quantise import TICKS
+from engine.game.reference.arrival import (
+    arrival,
+    copied,
+    gain_s,
+    hoisted,
+    last_busy,
+    must_return,
+    new_block,
+)
+from engine.game.reference.blocks import Block, Booking, Effect, Reason, Refusal
+from engine.game.reference.context import FIRST_HORIZON, State
+from engine.game.reference.placement import find_place, write_back
 from engine.program.model import TOP_LEVEL
 
 

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.game.arrival import returned
-from engine.game.board import Block, Booking, Effect, Reason, Refusal
-from engine.game.decode import Records, plan_from_records
-from engine.game.facts import FIRST_HORIZON, Facts
 from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, NUM_ACTIONS, Move, Rules
-from engine.game.outcome import effect_of, is_same_place
 from engine.game.quantise import TICKS
+from engine.game.reference.arrival import returned
+from engine.game.reference.blocks import Block, Booking, Effect, Reason, Refusal
+from engine.game.reference.context import FIRST_HORIZON, Facts
+from engine.game.reference.decode import Records, plan_from_records
+from engine.game.reference.effects import effect_of, is_same_place
 from engine.plan.model import Plan
 from engine.program.model import Program
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.game.moves import NUM_ACTIONS, Move, Rules
 from engine.game.quantise import TICKS
-from engine.game.reference import ReferenceGame
+from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 

@@ -1,7 +1,7 @@
 """The rules of the mallocGame in JAX: `analyse` finds what each action would do, `apply` plays one.
 
-Pure and total, for one game; vmap outside (see `engine.game.lanes`). Letters as in
-`engine.game.state`.
+Pure and total, for one game; vmap outside (see `engine.game.jaxgame.lanes`). Letters as in
+`engine.game.jaxgame.state`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.effect import Effect, StepOutcome, effect_of, nearest_legal
-from engine.game.encoded import INT32_MAX, EncodedProgram, MoveRow
-from engine.game.lanes import in_lanes, numbers_of, rows_of
-from engine.game.ledger import advance, book, stalled
-from engine.game.options import Options, analyse
-from engine.game.places import is_taken
+from engine.game.jaxgame.effect import Effect, StepOutcome, effect_of, nearest_legal
+from engine.game.jaxgame.encoded import INT32_MAX, EncodedProgram, MoveRow
+from engine.game.jaxgame.idle_ledger import advance, book, stalled
+from engine.game.jaxgame.lanes import in_lanes, numbers_of, rows_of
+from engine.game.jaxgame.options import Options, analyse
+from engine.game.jaxgame.placement import is_taken
+from engine.game.jaxgame.returns import return_stall
+from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, NOBODY, State, Table, insert
 from engine.game.quantise import TICKS
-from engine.game.returns import return_stall
-from engine.game.state import ENDED, FIRST_HORIZON, NOBODY, State, Table, insert
 
 __all__ = ["Options", "StepOutcome", "analyse", "apply", "nearest_legal", "step"]
 
@@ -97,7 +97,7 @@ def _next_table(state: State, row: MoveRow, effect: Effect) -> tuple[Table, Arra
 
     def entered() -> tuple[Table, Array]:
         is_full = settled.group[-1] != NOBODY
-        # One minimum finds both the earliest end and its row; `encode` sees to it that it fits.
+        # One minimum finds both the earliest end and its row; `encoding` sees to it that it fits.
         num_rows = settled.group.shape[0]
         keys = jnp.where(
             settled.can_go, settled.until * num_rows + rows_of(settled.until), INT32_MAX

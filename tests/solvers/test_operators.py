@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.game.genome import Layout, first_genomes, layout, relaxed_genomes
-from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
-from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
-from engine.game.variation import (
+from engine.evolution.genome import Layout, first_genomes, layout, relaxed_genomes
+from engine.evolution.operators import (
     LONGEST_WAIT,
     MUTATIONS,
     Site,
@@ -21,6 +19,8 @@ from engine.game.variation import (
     outbid,
     site_at,
 )
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
+from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 from tests.strategies import random_program
 
 FIRST, SPACING = 20, 8

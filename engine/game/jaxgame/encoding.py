@@ -1,6 +1,6 @@
 """Encoding: from a program and rules to the arrays that the JAX game reads.
 
-The arrays and their letters are explained in `engine.game.encoded`.
+The arrays and their letters are explained in `engine.game.jaxgame.encoded`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from engine.errors import SolverError
-from engine.game.encoded import (
+from engine.game.jaxgame.encoded import (
     COLUMN,
     FAR_SLOT,
     INT32_MAX,

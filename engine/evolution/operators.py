@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.genome import WORD_CHANCES, Genes, Layout, Rng
+from engine.evolution.genome import WORD_CHANCES, Genes, Layout, Rng
 from engine.game.moves import DROP, OTHER_END
 from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 

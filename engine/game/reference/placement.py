@@ -8,15 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.game.board import Block, Booking, Reason, Refusal, choose_offset, free_gaps
-from engine.game.facts import FIRST_HORIZON, State
-from engine.game.look_ahead import (
-    Newcomer,
-    giant_touches,
-    room_for_giants,
-    roomiest_offset,
-    supported_offset,
-)
 from engine.game.moves import (
     BEST_FIT,
     LOOK_AHEAD_RULES,
@@ -26,6 +17,15 @@ from engine.game.moves import (
     other_goes_high,
 )
 from engine.game.quantise import TICKS
+from engine.game.reference.blocks import Block, Booking, Reason, Refusal, choose_offset, free_gaps
+from engine.game.reference.context import FIRST_HORIZON, State
+from engine.game.reference.look_ahead import (
+    Newcomer,
+    giant_touches,
+    room_for_giants,
+    roomiest_offset,
+    supported_offset,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Protocol
 
-from engine.game.board import Block
 from engine.game.move_list import moves
 from engine.game.moves import Move, Rules
 from engine.game.quantise import Quantised, quantise
+from engine.game.reference.blocks import Block
 from engine.program.model import TOP_LEVEL, Program
 
 FIRST_HORIZON = -1

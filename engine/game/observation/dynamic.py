@@ -1,7 +1,7 @@
-"""What the player sees of a position: one vector of float32, laid out as `engine.game.inputs` says.
+"""What the player sees of a position: one vector of float32, laid out as `layout` says.
 
 It is the outlook, which depends on the move alone, and the view of how the memory stands. Letters
-as in `engine.game.encode`.
+as in `engine.game.jaxgame.encoding`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encode import EncodedProgram
-from engine.game.encoded import MoveRow
-from engine.game.entry import Entry
-from engine.game.env import Position
-from engine.game.features import Features, squash
-from engine.game.inputs import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
-from engine.game.lanes import in_lanes
+from engine.game.jaxgame.encoded import MoveRow
+from engine.game.jaxgame.encoding import EncodedProgram
+from engine.game.jaxgame.entry import Entry
+from engine.game.jaxgame.env import Position
+from engine.game.jaxgame.lanes import in_lanes
+from engine.game.jaxgame.options import earning
+from engine.game.jaxgame.placement import is_taken
+from engine.game.jaxgame.state import Table
 from engine.game.moves import NUM_ACTIONS
-from engine.game.options import earning
-from engine.game.places import is_taken
-from engine.game.state import Table
+from engine.game.observation.layout import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
+from engine.game.observation.static import Features, squash
 
 
 def observe(encoded: EncodedProgram, known: Features, position: Position) -> Array:

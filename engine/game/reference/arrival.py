@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.game.board import OPEN, Block, Booking, Effect, Reason, Refusal
-from engine.game.facts import State, outermost_entered
 from engine.game.moves import COPY, NO_COPY, Hoist, Move
-from engine.game.placing import LAST_TRY, TRIES, Place, find_place
 from engine.game.quantise import TICKS
+from engine.game.reference.blocks import OPEN, Block, Booking, Effect, Reason, Refusal
+from engine.game.reference.context import State, outermost_entered
+from engine.game.reference.placement import LAST_TRY, TRIES, Place, find_place
 from engine.program.model import TOP_LEVEL, Program
 
 

@@ -2,7 +2,7 @@
 
 A search that changes a game from some move on need not replay what comes before: a `Trail` keeps
 the states at the checkpoints of one game, as NumPy arrays. Letters: `B` games, `M` moves (padded),
-`C` checkpoints, `S` numbers of a state (`engine.game.state.packed`).
+`C` checkpoints, `S` numbers of a state (`engine.game.jaxgame.state.packed`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.game.encode import EncodedProgram, encode
+from engine.game.jaxgame.encoding import EncodedProgram, encode
+from engine.game.jaxgame.options import earning
+from engine.game.jaxgame.state import State, initial_state, packed, unpacked
+from engine.game.jaxgame.step import StepOutcome, analyse, apply
 from engine.game.moves import COPY_OTHER, DROP, Rules
-from engine.game.options import earning
 from engine.game.quantise import TICKS
-from engine.game.rules import StepOutcome, analyse, apply
 from engine.game.scripts import EARN, EARN_OTHER
-from engine.game.state import State, initial_state, packed, unpacked
 from engine.program.model import Program
 
 NUM_CHECKPOINTS = 16

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.game.board import Block, free_gaps
-from engine.game.facts import Facts
 from engine.game.moves import NEAR_TOUCH
+from engine.game.reference.blocks import Block, free_gaps
+from engine.game.reference.context import Facts
 
 Gap = tuple[int, int]
 

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.encoded import EncodedProgram
-from engine.game.lanes import at, rows_of
-from engine.game.ledger import Ledger, book
-from engine.game.state import State
+from engine.game.jaxgame.encoded import EncodedProgram
+from engine.game.jaxgame.idle_ledger import Ledger, book
+from engine.game.jaxgame.lanes import at, rows_of
+from engine.game.jaxgame.state import State
 from engine.program.model import TOP_LEVEL
 
 _Carry = tuple[State, Array, Array]

@@ -10,8 +10,8 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from engine.game.gym_env import MallocEnv
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
-from engine.game.wrapper import MallocEnv
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from tests.game.tiny_programs import TWO_ENDED, Buffer, program_of

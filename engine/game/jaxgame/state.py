@@ -1,8 +1,8 @@
 """The position of a JAX game: small, self-contained, fit to be an embedding of a search.
 
 Letters: `K` rows of the block table, `W` slots of look-back. Everything is int32 but the flags. A
-position of games side by side (see `engine.game.lanes`) has them in a last axis of each array;
-numbers that all share may lack it.
+position of games side by side (see `engine.game.jaxgame.lanes`) has them in a last axis of each
+array; numbers that all share may lack it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from engine.game.encoded import LEVEL_BITS, EncodedProgram
-from engine.game.lanes import at, beside, rows_of
+from engine.game.jaxgame.encoded import LEVEL_BITS, EncodedProgram
+from engine.game.jaxgame.lanes import at, beside, rows_of
 
 FIRST_HORIZON = -1
 """`State.horizon` while no block was forgotten."""

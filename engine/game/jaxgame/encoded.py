@@ -2,8 +2,8 @@
 
 Letters: `M` moves, `T` slots, `C` columns of a move (the fields of `MoveRow`), `W` slots of
 look-back, `K` rows of the block table, `D` nested regions, `G` games side by side (see
-`engine.game.lanes`). Bytes are granules and seconds are ticks (`engine.game.quantise`). Arrays are
-padded to common sizes, so that programs of like size share one compiled game.
+`engine.game.jaxgame.lanes`). Bytes are granules and seconds are ticks (`engine.game.quantise`).
+Arrays are padded to common sizes, so that programs of like size share one compiled game.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INT32_MAX = int(np.iinfo(np.int32).max)
 FAR_SLOT = 2**22
 """Later than every slot."""
 LEVEL_BITS = 12
-"""Bits that hold a level in `engine.game.state.Table.home`; a group has the other ones."""
+"""Bits that hold a level in `engine.game.jaxgame.state.Table.home`; a group has the other ones."""
 MAX_DEPTH = 4
 """Most nested regions; programs nested deeper cannot be encoded."""
 
