@@ -40,7 +40,7 @@ VARIED_PER_ROUND = 4
 NEXT_TO_NOTHING = 1e-4
 """Predictions that differ by less than this share are held for equal."""
 
-SOLVER_SHARE = 0.03
+SOLVER_SHARE = 0.006
 MAX_SOLVER_S = 30.0
 """A solver's plan may take this share of the seconds that are left, and at most so long."""
 
