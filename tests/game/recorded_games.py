@@ -1,6 +1,6 @@
 """Games as they are played under this version of the rules; `python -m tests.game.recorded_games`.
 
-Plans, lessons and positions hold games as moves. Rules that play one of them otherwise, if only by a
+Plans, lessons and positions hold games as moves. Rules that play one of them otherwise, be it by a
 place or a stall, need another `RULES_VERSION`; then this command writes `recorded_games.json` anew.
 """
 
