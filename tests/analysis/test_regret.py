@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -14,6 +14,7 @@ from engine.errors import CheckpointError
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
+from engine.program.io import content_hash
 from engine.program.library import load_sample
 from engine.program.model import Program
 from tests.analysis.traces import real_run
@@ -32,19 +33,39 @@ def random_game(program: Program, seed: int, rules: Rules = RULES) -> list[int]:
     return game.actions
 
 
-def endings(game: ReferenceGame) -> Iterator[tuple[float, list[int]]]:
-    """Every way to finish a game: its whole reward and actions."""
-    if game.is_over:
-        yield game.total_reward, game.actions
-        return
-    for action in (a for a in range(NUM_ACTIONS) if game.legal()[a]):
-        after = game.clone()
-        after.step(action)
-        yield from endings(after)
+class Endings:
+    """The best way to finish each game of a program, each position looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[float, int]] = {}
+
+    def best(self, game: ReferenceGame) -> tuple[float, int]:
+        """The most that the whole game can still earn, and the action that leads there."""
+        if game.is_over:
+            return game.total_reward, -1
+        position = tuple(game.actions)
+        if position not in self._known:
+            legal = (action for action in range(NUM_ACTIONS) if game.legal()[action])
+            ways = ((self.after(game, action), action) for action in legal)
+            self._known[position] = max(ways, key=lambda way: way[0])
+        return self._known[position]
+
+    def action(self, game: ReferenceGame) -> int:
+        """What leads to the best ending."""
+        return self.best(game)[1]
+
+    def after(self, game: ReferenceGame, action: int) -> float:
+        """The most that the whole game can earn after an action."""
+        following = game.clone()
+        following.step(action)
+        return self.best(following)[0]
 
 
-def optimally(game: ReferenceGame) -> int:
-    return max(endings(game), key=lambda ending: ending[0])[1][game.move_index]
+@cache
+def endings_of(program_hash: str) -> Endings:
+    """Those of a program, for all tests of this file."""
+    del program_hash
+    return Endings()
 
 
 SMALL = [load_sample(f"teach-{n}") for n in ("keep-or-drop", "evict-and-return", "fragmentation")]
@@ -55,16 +76,16 @@ SMALL += [random_program(seed, 4) for seed in range(4)]
 @pytest.mark.parametrize("seed", range(3))
 def test_with_perfect_continuations_regrets_are_exact(program: Program, seed: int) -> None:
     actions = random_game(program, seed)
-    study = RegretStudy(program, actions, RULES, {"optimal": optimally})
+    endings = endings_of(content_hash(program))
+    study = RegretStudy(program, actions, RULES, {"optimal": endings.action})
     assert len(list(study.run())) == len(study.choices)
     us = program.all_slow_s * 1e6
     for move, regret in study.known.items():
         before = ReferenceGame(program, RULES)
         for action in actions[:move]:
             before.step(action)
-        worth = dict.fromkeys(range(NUM_ACTIONS), -9.0)
-        for reward, whole in endings(before):
-            worth[whole[move]] = max(worth[whole[move]], reward)
+        legal = [action for action in range(NUM_ACTIONS) if before.legal()[action]]
+        worth = {action: endings.after(before, action) for action in legal}
         played = worth.pop(actions[move])
         lead = max(worth.values()) - played
         assert regret.regret_us == pytest.approx(max(0.0, lead) * us, abs=1e-9 * us)
@@ -104,18 +125,18 @@ def test_every_line_is_a_game_that_saves_what_it_says(seed: int) -> None:
 def test_a_needless_drop_is_the_only_regret() -> None:
     """The best game, but for one Drop as late as possible."""
     program = load_sample("teach-evict-and-return")
-    good = ReferenceGame(program, RULES)
+    good, endings = ReferenceGame(program, RULES), endings_of(content_hash(program))
     positions = []
     while not good.is_over:
         positions.append(good.clone())
-        good.step(optimally(good))
+        good.step(endings.action(good))
     wrong = max(
         p.move_index for p in positions if p.legal()[DROP] and good.actions[p.move_index] != DROP
     )
     worse = positions[wrong]
     worse.step(DROP)
-    finish(worse, optimally)
-    study = RegretStudy(program, worse.actions, RULES, {"optimal": optimally})
+    finish(worse, endings.action)
+    study = RegretStudy(program, worse.actions, RULES, {"optimal": endings.action})
     (costly,) = [r for r in study.run() if r.regret_us > 0]
     assert costly.move == wrong
     assert costly.other.action == good.actions[wrong]
