@@ -37,6 +37,22 @@ settings.register_profile("fuzz", settings.get_profile("any-machine"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))
 
 
+LONGEST = (
+    "solvers/local/test_local_compiled.py",
+    "browser/test_every_page.py",
+    "ui/jobs/test_agent_jobs.py",
+    "contracts/test_solvers.py",
+    "solvers/test_evolution.py",
+)
+"""Files that take a minute or more: begun last, one of them would keep one core waiting."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; the others stay in their order."""
+    rank = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _compiled_functions_end_with_their_file() -> Iterator[None]:
     """Let go of what a test file compiled, once its tests are done.
