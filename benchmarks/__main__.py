@@ -36,6 +36,7 @@ SECTIONS = {
     "steering": "steering",
     "replays": "replays",
     "fidelity": "fidelity",
+    "soundness": "soundness",
     "tuning": "tuning",
     "report": "report",
     "mutants": "mutants",
@@ -60,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
         "--seconds", type=float, help="of each run of the agent's sections, of bounds"
     )
     root.add_argument("--seed", type=int, default=own.seed, help="of the section solvers")
-    root.add_argument("--games", type=int, default=own.games, help="of identity and agreement")
+    root.add_argument(
+        "--games", type=int, default=own.games, help="of identity and agreement; plans of soundness"
+    )
     root.add_argument("--steps", type=int, default=own.steps, help="of one browser")
     root.add_argument("--rectangles", type=int, default=own.rectangles)
     root.add_argument("--visitors", type=int, default=own.visitors)

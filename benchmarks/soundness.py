@@ -1,0 +1,80 @@
+"""The section `soundness`: is any valid plan faster than what is proven to be the least?
+
+On the way of the local search lie as many good plans as one cares to look at. Each is checked and
+simulated, and held to the best bound known; the search's own latency is held to the simulator's.
+`--games` says how many plans in all.
+"""
+
+from __future__ import annotations
+
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.solvers.local.run import Run, compile_all
+from engine.solvers.local.state import COMPUTE_S, STALL_S
+
+STRIDE = 20
+"""Moves of the search from one plan to the next."""
+TOLERANCE = 1e-9
+"""By which a latency may be below a bound, relatively: both are sums of floats."""
+
+
+def run(section: str, settings: Settings) -> None:
+    """Look at plans of all programs, or of those asked for: the rows of others stay."""
+    path = RESULTS / f"{section}.json"
+    entries = [
+        entry
+        for entry in (*library.index(), *library.held_out())
+        if (entry.name in settings.programs if settings.programs else entry.bound_s is not None)
+    ]
+    compile_all(lambda share, message: True)
+    for entry in entries:
+        row = _row(entry, -(-settings.games // len(entries)), settings.seed)
+        print(_line(row), flush=True)
+        keep(path, [*(r for r in read(path) if r["program"] != entry.name), row])
+    rows = read(path)
+    print(
+        f"{sum(row['plans'] for row in rows):,} plans of {len(rows)} programs:"
+        f" {sum(row['invalid'] for row in rows)} break a rule,"
+        f" {sum(row['below'] for row in rows)} are below the bound;"
+        f" the search and the simulator differ by {max(row['apart'] for row in rows):.1e} at most"
+    )
+
+
+def _row(entry: SampleEntry, plans: int, seed: int) -> Row:
+    """What `plans` plans of one program came to; latencies as multiples of the bound."""
+    assert entry.bound_s is not None
+    program = library.load_entry(entry)
+    run = Run(program, seed)
+    run.build(lambda: True)
+    invalid, ratios, apart = 0, [], 0.0
+    for number in range(1, plans + 1):
+        plan = run.plan({})
+        latency_s = simulate(program, plan).latency_s
+        invalid += check(program, plan) is not None
+        ratios.append(latency_s / entry.bound_s)
+        own_s = float(run.state.sums[COMPUTE_S] + run.state.sums[STALL_S])
+        apart = max(apart, abs(own_s / latency_s - 1.0))
+        run.make_moves(number * STRIDE)
+    return {
+        "program": entry.name,
+        "plans": plans,
+        "invalid": invalid,
+        "below": sum(ratio < 1.0 - TOLERANCE for ratio in ratios),
+        "least": min(ratios),
+        "most": max(ratios),
+        "apart": apart,
+        "bound_method": entry.bound_method,
+        "commit": commit(),
+    }
+
+
+def _line(row: Row) -> str:
+    return (
+        f"{row['program']:28} {row['plans']:6} plans, {row['invalid']} break a rule,"
+        f" {row['below']} below the bound ({row['bound_method']}), from {row['least']:.5f}"
+        f" to {row['most']:.5f} of it; search and simulator {row['apart']:.1e} apart"
+    )
