@@ -119,6 +119,7 @@ def _branched(
         share = min(1.0, (time.perf_counter() - began) / max(seconds, 1e-9))
         return progress(share, max(relaxed.bound_s, formulation.seconds(objective)))
 
+    formulation = formulate(formulation.program, is_whole=True) or formulation
     branching = Branching(formulation.linear, formulation.objective(target_s))
     found = branching.run(seconds, goes_on)
     bound_s = min(formulation.seconds(found.bound), target_s)

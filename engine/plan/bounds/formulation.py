@@ -50,8 +50,11 @@ class Formulation:
         return price * self.scale.second_s / self.scale.byte
 
 
-def formulate(program: Program) -> Formulation | None:
-    """The linear program, or None if nothing could be gained from fast memory."""
+def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
+    """The linear program, or None if nothing could be gained from fast memory.
+
+    `is_whole`: prefetches hold the whole of their places (`engine.plan.bounds.whole_copies`).
+    """
     worth = [n for n in range(len(program.groups)) if _is_worth_serving(program, n)]
     if not worth or program.all_slow_s <= 0:
         return None
@@ -60,7 +63,7 @@ def formulate(program: Program) -> Formulation | None:
     rows = Residency(program, linear, scale)
     for number in worth:
         GroupRows(rows, number).build()
-    traffic = Traffic(rows, _add_floors(rows))
+    traffic = Traffic(rows, _add_floors(rows), is_whole)
     traffic.add()
     for index, terms in rows.served.items():
         for variable, value in terms:

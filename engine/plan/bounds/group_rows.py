@@ -159,16 +159,29 @@ class GroupRows:
             last = deadline if inner is None else deadline - 1
             if start <= last:
                 multiplicity = self.rows.cheapest(level, start, last + 1)
-                found.append(self._add_prefetch(index, level, deadline, multiplicity))
+                found.append(self._add_prefetch(index, level, multiplicity, start, deadline))
                 if inner is not None:
                     terms = [(found[-1].share, 1.0), (self.covers[inner], -1.0)]
                     self.linear.add_row(terms, high=0.0)
             inner = level
         return found
 
-    def _add_prefetch(self, index: int, level: int, time: int, multiplicity: float) -> Prefetch:
-        share = self.rows.add_choice("p", self._number_of(index), level)
-        fetched = Prefetch(share, self.size, level, multiplicity, time, self.is_charged)
+    def _add_prefetch(
+        self, index: int, level: int, multiplicity: float, start: int, time: int
+    ) -> Prefetch:
+        choice = "p", self._number_of(index), level
+        fetched = Prefetch(
+            share=self.rows.add_choice(*choice),
+            choice=choice,
+            group=self.number,
+            size=self.size,
+            place=self.place,
+            level=level,
+            multiplicity=multiplicity,
+            start=start,
+            time=time,
+            is_charged=self.is_charged,
+        )
         self.rows.prefetches.append(fetched)
         return fetched
 
@@ -186,10 +199,13 @@ class GroupRows:
                     break
             end = min(last, self.program.level_end(level))
             work = self.work * self.rows.cheapest(level, start, end)
-            share = self.rows.add_choice("b", self._number_of(index), level)
+            choice = "b", self._number_of(index), level
+            share = self.rows.add_choice(*choice)
             if inner is not None:
                 self.linear.add_row([(share, 1.0), (self.covers[inner], -1.0)], high=0.0)
-            self.rows.write_backs.append(WriteBack(share, work, time + 1))
+            self.rows.write_backs.append(
+                WriteBack(share, choice, self.number, work, time + 1, self.place, last)
+            )
             shares.append((share, work))
             inner = level
         return shares
@@ -220,7 +236,7 @@ class GroupRows:
         stays = self._add_residency(self.served[-1], len(self.touches))
         last = [r for r in range(len(self.program.regions)) if self.program.regions[r].end == end]
         multiplicity = min(self.program.multiplicity(level) for level in [TOP_LEVEL, *last])
-        back = self._add_prefetch(len(self.touches), TOP_LEVEL, end, multiplicity)
+        back = self._add_prefetch(len(self.touches), TOP_LEVEL, multiplicity, 0, end)
         self.linear.add_row([(kept, 1.0), *scaled(stays, -1.0), (back.share, -1.0)], high=0.0)
         return stays
 
@@ -254,4 +270,4 @@ class GroupRows:
         elif cover is not None:
             held = [(cover, 1.0)]
         if held:
-            self.rows.pieces.append(Piece(start, end, held, self.place))
+            self.rows.pieces.append(Piece(self.number, start, end, held, self.place))

@@ -32,6 +32,7 @@ class Scale:
 class Piece:
     """The share `held` of a group, which takes `place` when whole, during slots `[start, end)`."""
 
+    group: int
     start: int
     end: int
     held: Expression
@@ -42,24 +43,36 @@ class Piece:
 class Prefetch:
     """Variable `share` of a copy of `size` that runs in `level` and is complete before `time`.
 
-    `is_charged`: whether the bytes under way are charged for their place.
+    It starts at slot `start` at the earliest and takes `place`. `is_charged`: whether what is under
+    way is charged for its place. `choice`: the name of `share`.
     """
 
     share: int
+    choice: Choice
+    group: int
     size: float
+    place: float
     level: int
     multiplicity: float
+    start: int
     time: int
     is_charged: bool
 
 
 @dataclass(frozen=True)
 class WriteBack:
-    """Variable `share` of a copy that may begin at slot `release` and takes `work` of idle time."""
+    """Variable `share` of a copy that may begin at slot `release` and takes `work` of idle time.
+
+    It is complete before slot `last`; until then `group` holds `place`. `choice`: `share`'s name.
+    """
 
     share: int
+    choice: Choice
+    group: int
     work: float
     release: int
+    place: float
+    last: int
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.plan.bounds.residency import Expression, Piece, Prefetch, Residency, scaled
+from engine.plan.bounds.whole_copies import Way, WholeCopies
 from engine.program.model import TOP_LEVEL, Touch
 
 MAX_PACKED = 3
@@ -27,16 +28,19 @@ class Traffic:
     """Adds the rows that all groups share.
 
     `floors`: per slot the variable by which savings that add up to too much are cut, if there is
-    one. `capacity`, `idle`: a row per slot. `packing`: rows with their slot and the bytes (in units
-    of the fast memory) that one unit of their right-hand side stands for.
+    one. `is_whole`: copies are followed one by one; `ways` are then the variables that say where
+    each is under way. `capacity`, `idle`: a row per slot. `packing`: rows with their slot and the
+    bytes (in units of the fast memory) that one unit of their right-hand side stands for.
     """
 
     rows: Residency
     floors: Mapping[int, int]
+    is_whole: bool = False
     capacity: list[int] = field(default_factory=list)
     idle: list[int] = field(default_factory=list)
     packing: list[tuple[int, int, float]] = field(default_factory=list)
     stalls: dict[int, int] = field(default_factory=dict)
+    ways: dict[Way, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.program, self.linear = self.rows.program, self.rows.linear
@@ -45,21 +49,38 @@ class Traffic:
         self._in_idle: list[Expression] = [[] for _ in range(self._end)]
         self._in_stall: dict[int, Expression] = defaultdict(list)
         self._idle_terms, self._idle_constant = self._idle_time()
+        self._most_idle = [
+            constant + sum(max(0.0, value) * self.linear.high[v] for v, value in terms)
+            for constant, terms in zip(self._idle_constant, self._idle_terms, strict=True)
+        ]
         # No plan need stall longer than the all-slow plan takes: a worse one is above the bound.
         self._longest = self.program.all_slow_s / self.rows.scale.second_s
 
     def add(self) -> None:
         """All shared rows; the objective's stalls are costs of the stall variables."""
-        self._forbid_giants()
-        self._add_residents()
-        self._add_packing()
+        self._add_stalls()
+        whole = self._whole_copies()
         stores: dict[tuple[int, float, bool], list[Prefetch]] = defaultdict(list)
         for item in self.rows.prefetches:
             stores[item.level, item.multiplicity, item.is_charged].append(item)
         for (level, multiplicity, is_charged), items in stores.items():
-            self._add_store(level, multiplicity, items, is_charged)
-        self._add_stalls()
-        self._add_write_backs()
+            due: dict[int, Expression] = defaultdict(list)
+            for item in items:
+                if whole is not None and is_charged:
+                    time, size = whole.add_prefetch(item)
+                else:
+                    time, size = item.time, [(item.share, item.size)]
+                due[time] += size
+            total = sum(item.size for item in items)
+            self._add_store(level, multiplicity, due, total, is_charged)
+        self._add_write_backs(whole)
+        if whole is not None:
+            places = {item.group: item.place for item in self.rows.write_backs}
+            self.rows.pieces = whole.with_savings(self.rows.pieces, places) + whole.fetching
+            self.ways = whole.ways
+        self._forbid_giants()
+        self._add_residents()
+        self._add_packing()
         self._add_shared_rows()
         self._add_windows()
         if self.rows.kept:
@@ -134,22 +155,28 @@ class Traffic:
         return max(0, granules) * granule / self.rows.scale.byte
 
     def _add_store(
-        self, level: int, multiplicity: float, items: list[Prefetch], is_charged: bool
+        self,
+        level: int,
+        multiplicity: float,
+        due: Mapping[int, Expression],
+        total: float,
+        is_charged: bool,
     ) -> None:
-        """Bytes already copied and not yet due, per slot from the start of the level."""
-        due: dict[int, Expression] = defaultdict(list)
-        for item in items:
-            due[item.time].append((item.share, item.size))
+        """Bytes already copied and not yet due, per slot from the start of the level.
+
+        `due`: the bytes that must have arrived before a slot; `total`: the most of all together.
+        """
         scale = self.rows.scale
         seconds = scale.byte * multiplicity / self.program.hardware.bandwidth / scale.second_s
-        total = sum(item.size for item in items)
         start = 0 if level == TOP_LEVEL else self.program.regions[level].start
         stored: Expression = []
         for slot in range(start, max(due) + 1):
-            if slot in due:
+            if slot in due or self.is_whole:
                 stalled = self.linear.add_variable(total)
                 self._in_stall[slot].append((stalled, seconds))
-                stored = [*stored, (stalled, 1.0), *((v, -size) for v, size in due[slot])]
+                stored = [*stored, (stalled, 1.0)]
+            if slot in due:
+                stored = [*stored, *scaled(due[slot], -1.0)]
                 self.linear.add_row(stored, low=0.0)
             if slot == max(due):
                 break
@@ -161,17 +188,33 @@ class Traffic:
             if is_charged:
                 self._in_place[slot].append((store, 1.0))
 
+    def _whole_copies(self) -> WholeCopies | None:
+        if not self.is_whole:
+            return None
+        seconds_per_byte = self.rows.scale.byte / self.program.hardware.bandwidth
+        return WholeCopies(
+            self.linear,
+            self._most_idle,
+            seconds_per_byte / self.rows.scale.second_s,
+            self._in_idle,
+            self._in_stall,
+        )
+
     def _add_stalls(self) -> None:
-        """A stall may come before any slot at which a copy is due."""
-        times = set(self._in_stall) | {w.end for w in self.rows.windows} | {self._end}
-        for time in sorted(times):
+        """A stall may come before any slot at which a copy is due; copies followed, any slot."""
+        times = {item.time for item in self.rows.prefetches} | {w.end for w in self.rows.windows}
+        for time in range(self._end + 1) if self.is_whole else sorted(times | {self._end}):
             self.stalls[time] = self.linear.add_variable(self._longest, cost=1.0)
 
-    def _add_write_backs(self) -> None:
+    def _add_write_backs(self, whole: WholeCopies | None) -> None:
         """Work of write-backs that is released but not done; none is left at the end."""
         release: dict[int, Expression] = defaultdict(list)
         for item in self.rows.write_backs:
-            release[item.release].append((item.share, item.work))
+            if whole is not None:
+                time, work = whole.add_write_back(item)
+            else:
+                time, work = item.release, [(item.share, item.work)]
+            release[time] += work
         total = sum(item.work for item in self.rows.write_backs)
         pending: Expression = []
         for slot in range(min(release, default=self._end), self._end + 1):
@@ -194,7 +237,7 @@ class Traffic:
             self.capacity.append(self.linear.add_row(self._in_place[slot], high=self._room(slot)))
             terms = self._in_idle[slot] + [(v, -c) for v, c in self._idle_terms[slot]]
             self.idle.append(self.linear.add_row(terms, high=self._idle_constant[slot]))
-        for time, terms in self._in_stall.items():
+        for time, terms in sorted(self._in_stall.items()):
             self.linear.add_row([*terms, (self.stalls[time], -1.0)], high=0.0)
 
     def _add_windows(self) -> None:

@@ -28,6 +28,7 @@ class _Reading:
     plan: Plan
     group: int
     choices: set[Choice] = field(default_factory=set)
+    made_by: dict[Choice, Copy] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.stays = sorted((s for s in self.plan.stays if s.group == self.group), key=_start)
@@ -141,6 +142,7 @@ class _Reading:
         copy = self.filled[index]
         if index == len(self.touches):
             self.choices.add(("p", number, TOP_LEVEL))
+            self.made_by["p", number, TOP_LEVEL] = copy
             return
         self._read_copy("p", number, copy, self.touches[index].time)
 
@@ -154,6 +156,7 @@ class _Reading:
         around_copy = set(self._outwards(level)) | {TOP_LEVEL}
         home = next(a for a in enclosing_levels(self.program, time) if a in around_copy)
         self.choices.add((letter, number, home))
+        self.made_by[letter, number, home] = copy
         self._cover(self._around(time) - around_copy)
 
     def _read_write_back(self, index: int) -> None:
@@ -200,9 +203,21 @@ def _start(stay: Stay) -> int:
 def point(formulation: Formulation, plan: Plan) -> dict[int, float]:
     """The 0/1 variables of `formulation`, by index, as the plan sets them."""
     chosen: set[Choice] = set()
+    made_by: dict[Choice, Copy] = {}
     for group in range(len(formulation.program.groups)):
-        chosen |= _Reading(formulation.program, plan, group).read()
-    return {v: float(name in chosen) for name, v in formulation.rows.choices.items()}
+        reading = _Reading(formulation.program, plan, group)
+        chosen |= reading.read()
+        made_by |= reading.made_by
+    found = {v: float(name in chosen) for name, v in formulation.rows.choices.items()}
+    for (*choice, slot), variable in formulation.traffic.ways.items():
+        copy = made_by.get((choice[0], choice[1], choice[2]))
+        found[variable] = float(copy is not None and _is_under_way(copy, slot))
+    return found
+
+
+def _is_under_way(copy: Copy, slot: int) -> bool:
+    """Whether the place is held for the copy: from a prefetch's start, to a write-back's end."""
+    return copy.start <= slot if copy.is_prefetch else slot < copy.deadline
 
 
 def least_cost(formulation: Formulation, fixed: dict[int, float]) -> float | None:

@@ -19,15 +19,16 @@ from tests.strategies import programs, programs_with_plans, random_program, touc
 
 
 def judge(program: Program, plan: Plan) -> None:
-    """The plan's point is feasible, and not above the plan."""
-    formulation = formulate(program)
+    """The plan's point is feasible, and not above the plan, whether copies are whole or not."""
     result = simulate(program, plan)
-    # Longer stalls than the all-slow plan's latency have no place in it (`docs/bound.md`).
-    if formulation is None or result.stall_s > result.all_slow_s:
-        return
-    cost = least_cost(formulation, point(formulation, plan))
-    assert cost is not None
-    assert formulation.seconds(cost) <= result.latency_s * (1 + 1e-7) + 1e-15
+    for is_whole in (False, True):
+        formulation = formulate(program, is_whole)
+        # Longer stalls than the all-slow plan's latency have no place in it (`docs/bound.md`).
+        if formulation is None or result.stall_s > result.all_slow_s:
+            return
+        cost = least_cost(formulation, point(formulation, plan))
+        assert cost is not None
+        assert formulation.seconds(cost) <= result.latency_s * (1 + 1e-7) + 1e-15
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,0 +1,166 @@
+"""Copies that are followed one by one: each holds the whole of its place while it is under way.
+
+A store (`engine.plan.bounds.traffic`) knows how many bytes of all copies together have arrived, and
+charges each byte for its place from then on; it charges nothing for what is written back. In a plan
+a prefetch holds its whole place from its start, and a write-back until its end. Here every copy has
+bytes of its own, and a variable per slot, 0 or 1 in every plan, that says whether it is **under
+way**: a prefetch from its start to its touch, a write-back from the write to its end.
+
+- what has arrived by the end of a slot in which a prefetch is not under way is nothing, and so is
+  what is left of a write-back;
+- a prefetch that is not under way in a slot is made by the idle time after it, and by stalls; where
+  all that idle time cannot do the work, either stalls do the rest or the copy is under way. The
+  same for a write-back and the idle time before the slot.
+
+A copy is followed in some slots only, next to where it is due or released. What a prefetch brings
+before them, and what a write-back leaves after them, is left to the store.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.plan.bounds.linear import LinearProgram
+from engine.plan.bounds.residency import Expression, Piece, Prefetch, WriteBack
+
+MOST_SLOTS = 48
+"""In which a copy is followed."""
+MANY_TIMES = 3.0
+"""A copy is followed for as long as the idle time could do its work so many times."""
+
+Way = tuple[str, int, int, int]
+"""A variable that says whether a copy is under way: the copy's choice, and the slot."""
+
+
+@dataclass
+class WholeCopies:
+    """Adds one copy at a time.
+
+    `most_idle`: most idle time that a slot can have, per slot; `seconds_per_byte`: of a copy at
+    multiplicity 1; `in_idle`, `in_stall`: terms of the rows that all copies share, the idle time of
+    a slot and the stall before it. `fetching`: the places that prefetches hold; `saving`: by group
+    and slot, the share to which a write-back is under way. `ways`: its variables by name.
+    """
+
+    linear: LinearProgram
+    most_idle: Sequence[float]
+    seconds_per_byte: float
+    in_idle: Sequence[Expression]
+    in_stall: Mapping[int, Expression]
+    fetching: list[Piece] = field(default_factory=list)
+    saving: dict[int, dict[int, Expression]] = field(default_factory=dict)
+    ways: dict[Way, int] = field(default_factory=dict)
+
+    def add_prefetch(self, copy: Prefetch) -> tuple[int, Expression]:
+        """Returns the first slot in which it is followed, and the bytes that arrive before."""
+        seconds = copy.multiplicity * self.seconds_per_byte
+        work = seconds * copy.size
+        slots = range(copy.start, copy.time)
+        slots = slots[len(slots) - self._followed(slots[::-1], work) :]
+        first = slots.start if slots else copy.time
+        stalls = self._add_stalls(range(first, copy.time + 1), copy.size, seconds)
+        later: Expression = [(copy.share, 1.0)]
+        ways: dict[int, int] = {}
+        idle = 0.0
+        for slot in reversed(slots):
+            after = [(v, seconds) for time, v in stalls.items() if time > slot]
+            ways[slot] = self._add_way((*copy.choice, slot), later, copy.share, work - idle, after)
+            later = [(ways[slot], 1.0)]
+            piece = Piece(copy.group, slot, slot + 1, later, copy.place)
+            self.fetching.append(piece)
+            idle += self.most_idle[slot]
+        early: Expression = []
+        if first > copy.start:
+            early = [(self.linear.add_variable(copy.size), 1.0)]
+        arrived = early
+        for slot in slots:
+            copied, total = self._add_work(slot, copy.size, seconds)
+            arrived = [*arrived, (stalls[slot], 1.0), (copied, 1.0), (total, -1.0)]
+            self.linear.add_row(arrived, 0.0, 0.0)
+            self.linear.add_row([(total, 1.0), (ways[slot], -copy.size)], high=0.0)
+            arrived = [(total, 1.0)]
+        arrived = [*arrived, (stalls[copy.time], 1.0), (copy.share, -copy.size)]
+        self.linear.add_row(arrived, 0.0, 0.0)
+        return first, early
+
+    def add_write_back(self, copy: WriteBack) -> tuple[int, Expression]:
+        """Returns the slot from which it is not followed any more, and the work that is left."""
+        slots = range(copy.release, copy.last)
+        slots = slots[: self._followed(slots, copy.work)]
+        stalls = self._add_stalls(slots, copy.work, 1.0)
+        earlier: Expression = [(copy.share, 1.0)]
+        left: Expression = [(copy.share, copy.work)]
+        idle = 0.0
+        for slot in slots:
+            before = [(v, 1.0) for time, v in stalls.items() if time <= slot]
+            way = self._add_way((*copy.choice, slot), earlier, copy.share, copy.work - idle, before)
+            earlier = [(way, 1.0)]
+            self.saving.setdefault(copy.group, defaultdict(list))[slot].append((way, 1.0))
+            left = [*left, (stalls[slot], -1.0)]
+            self.linear.add_row([*left, (way, -copy.work)], high=0.0)
+            done, rest = self._add_work(slot, copy.work, 1.0)
+            self.linear.add_row([*left, (done, -1.0), (rest, -1.0)], 0.0, 0.0)
+            left = [(rest, 1.0)]
+            idle += self.most_idle[slot]
+        return slots.stop if slots else copy.release, left
+
+    def with_savings(self, pieces: Sequence[Piece], places: Mapping[int, float]) -> list[Piece]:
+        """The pieces of the groups, and in each slot what a write-back holds beyond them.
+
+        `places`: of a whole group, by group.
+        """
+        found = []
+        left = {group: dict(slots) for group, slots in self.saving.items()}
+        for piece in pieces:
+            own = left.get(piece.group, {})
+            slots = [slot for slot in range(piece.start, piece.end) if slot in own]
+            start = piece.start
+            for slot in slots:
+                if start < slot:
+                    found.append(Piece(piece.group, start, slot, piece.held, piece.place))
+                top = self.linear.add_variable(1.0)
+                self.linear.add_row([*piece.held, (top, -1.0)], high=0.0)
+                self.linear.add_row([*own.pop(slot), (top, -1.0)], high=0.0)
+                found.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.place))
+                start = slot + 1
+            if start < piece.end:
+                found.append(Piece(piece.group, start, piece.end, piece.held, piece.place))
+        for group, ways in left.items():
+            found += [Piece(group, k, k + 1, way, places[group]) for k, way in ways.items()]
+        return found
+
+    def _followed(self, slots: range, work: float) -> int:
+        """In how many of these slots, in their order, a copy is followed."""
+        number, idle = 0, 0.0
+        for slot in slots:
+            if number == MOST_SLOTS or idle >= MANY_TIMES * work:
+                break
+            number += 1
+            idle += self.most_idle[slot]
+        return number
+
+    def _add_stalls(self, times: range, most: float, seconds: float) -> dict[int, int]:
+        """The share of the copy in the stall before each of these slots."""
+        found = {time: self.linear.add_variable(most) for time in times}
+        for time, share in found.items():
+            self.in_stall[time].append((share, seconds))
+        return found
+
+    def _add_way(
+        self, name: Way, outer: Expression, share: int, lack: float, stalls: Expression
+    ) -> int:
+        """Under way at most as `outer`, and where neither idle time nor stalls do what `lack`s."""
+        way = self.ways[name] = self.linear.add_choice()
+        self.linear.add_row([(way, 1.0), *((v, -c) for v, c in outer)], high=0.0)
+        if lack > 0:
+            rest = [(v, -c) for v, c in stalls]
+            self.linear.add_row([(share, lack), (way, -lack), *rest], high=0.0)
+        return way
+
+    def _add_work(self, slot: int, most: float, seconds: float) -> tuple[int, int]:
+        """What is done of a copy in the idle time of a slot, and what there is after it."""
+        done, total = self.linear.add_variable(most), self.linear.add_variable(most)
+        self.in_idle[slot].append((done, seconds))
+        return done, total
