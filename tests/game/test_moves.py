@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from engine.errors import ConfigError
 from engine.game.move_list import moves
+from engine.game.moves import Rules, goes_high
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.context import outermost_entered, slots_of_level
 from engine.program.model import Program, Region
@@ -162,3 +164,19 @@ def test_every_touch_of_a_movable_group_is_one_move() -> None:
         assert touches == expected
         times = [m.time for m in moves(program)]
         assert times == sorted(times)
+
+
+def test_options_that_make_no_game_are_refused_in_words() -> None:
+    assert Rules(max_blocks=1, look_back=0).look_back == 0
+    sizes = r"^max_blocks must be positive and look_back not negative$"
+    for options in ({"max_blocks": 0}, {"look_back": -1}):
+        with pytest.raises(ValueError, match=sizes):
+            Rules(**options)
+    with pytest.raises(ValueError, match=r"^place rule 'low' is none of long_high, two_ended, "):
+        Rules(place="low")
+
+
+def test_the_jax_game_names_the_place_rules_that_it_takes() -> None:
+    (move, *_) = moves(program_of([1] * 2, [Buffer(4, reads={1: 1}, is_input=True)]))
+    with pytest.raises(ConfigError, match=r"^place rule 'support' .* takes long_high, two_ended, "):
+        goes_high(Rules(place="support"), move, 16)
