@@ -12,11 +12,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from engine.plan.bounds.idle import idle_time
 from engine.plan.bounds.residency import Expression, Piece, Prefetch, Residency, scaled
 from engine.plan.bounds.whole_copies import Way, WholeCopies
-from engine.program.model import TOP_LEVEL, Touch
+from engine.program.model import TOP_LEVEL
 
 MAX_PACKED = 3
 ROUNDING = 1e-9
@@ -48,11 +47,7 @@ class Traffic:
         self._in_place: list[Expression] = [[] for _ in range(self._end)]
         self._in_idle: list[Expression] = [[] for _ in range(self._end)]
         self._in_stall: dict[int, Expression] = defaultdict(list)
-        self._idle_terms, self._idle_constant = self._idle_time()
-        self._most_idle = [
-            constant + sum(max(0.0, value) * self.linear.high[v] for v, value in terms)
-            for constant, terms in zip(self._idle_constant, self._idle_terms, strict=True)
-        ]
+        self._idle = idle_time(self.rows, self.floors)
         # No plan need stall longer than the all-slow plan takes: a worse one is above the bound.
         self._longest = self.program.all_slow_s / self.rows.scale.second_s
 
@@ -194,7 +189,7 @@ class Traffic:
         seconds_per_byte = self.rows.scale.byte / self.program.hardware.bandwidth
         return WholeCopies(
             self.linear,
-            self._most_idle,
+            [idle.most for idle in self._idle],
             seconds_per_byte / self.rows.scale.second_s,
             self._in_idle,
             self._in_stall,
@@ -235,8 +230,9 @@ class Traffic:
     def _add_shared_rows(self) -> None:
         for slot in range(self._end):
             self.capacity.append(self.linear.add_row(self._in_place[slot], high=self._room(slot)))
-            terms = self._in_idle[slot] + [(v, -c) for v, c in self._idle_terms[slot]]
-            self.idle.append(self.linear.add_row(terms, high=self._idle_constant[slot]))
+            idle = self._idle[slot]
+            terms = self._in_idle[slot] + scaled(idle.terms, -1.0)
+            self.idle.append(self.linear.add_row(terms, high=idle.constant))
         for time, terms in sorted(self._in_stall.items()):
             self.linear.add_row([*terms, (self.stalls[time], -1.0)], high=0.0)
 
@@ -258,54 +254,9 @@ class Traffic:
             if slot in self.stalls:
                 chain = [*chain, (self.stalls[slot], 1.0)]
             if slot < self._end:
-                chain = chain + self._idle_terms[slot]
-                constant += self._idle_constant[slot]
+                chain = chain + self._idle[slot].terms
+                constant += self._idle[slot].constant
         for window in self.rows.windows:
             terms = window.work + [(v, -c) for v, c in so_far[window.end]]
             terms.append((self.stalls[window.end], -1.0))
             self.linear.add_row(terms + so_far[window.start], high=0.0)
-
-    def _idle_time(self) -> tuple[list[Expression], list[float]]:
-        """Upper bound of `c_k` per slot: `constant + Σ coefficient · served share`."""
-        by_slot: list[list[tuple[Touch, Expression | None]]] = [[] for _ in range(self._end)]
-        for index, touch in enumerate(self.program.touches):
-            by_slot[touch.time].append((touch, self.rows.served.get(index)))
-        terms: list[Expression] = []
-        constants: list[float] = []
-        for slot, touches in enumerate(by_slot):
-            base, gains, shares = self.program.instructions[slot].fast_s, [], []
-            for touch, served in touches:
-                gain = touch.saving_s - touch.slow_bytes / self.program.hardware.bandwidth
-                if served is None:
-                    base += gain
-                else:
-                    gains.append(gain)
-                    shares.append(served)
-            constant, slopes = idle_envelope(base, np.array(gains))
-            second_s = self.rows.scale.second_s
-            terms.append(
-                [
-                    (v, -slope * value / second_s)
-                    for slope, served in zip(slopes, shares, strict=True)
-                    for v, value in served
-                ]
-                # An instruction that takes longer than its sum leaves as much more time idle.
-                + ([(self.floors[slot], 1.0)] if slot in self.floors else [])
-            )
-            constants.append((constant + float(slopes.sum())) / second_s)
-        return terms, constants
-
-
-def idle_envelope(base: float, gains: np.ndarray) -> tuple[float, np.ndarray]:
-    """Upper bound `constant + slopes·y` of `max(0, base + gains·y)` for all 0/1 vectors `y` `[N]`.
-
-    Negative gains are shrunk so that together they take at most `base`; a negative base is
-    charged to the positive gains in proportion.
-    """
-    up = np.maximum(gains, 0.0)
-    down = np.minimum(gains, 0.0)
-    if base >= 0:
-        fall = -float(down.sum())
-        return base, up + down * (min(1.0, base / fall) if fall > 0 else 0.0)
-    rise = float(up.sum())
-    return 0.0, up * (max(0.0, base + rise) / rise if rise > 0 else 0.0)
