@@ -75,6 +75,10 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "shipped weights": (SHIPPED, {}),
         "policy of the shipped weights": ({**SHIPPED, "model": "policy"}, {}),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
+        "shipped weights, lighter values, the best games alone": (
+            SHIPPED,
+            {"search.value_scale": 0.008, "replay.best_share": 1.0},
+        ),
     }
     wanted = settings.arms or tuple(arms)
     if unknown := set(wanted) - set(arms):
