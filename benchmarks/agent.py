@@ -75,7 +75,7 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "shipped weights": (SHIPPED, {}),
         "policy of the shipped weights": ({**SHIPPED, "model": "policy"}, {}),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
-        "shipped weights, lighter values, the best games alone": (
+        "shipped weights with lighter values and the best games alone": (
             SHIPPED,
             {"search.value_scale": 0.008, "replay.best_share": 1.0},
         ),
