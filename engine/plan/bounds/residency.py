@@ -18,6 +18,8 @@ Choice = tuple[str, int, int]
 
 A kept input's stay and prefetch at the end of the program are those of touch `-1 - group`.
 """
+Way = tuple[str, int, int, int]
+"""A 0/1 variable that says whether a copy is under way: the copy's choice, and the slot."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Window:
 class Residency:
     """What the groups of a linear program hold and copy, as `GroupRows` adds them.
 
-    `choices`: the variables that are 0 or 1 in every plan.
+    `choices` and `ways`: the variables that are 0 or 1 in every plan.
     """
 
     program: Program
@@ -101,6 +103,7 @@ class Residency:
     windows: list[Window] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
     choices: dict[Choice, int] = field(default_factory=dict)
+    ways: dict[Way, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         levels = [i.level for i in self.program.instructions]
@@ -112,6 +115,11 @@ class Residency:
     def add_choice(self, letter: str, index: int, region: int = TOP_LEVEL) -> int:
         """A variable that is 0 or 1 in every plan."""
         variable = self.choices[letter, index, region] = self.linear.add_choice()
+        return variable
+
+    def add_way(self, choice: Choice, slot: int) -> int:
+        """A variable that is 1 in plans in which that copy is under way in the slot, else 0."""
+        variable = self.ways[(*choice, slot)] = self.linear.add_choice()
         return variable
 
     def sinks_of(self, group: int) -> list[Sink]:

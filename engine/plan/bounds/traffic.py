@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from engine.plan.bounds.idle import idle_time
 from engine.plan.bounds.residency import Expression, Piece, Prefetch, Residency, scaled
-from engine.plan.bounds.whole_copies import Way, WholeCopies
+from engine.plan.bounds.whole_copies import WholeCopies
 from engine.program.model import TOP_LEVEL
 
 MAX_PACKED = 3
@@ -27,9 +27,9 @@ class Traffic:
     """Adds the rows that all groups share.
 
     `floors`: per slot the variable by which savings that add up to too much are cut, if there is
-    one. `is_whole`: copies are followed one by one; `ways` are then the variables that say where
-    each is under way. `capacity`, `idle`: a row per slot. `packing`: rows with their slot and the
-    bytes (in units of the fast memory) that one unit of their right-hand side stands for.
+    one. `is_whole`: copies are followed one by one. `capacity`, `idle`: a row per slot. `packing`:
+    rows with their slot and the bytes (in units of the fast memory) that one unit of their
+    right-hand side stands for.
     """
 
     rows: Residency
@@ -39,7 +39,6 @@ class Traffic:
     idle: list[int] = field(default_factory=list)
     packing: list[tuple[int, int, float]] = field(default_factory=list)
     stalls: dict[int, int] = field(default_factory=dict)
-    ways: dict[Way, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.program, self.linear = self.rows.program, self.rows.linear
@@ -54,7 +53,10 @@ class Traffic:
     def add(self) -> None:
         """All shared rows; the objective's stalls are costs of the stall variables."""
         self._add_stalls()
-        whole = self._whole_copies()
+        most_idle = [idle.most for idle in self._idle]
+        whole = None
+        if self.is_whole:
+            whole = WholeCopies(self.rows, most_idle, self._in_idle, self._in_stall)
         stores: dict[tuple[int, float, bool], list[Prefetch]] = defaultdict(list)
         for item in self.rows.prefetches:
             stores[item.level, item.multiplicity, item.is_charged].append(item)
@@ -70,9 +72,7 @@ class Traffic:
             self._add_store(level, multiplicity, due, total, is_charged)
         self._add_write_backs(whole)
         if whole is not None:
-            places = {item.group: item.place for item in self.rows.write_backs}
-            self.rows.pieces = whole.with_savings(self.rows.pieces, places) + whole.fetching
-            self.ways = whole.ways
+            self.rows.pieces = whole.with_savings(self.rows.pieces) + whole.fetching
         self._forbid_giants()
         self._add_residents()
         self._add_packing()
@@ -182,18 +182,6 @@ class Traffic:
             stored = [(store, 1.0)]
             if is_charged:
                 self._in_place[slot].append((store, 1.0))
-
-    def _whole_copies(self) -> WholeCopies | None:
-        if not self.is_whole:
-            return None
-        seconds_per_byte = self.rows.scale.byte / self.program.hardware.bandwidth
-        return WholeCopies(
-            self.linear,
-            [idle.most for idle in self._idle],
-            seconds_per_byte / self.rows.scale.second_s,
-            self._in_idle,
-            self._in_stall,
-        )
 
     def _add_stalls(self) -> None:
         """A stall may come before any slot at which a copy is due; copies followed, any slot."""

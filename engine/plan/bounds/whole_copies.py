@@ -18,44 +18,48 @@ before them, and what a write-back leaves after them, is left to the store.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.plan.bounds.linear import LinearProgram
-from engine.plan.bounds.residency import Expression, Piece, Prefetch, WriteBack
+from engine.plan.bounds.residency import (
+    Choice,
+    Expression,
+    Piece,
+    Prefetch,
+    Residency,
+    WriteBack,
+)
 
 MOST_SLOTS = 48
 """In which a copy is followed."""
 MANY_TIMES = 3.0
 """A copy is followed for as long as the idle time could do its work so many times."""
 
-Way = tuple[str, int, int, int]
-"""A variable that says whether a copy is under way: the copy's choice, and the slot."""
-
 
 @dataclass
 class WholeCopies:
     """Adds one copy at a time.
 
-    `most_idle`: most idle time that a slot can have, per slot; `seconds_per_byte`: of a copy at
-    multiplicity 1; `in_idle`, `in_stall`: terms of the rows that all copies share, the idle time of
-    a slot and the stall before it. `fetching`: the places that prefetches hold; `saving`: by group
-    and slot, the share to which a write-back is under way. `ways`: its variables by name.
+    `most_idle`: most idle time that a slot can have, per slot; `in_idle`, `in_stall`: terms of the
+    rows that all copies share, the idle time of a slot and the stall before it. `fetching`: what
+    prefetches hold; `saving`: by group and slot, what write-backs hold.
     """
 
-    linear: LinearProgram
+    rows: Residency
     most_idle: Sequence[float]
-    seconds_per_byte: float
     in_idle: Sequence[Expression]
     in_stall: Mapping[int, Expression]
     fetching: list[Piece] = field(default_factory=list)
-    saving: dict[int, dict[int, Expression]] = field(default_factory=dict)
-    ways: dict[Way, int] = field(default_factory=dict)
+    saving: dict[int, dict[int, Piece]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.linear, scale = self.rows.linear, self.rows.scale
+        bandwidth = self.rows.program.hardware.bandwidth
+        self._seconds_per_byte = scale.byte / bandwidth / scale.second_s
 
     def add_prefetch(self, copy: Prefetch) -> tuple[int, Expression]:
         """Returns the first slot in which it is followed, and the bytes that arrive before."""
-        seconds = copy.multiplicity * self.seconds_per_byte
+        seconds = copy.multiplicity * self._seconds_per_byte
         work = seconds * copy.size
         slots = range(copy.start, copy.time)
         slots = slots[len(slots) - self._followed(slots[::-1], work) :]
@@ -66,10 +70,9 @@ class WholeCopies:
         idle = 0.0
         for slot in reversed(slots):
             after = [(v, seconds) for time, v in stalls.items() if time > slot]
-            ways[slot] = self._add_way((*copy.choice, slot), later, copy.share, work - idle, after)
+            ways[slot] = self._add_way(copy.choice, slot, later, work - idle, after)
             later = [(ways[slot], 1.0)]
-            piece = Piece(copy.group, slot, slot + 1, later, copy.place)
-            self.fetching.append(piece)
+            self.fetching.append(Piece(copy.group, slot, slot + 1, later, copy.place))
             idle += self.most_idle[slot]
         early: Expression = []
         if first > copy.start:
@@ -95,9 +98,10 @@ class WholeCopies:
         idle = 0.0
         for slot in slots:
             before = [(v, 1.0) for time, v in stalls.items() if time <= slot]
-            way = self._add_way((*copy.choice, slot), earlier, copy.share, copy.work - idle, before)
+            way = self._add_way(copy.choice, slot, earlier, copy.work - idle, before)
             earlier = [(way, 1.0)]
-            self.saving.setdefault(copy.group, defaultdict(list))[slot].append((way, 1.0))
+            piece = Piece(copy.group, slot, slot + 1, [], copy.place)
+            self.saving.setdefault(copy.group, {}).setdefault(slot, piece).held.append((way, 1.0))
             left = [*left, (stalls[slot], -1.0)]
             self.linear.add_row([*left, (way, -copy.work)], high=0.0)
             done, rest = self._add_work(slot, copy.work, 1.0)
@@ -106,11 +110,8 @@ class WholeCopies:
             idle += self.most_idle[slot]
         return slots.stop if slots else copy.release, left
 
-    def with_savings(self, pieces: Sequence[Piece], places: Mapping[int, float]) -> list[Piece]:
-        """The pieces of the groups, and in each slot what a write-back holds beyond them.
-
-        `places`: of a whole group, by group.
-        """
+    def with_savings(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The pieces of the groups, and in each slot what a write-back holds beyond them."""
         found = []
         left = {group: dict(slots) for group, slots in self.saving.items()}
         for piece in pieces:
@@ -122,14 +123,12 @@ class WholeCopies:
                     found.append(Piece(piece.group, start, slot, piece.held, piece.place))
                 top = self.linear.add_variable(1.0)
                 self.linear.add_row([*piece.held, (top, -1.0)], high=0.0)
-                self.linear.add_row([*own.pop(slot), (top, -1.0)], high=0.0)
+                self.linear.add_row([*own.pop(slot).held, (top, -1.0)], high=0.0)
                 found.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.place))
                 start = slot + 1
             if start < piece.end:
                 found.append(Piece(piece.group, start, piece.end, piece.held, piece.place))
-        for group, ways in left.items():
-            found += [Piece(group, k, k + 1, way, places[group]) for k, way in ways.items()]
-        return found
+        return found + [piece for own in left.values() for piece in own.values()]
 
     def _followed(self, slots: range, work: float) -> int:
         """In how many of these slots, in their order, a copy is followed."""
@@ -149,10 +148,13 @@ class WholeCopies:
         return found
 
     def _add_way(
-        self, name: Way, outer: Expression, share: int, lack: float, stalls: Expression
+        self, choice: Choice, slot: int, outer: Expression, lack: float, stalls: Expression
     ) -> int:
-        """Under way at most as `outer`, and where neither idle time nor stalls do what `lack`s."""
-        way = self.ways[name] = self.linear.add_choice()
+        """Under way at most as `outer`; at least where stalls do not do `lack`.
+
+        `lack`: the work that is too much for the idle time when the copy is not under way.
+        """
+        way, share = self.rows.add_way(choice, slot), self.rows.choices[choice]
         self.linear.add_row([(way, 1.0), *((v, -c) for v, c in outer)], high=0.0)
         if lack > 0:
             rest = [(v, -c) for v, c in stalls]

@@ -209,7 +209,7 @@ def point(formulation: Formulation, plan: Plan) -> dict[int, float]:
         chosen |= reading.read()
         made_by |= reading.made_by
     found = {v: float(name in chosen) for name, v in formulation.rows.choices.items()}
-    for (*choice, slot), variable in formulation.traffic.ways.items():
+    for (*choice, slot), variable in formulation.rows.ways.items():
         copy = made_by.get((choice[0], choice[1], choice[2]))
         found[variable] = float(copy is not None and _is_under_way(copy, slot))
     return found

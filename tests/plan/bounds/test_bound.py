@@ -19,6 +19,7 @@ from engine.plan.bounds.linear import LinearProgram
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
+from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
@@ -393,3 +394,12 @@ def test_any_multipliers_bound_a_linear_program(
     assert solution.is_optimal
     assert solution.bound == pytest.approx(optimum, abs=1e-5)
     assert solution.bound <= optimum
+
+
+@pytest.mark.parametrize("name", ["lstm-v5e-b128", "alexnet-v4-b32-train"])
+def test_copies_that_hold_their_whole_places_prove_the_best_plan(name: str) -> None:
+    """Of the first it takes prefetches, of the second write-backs."""
+    entry = library.find_sample(name)
+    assert entry.best_s is not None
+    found = lower_bound(library.load_entry(entry), 300.0, "mip", entry.best_s)
+    assert found.bound_s > entry.best_s * (1 - 2e-4)
