@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.program.io import write_bytes
-from engine.program.library import HELD_OUT, SampleEntry
+from engine.program.library import HELD_OUT, LARGE, SampleEntry
 from engine.program.proof import gap, is_optimal
 
 _HEAD = """# Sample programs
@@ -53,6 +53,15 @@ two are no longer held out.
 `python -m engine capture --held-out` captures all of them again: hours on two cores, resumable.
 """
 
+_LARGE_HEAD = """# Large programs
+
+Models at their published depth, captured like the samples one folder up and reachable by name like
+them. They are here to show what the tools do at real size (`python -m benchmarks sizes`); nothing
+was tuned on them, and they are not among *the samples* of the commands and benches.
+
+`python -m engine capture --large` captures all of them again, resumable.
+"""
+
 _COLUMNS = """\
 | sample | what | command | instructions | touches | XLA, µs | gap | best | bound | fit error |
 |---|---|---|---:|---:|---:|---:|---:|---|---:|"""
@@ -60,7 +69,7 @@ _COLUMNS = """\
 
 def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
     """Write the table of captured samples, whole or not at all."""
-    head = _HELD_OUT_HEAD if path.parent.name == HELD_OUT else _HEAD
+    head = {HELD_OUT: _HELD_OUT_HEAD, LARGE: _LARGE_HEAD}.get(path.parent.name, _HEAD)
     table = "\n".join([_COLUMNS, *(_row(e) for e in entries)])
     write_bytes(path, f"{head}\n{table}\n".encode())
 

@@ -27,7 +27,8 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--all", action="store_true", help="every sample program, resumable")
     parser.add_argument("--held-out", action="store_true", help="every held-out one, resumable")
-    parser.add_argument("--offline", action="store_true", help="with these two: compile nothing")
+    parser.add_argument("--large", action="store_true", help="every large one, resumable")
+    parser.add_argument("--offline", action="store_true", help="with these three: compile nothing")
     parser.add_argument("--hardware", default="tpu-v5e")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--train", action="store_true", help="a training step")
@@ -46,28 +47,30 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Capture one model, or all samples."""
+    """Capture one model, or all of a kind."""
     from engine.analysis.catalogue import write_catalogue
     from engine.compiler.capture import capture_all
-    from engine.compiler.samples import HELD_OUT, SAMPLES
+    from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES
 
     how = capturing(
         options.solvers, options.seconds, options.raw, options.compiles, options.offline, note
     )
-    if options.all or options.held_out:
-        folder = library.SAMPLES_FOLDER
-        if options.held_out:
-            folder /= library.HELD_OUT
-        samples = HELD_OUT if options.held_out else SAMPLES
-        names = capture_all(how, samples, folder)
-        kept = [s.name for s in samples if (folder / f"{s.name}.json.gz").exists()]
-        write_catalogue(folder, kept, note)
-        show(options, {"programs": names}, names)
-        return 0
+    kinds = (
+        (options.all, SAMPLES, library.SAMPLES_FOLDER),
+        (options.held_out, HELD_OUT, library.SAMPLES_FOLDER / library.HELD_OUT),
+        (options.large, LARGE, library.SAMPLES_FOLDER / library.LARGE),
+    )
+    for is_wanted, samples, folder in kinds:
+        if is_wanted:
+            names = capture_all(how, samples, folder)
+            kept = [s.name for s in samples if (folder / f"{s.name}.json.gz").exists()]
+            write_catalogue(folder, kept, note)
+            show(options, {"programs": names}, names)
+            return 0
     if (options.model is None) == (options.stablehlo is None) or options.output is None:
         raise UsageError(
             "capture: name a MODEL or a --stablehlo FILE, and an output with -o,"
-            " or use --all or --held-out"
+            " or use --all, --held-out or --large"
         )
     refuse_missing_folder(options.output)
     program = _captured(options, how)

@@ -1,4 +1,4 @@
-"""The sample programs and the held-out ones: which model, for which hardware, at which batch size.
+"""The sample programs, the held-out and the large ones: which model, hardware and batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
 while single tensors fit. Too small a batch and everything fits; too large and nothing does.
@@ -77,3 +77,15 @@ HELD_OUT: tuple[Sample, ...] = (
     Sample("mlpae", "tpu-v6e", 4096, train=True),
 )
 """Programs on which nothing is tuned; those that compile soonest come first."""
+
+LARGE: tuple[Sample, ...] = (
+    Sample("bertbase", "tpu-v5e", 16, train=True),
+    Sample("gpt2", "tpu-v5e", 4, train=True),
+    Sample("vitlarge", "tpu-v6e", 32, train=True),
+    Sample("alphatensorfull", "tpu-v5e", 4, train=True),
+    Sample("resnet152", "tpu-v5e", 16, train=True),
+    Sample("efficientnetb7", "tpu-v4", 4),
+    Sample("unetfull", "tpu-v5e", 2),
+    Sample("llama", "tpu-v6e", 2),
+)
+"""Models at their published depth."""

@@ -2,7 +2,8 @@
 
 `sample_programs/index.json` lists the captured programs, `sample_programs/teaching/index.json` the
 hand-made ones (`docs/formats.md`). Each program is one file beside its index. The captured programs
-of `sample_programs/held_out/` have a name too, but are no samples: nothing is tuned on them.
+of `sample_programs/held_out/` have a name too, but are no samples: nothing is tuned on them. No more
+are those of `sample_programs/large/`, models at their published depth.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ VERSION = 1
 SAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "sample_programs"
 TEACHING = "teaching"
 HELD_OUT = "held_out"
+LARGE = "large"
 INDEX_NAME = "index.json"
 
 
@@ -103,7 +105,16 @@ def held_out(folder: Path | None = None) -> tuple[SampleEntry, ...]:
 
     `folder`: default `SAMPLES_FOLDER`. Raises ProgramFormatError if their index is malformed.
     """
-    path = (SAMPLES_FOLDER if folder is None else folder) / HELD_OUT / INDEX_NAME
+    return _apart(HELD_OUT, folder)
+
+
+def large(folder: Path | None = None) -> tuple[SampleEntry, ...]:
+    """The captured programs of models at their published depth; else as `held_out`."""
+    return _apart(LARGE, folder)
+
+
+def _apart(kind: str, folder: Path | None) -> tuple[SampleEntry, ...]:
+    path = (SAMPLES_FOLDER if folder is None else folder) / kind / INDEX_NAME
     return tuple(_read_index(path)) if path.exists() else ()
 
 
@@ -135,8 +146,8 @@ def sample_names() -> list[str]:
 
 
 def find_sample(name: str) -> SampleEntry:
-    """The entry of a sample or held-out program. Raises UnknownNameError with near matches."""
-    entries = {entry.name: entry for entry in (*index(), *held_out())}
+    """The entry of a sample, held-out or large program. Raises UnknownNameError, names near it."""
+    entries = {entry.name: entry for entry in (*index(), *held_out(), *large())}
     if name not in entries:
         raise UnknownNameError(f"no sample program is called {name!r}; {_hint(name, entries)}")
     return entries[name]

@@ -9,7 +9,7 @@ N tokens of an action, Q quantiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -58,6 +58,8 @@ class Config:
 
 
 CONFIG = Config()
+PUBLISHED = replace(CONFIG, torso_layers=8)
+"""As published; the smaller one has three of its eight layers of attentive modes."""
 
 # The three grids are the tensor seen along each pair of its modes; each pair of grids that shares
 # a mode attends along it.
@@ -170,10 +172,12 @@ def _value(params: PyTree, features: Array) -> Array:
     return dense(params["value"][-1], x)
 
 
-def _network(params: PyTree, state: Array, scalar: Array, words: Array) -> tuple[Array, Array]:
+def _network(
+    params: PyTree, state: Array, scalar: Array, words: Array, config: Config
+) -> tuple[Array, Array]:
     """Token logits `[B, N, vocabulary]` of given action words, and value quantiles `[B, Q]`."""
-    memory = dense(params["memory"], _torso(params, state, scalar, CONFIG))
-    features = _policy_features(params, memory, words, CONFIG)
+    memory = dense(params["memory"], _torso(params, state, scalar, config))
+    features = _policy_features(params, memory, words, config)
     return dense(params["logits"], features), _value(params, features[:, 0])
 
 
@@ -186,18 +190,33 @@ def _quantile_loss(quantiles: Array, returns: Array) -> Array:
     return jnp.mean(jnp.abs(middles - (error < 0)) * huber)
 
 
-@workload("alphatensor", "AlphaTensor network: attentive modes, action decoder, value quantiles")
-def alphatensor(batch: int, train: bool) -> Program:
+def _program(config: Config, batch: int, train: bool) -> Program:
     """Inference scores one candidate action for each state; training fits policy and value."""
-    params = _network_shapes(CONFIG)
-    state = weight(batch, CONFIG.tensors, CONFIG.side, CONFIG.side, CONFIG.side)
-    words = indices(batch, CONFIG.action_length)
+    params = _network_shapes(config)
+    state = weight(batch, config.tensors, config.side, config.side, config.side)
+    words = indices(batch, config.action_length)
     data = (state, weight(batch, 1), words)
+
+    def network(params: PyTree, state: Array, scalar: Array, words: Array) -> tuple[Array, Array]:
+        return _network(params, state, scalar, words, config)
+
     if not train:
-        return Program(_network, (params, *data))
+        return Program(network, (params, *data))
 
     def loss_fn(params: PyTree, *data: Array) -> Array:
-        logits, quantiles = _network(params, *data[:3])
+        logits, quantiles = network(params, *data[:3])
         return cross_entropy(logits, data[2]) + _quantile_loss(quantiles, data[3])
 
     return adam_program(loss_fn, params, (*data, vector(batch)))
+
+
+@workload("alphatensor", "AlphaTensor network: attentive modes, action decoder, value quantiles")
+def alphatensor(batch: int, train: bool) -> Program:
+    """Three layers of attentive modes."""
+    return _program(CONFIG, batch, train)
+
+
+@workload("alphatensorfull", "AlphaTensor network at its published size, 8 layers of modes")
+def alphatensor_full(batch: int, train: bool) -> Program:
+    """All layers of attentive modes."""
+    return _program(PUBLISHED, batch, train)

@@ -103,11 +103,11 @@ def _gpt_layer(
     return x + mlp(params["mlp"], layer_norm(params["mlp_norm"], x)), cache
 
 
-def _rotate(x: Array, position: Array) -> Array:
-    """Rotary position embedding of `x` `[B, heads, K]` at one position."""
+def rotate(x: Array, position: Array) -> Array:
+    """Rotary position embedding of `x` `[…, T, H, K]` at positions `[T]`, or `[…, H, K]` at one."""
     half = x.shape[-1] // 2
     rates = 10000.0 ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angle = position.astype(jnp.float32) * rates
+    angle = position.astype(jnp.float32)[..., None, None] * rates
     cos, sin = jnp.cos(angle), jnp.sin(angle)
     left, right = x[..., :half].astype(jnp.float32), x[..., half:].astype(jnp.float32)
     turned = jnp.concatenate([left * cos - right * sin, right * cos + left * sin], axis=-1)
@@ -119,8 +119,8 @@ def _llama_layer(
 ) -> tuple[Array, Cache]:
     """One Llama layer for one token: RMS norms, grouped queries, rotary positions, SwiGLU."""
     normed = rms_norm(params["attention_norm"], x)
-    query = _rotate(split_heads(normed @ params["query"], LLAMA.heads), position)
-    key = _rotate(split_heads(normed @ params["key"], LLAMA.kv_heads), position)
+    query = rotate(split_heads(normed @ params["query"], LLAMA.heads), position)
+    key = rotate(split_heads(normed @ params["key"], LLAMA.kv_heads), position)
     value = split_heads(normed @ params["value"], LLAMA.kv_heads)
     mixed, cache = _cached_attention((query, key, value), cache, layer, position)
     x = x + mixed @ params["out"]
@@ -139,7 +139,8 @@ def _gpt_layer_shapes(config: Config) -> PyTree:
     }
 
 
-def _llama_layer_shapes(config: Config) -> PyTree:
+def llama_layer_shapes(config: Config) -> PyTree:
+    """Parameters of one Llama layer."""
     kv_width = config.kv_heads * config.head_width
     return {
         "attention_norm": vector(config.width),
@@ -207,4 +208,4 @@ def gpt_decode(batch: int, train: bool) -> Program:
 def llama_decode(batch: int, train: bool) -> Program:
     """Four query heads share a key-value head; a cache of 1,024 tokens."""
     _refuse_training("llamadecode", train)
-    return _program(LLAMA, _llama_layer, _llama_layer_shapes(LLAMA), batch)
+    return _program(LLAMA, _llama_layer, llama_layer_shapes(LLAMA), batch)

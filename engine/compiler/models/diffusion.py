@@ -1,11 +1,13 @@
 """Diffusion: a U-Net over latents, with residual blocks, attention and a time embedding.
 
-Letters: B batch, H height, W width, C channels. Tensors are bfloat16 `[B, H, W, C]`.
+Letters: B batch, H height, W width, C channels, L words of the prompt. Tensors are bfloat16
+`[B, H, W, C]`.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +20,9 @@ from engine.compiler.models.layers import (
     attention_shapes,
     dense,
     dense_shapes,
+    layer_norm,
+    mlp,
+    mlp_shapes,
     norm_shapes,
     vector,
     weight,
@@ -26,12 +31,29 @@ from engine.compiler.models.training import adam_program
 
 LATENT_SIDE = 64
 LATENT_CHANNELS = 4
-LEVEL_CHANNELS = (128, 256, 512)
-"""Channels at sides 64, 32 and 16; attention from the second level on."""
-FIRST_ATTENTION_LEVEL = 1
 TIME_WIDTH = 512
 HEAD_WIDTH = 64
 NORM_GROUPS = 32
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of a U-Net.
+
+    `channels`: of each level; the side halves from one to the next. `attention`: for each level,
+    whether its stages attend. `prompt`: words and width of a text that they attend to as well;
+    then each has a feed-forward too, as the transformer blocks of Stable Diffusion do.
+    """
+
+    channels: tuple[int, ...]
+    attention: tuple[bool, ...]
+    prompt: tuple[int, int] | None = None
+
+
+SMALL = Config(channels=(128, 256, 512), attention=(False, True, True))
+FULL = Config(
+    channels=(320, 640, 1280, 1280), attention=(True, True, True, False), prompt=(77, 768)
+)
 
 
 def _conv_shapes(channels_in: int, channels_out: int, side: int = 3) -> dict[str, Shape]:
@@ -58,7 +80,7 @@ def _group_norm(params: PyTree, x: Array) -> Array:
 
 
 def _residual_shapes(channels_in: int, channels_out: int) -> PyTree:
-    shapes = {
+    shapes: PyTree = {
         "norm_in": norm_shapes(channels_in),
         "conv_in": _conv_shapes(channels_in, channels_out),
         "time": dense_shapes(TIME_WIDTH, channels_out),
@@ -79,53 +101,66 @@ def _residual(params: PyTree, x: Array, time: Array) -> Array:
     return shortcut + hidden
 
 
-def _spatial_shapes(channels: int) -> PyTree:
-    return {"norm": norm_shapes(channels), "attention": attention_shapes(channels)}
-
-
-def _spatial_attention(params: PyTree, x: Array) -> Array:
-    """Self-attention over all positions of `x`."""
-    tokens = _group_norm(params["norm"], x).reshape(x.shape[0], -1, x.shape[-1])
-    heads = x.shape[-1] // HEAD_WIDTH
-    return x + attention(params["attention"], tokens, tokens, heads).reshape(x.shape)
-
-
-def _stage_shapes(channels_in: int, channels_out: int, level: int) -> PyTree:
-    shapes = {"residual": _residual_shapes(channels_in, channels_out)}
-    if level >= FIRST_ATTENTION_LEVEL:
-        shapes["spatial"] = _spatial_shapes(channels_out)
+def _spatial_shapes(channels: int, config: Config) -> PyTree:
+    shapes: PyTree = {"norm": norm_shapes(channels), "attention": attention_shapes(channels)}
+    if config.prompt is not None:
+        shapes["cross_norm"] = norm_shapes(channels)
+        shapes["cross"] = attention_shapes(channels)
+        shapes["words"] = dense_shapes(config.prompt[1], channels)
+        shapes["mlp_norm"] = norm_shapes(channels)
+        shapes["mlp"] = mlp_shapes(channels, 4 * channels)
     return shapes
 
 
-def _stage(params: PyTree, x: Array, time: Array) -> Array:
+def _spatial_attention(params: PyTree, x: Array, prompt: Array | None) -> Array:
+    """Self-attention over all positions of `x`; then over `prompt` `[B, L, width]`, if any."""
+    heads = x.shape[-1] // HEAD_WIDTH
+    normed = _group_norm(params["norm"], x).reshape(x.shape[0], -1, x.shape[-1])
+    tokens = x.reshape(normed.shape) + attention(params["attention"], normed, normed, heads)
+    if prompt is not None:
+        words = dense(params["words"], prompt)
+        normed = layer_norm(params["cross_norm"], tokens)
+        tokens = tokens + attention(params["cross"], normed, words, heads)
+        tokens = tokens + mlp(params["mlp"], layer_norm(params["mlp_norm"], tokens))
+    return tokens.reshape(x.shape)
+
+
+def _stage_shapes(channels_in: int, channels_out: int, attends: bool, config: Config) -> PyTree:
+    shapes = {"residual": _residual_shapes(channels_in, channels_out)}
+    if attends:
+        shapes["spatial"] = _spatial_shapes(channels_out, config)
+    return shapes
+
+
+def _stage(params: PyTree, x: Array, time: Array, prompt: Array | None) -> Array:
     """A residual block, and attention where this level has it."""
     x = _residual(params["residual"], x, time)
-    return _spatial_attention(params["spatial"], x) if "spatial" in params else x
+    return _spatial_attention(params["spatial"], x, prompt) if "spatial" in params else x
 
 
-def _down_shapes() -> list[PyTree]:
+def _down_shapes(config: Config) -> list[PyTree]:
     """Parameters of the way down: two stages a level, then halving but for the last level."""
     levels = []
-    channels = LEVEL_CHANNELS[0]
-    for level, width in enumerate(LEVEL_CHANNELS):
-        shapes: dict[str, PyTree] = {
-            "stages": [_stage_shapes(channels, width, level), _stage_shapes(width, width, level)]
-        }
-        if level < len(LEVEL_CHANNELS) - 1:
+    channels = config.channels[0]
+    for level, (width, attends) in enumerate(zip(config.channels, config.attention, strict=True)):
+        stages = [_stage_shapes(size, width, attends, config) for size in (channels, width)]
+        shapes: dict[str, PyTree] = {"stages": stages}
+        if level < len(config.channels) - 1:
             shapes["shrink"] = _conv_shapes(width, width)
         levels.append(shapes)
         channels = width
     return levels
 
 
-def _up_shapes() -> list[PyTree]:
+def _up_shapes(config: Config) -> list[PyTree]:
     """Parameters of the way up: two stages a level, each joined by a skip, then doubling."""
     levels = []
-    channels = LEVEL_CHANNELS[-1]
-    for level, width in reversed(list(enumerate(LEVEL_CHANNELS))):
+    channels = config.channels[-1]
+    rows = list(enumerate(zip(config.channels, config.attention, strict=True)))
+    for level, (width, attends) in reversed(rows):
         inputs = (channels + width, width + width)
         shapes: dict[str, PyTree] = {
-            "stages": [_stage_shapes(size, width, level) for size in inputs]
+            "stages": [_stage_shapes(size, width, attends, config) for size in inputs]
         }
         if level > 0:
             shapes["grow"] = _conv_shapes(width, width)
@@ -134,15 +169,15 @@ def _up_shapes() -> list[PyTree]:
     return levels
 
 
-def _unet_shapes() -> PyTree:
+def _unet_shapes(config: Config) -> PyTree:
     """Parameters of the whole network."""
-    first, last = LEVEL_CHANNELS[0], LEVEL_CHANNELS[-1]
+    first, last = config.channels[0], config.channels[-1]
     return {
         "time": [dense_shapes(first, TIME_WIDTH), dense_shapes(TIME_WIDTH, TIME_WIDTH)],
         "stem": _conv_shapes(LATENT_CHANNELS, first),
-        "down": _down_shapes(),
-        "middle": _stage_shapes(last, last, FIRST_ATTENTION_LEVEL),
-        "up": _up_shapes(),
+        "down": _down_shapes(config),
+        "middle": _stage_shapes(last, last, True, config),
+        "up": _up_shapes(config),
         "norm": norm_shapes(first),
         "head": _conv_shapes(first, LATENT_CHANNELS),
     }
@@ -150,7 +185,7 @@ def _unet_shapes() -> PyTree:
 
 def _time_embedding(params: PyTree, time: Array) -> Array:
     """Sines and cosines of the diffusion time `[B]`, through two dense layers."""
-    half = LEVEL_CHANNELS[0] // 2
+    half = params[0]["kernel"].shape[0] // 2
     rates = jnp.exp(-math.log(10000.0) * jnp.arange(half, dtype=jnp.float32) / half)
     angles = time[:, None] * rates
     waves = jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1).astype(jnp.bfloat16)
@@ -163,34 +198,46 @@ def _double(x: Array) -> Array:
     return jnp.repeat(jnp.repeat(x, 2, axis=1), 2, axis=2)
 
 
-def _unet(params: PyTree, latents: Array, time: Array) -> Array:
+def _unet(params: PyTree, latents: Array, time: Array, prompt: Array | None = None) -> Array:
     """Predicted noise of noisy `latents` `[B, 64, 64, 4]` at diffusion times `[B]`."""
     embedding = _time_embedding(params["time"], time)
     x = _conv(params["stem"], latents)
     skips = []
     for level in params["down"]:
         for stage in level["stages"]:
-            x = _stage(stage, x, embedding)
+            x = _stage(stage, x, embedding, prompt)
             skips.append(x)
         x = _conv(level["shrink"], x, stride=2) if "shrink" in level else x
-    x = _stage(params["middle"], x, embedding)
+    x = _stage(params["middle"], x, embedding, prompt)
     for level in params["up"]:
         for stage in level["stages"]:
-            x = _stage(stage, jnp.concatenate([x, skips.pop()], axis=-1), embedding)
+            x = _stage(stage, jnp.concatenate([x, skips.pop()], axis=-1), embedding, prompt)
         x = _conv(level["grow"], _double(x)) if "grow" in level else x
     return _conv(params["head"], jax.nn.silu(_group_norm(params["norm"], x)))
 
 
-@workload("unet", "Diffusion U-Net over 64 x 64 latents, three levels, attention in two")
-def unet(batch: int, train: bool) -> Program:
+def _program(config: Config, batch: int, train: bool) -> Program:
     """One denoising pass, or one Adam step that fits the noise."""
-    params = _unet_shapes()
+    params = _unet_shapes(config)
     latents = weight(batch, LATENT_SIDE, LATENT_SIDE, LATENT_CHANNELS)
+    data = (latents, vector(batch)) + ((weight(batch, *config.prompt),) if config.prompt else ())
     if not train:
-        return Program(_unet, (params, latents, vector(batch)))
+        return Program(_unet, (params, *data))
 
-    def loss_fn(params: PyTree, latents: Array, time: Array, noise: Array) -> Array:
-        error = _unet(params, latents, time).astype(jnp.float32) - noise
+    def loss_fn(params: PyTree, noise: Array, *data: Array) -> Array:
+        error = _unet(params, *data).astype(jnp.float32) - noise
         return jnp.mean(jnp.square(error))
 
-    return adam_program(loss_fn, params, (latents, vector(batch), latents))
+    return adam_program(loss_fn, params, (latents, *data))
+
+
+@workload("unet", "Diffusion U-Net over 64 x 64 latents, three levels, attention in two")
+def unet(batch: int, train: bool) -> Program:
+    """Without a prompt."""
+    return _program(SMALL, batch, train)
+
+
+@workload("unetfull", "Diffusion U-Net of Stable Diffusion's sizes: four levels, attends to a text")
+def unet_full(batch: int, train: bool) -> Program:
+    """Channels 320 to 1,280, and a prompt of 77 words."""
+    return _program(FULL, batch, train)

@@ -45,10 +45,12 @@ class _KerasNet:
 _KERAS_NETS = (
     _KerasNet("resnet50", "ResNet50", 224, "ResNet-50 image classifier"),
     _KerasNet("resnet101", "ResNet101", 224, "ResNet-101 image classifier"),
+    _KerasNet("resnet152", "ResNet152", 224, "ResNet-152 image classifier"),
     _KerasNet("resnet50v2", "ResNet50V2", 224, "ResNet-50 v2, norms before convolutions"),
     _KerasNet("vgg16", "VGG16", 224, "VGG-16 image classifier"),
     _KerasNet("mobilenetv2", "MobileNetV2", 224, "MobileNetV2, inverted residual bottlenecks"),
     _KerasNet("efficientnetb0", "EfficientNetB0", 224, "EfficientNet-B0, squeeze and excitation"),
+    _KerasNet("efficientnetb7", "EfficientNetB7", 600, "EfficientNet-B7, images of 600 x 600"),
     _KerasNet("densenet121", "DenseNet121", 224, "DenseNet-121, every layer sees all before it"),
     _KerasNet("inceptionv3", "InceptionV3", 299, "Inception v3, parallel branches"),
     _KerasNet("xception", "Xception", 299, "Xception, depthwise separable convolutions"),

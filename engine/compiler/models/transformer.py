@@ -1,12 +1,14 @@
 """Transformers, layer after layer without a scan: encoder, decoder, both, and one for images.
 
+Each also at its published depth (`bertbase`, `gpt2`, `vitlarge`); Llama is in `llama.py`.
+
 Letters: B batch, T tokens, D model width. Layers are unrolled so that every tensor of every layer
 is its own candidate for the fast memory; `decode.py` has the scanned kind.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -47,8 +49,11 @@ class Config:
 BERT = Config(layers=6, width=768, heads=12, hidden=3072, length=256, vocabulary=30522)
 GPT = Config(layers=4, width=1024, heads=16, hidden=4096, length=512, vocabulary=32000)
 GPT_DEEP = Config(layers=6, width=768, heads=12, hidden=3072, length=512, vocabulary=32000)
+BERT_BASE = replace(BERT, layers=12, length=512)
+GPT2 = Config(layers=12, width=768, heads=12, hidden=3072, length=1024, vocabulary=50257)
 T5 = Config(layers=3, width=768, heads=12, hidden=2048, length=256, vocabulary=32128)
 VIT = Config(layers=6, width=768, heads=12, hidden=3072, length=196, vocabulary=1000)
+VIT_LARGE = replace(VIT, layers=24, width=1024, heads=16, hidden=4096)
 VIT_PATCH = 16
 
 
@@ -100,22 +105,33 @@ def _program(infer: LossFn, params: PyTree, batch_shapes: tuple[Any, Any], train
     return adam_program(loss_fn, params, (inputs, labels))
 
 
-@workload("bert", "BERT-like encoder: 6 layers of width 768, classifies the first token")
-def bert(batch: int, train: bool) -> Program:
-    """Encoder over 256 tokens with a pooled classifier of two classes."""
-    params = _language_shapes(BERT)
-    params["pooler"] = dense_shapes(BERT.width, BERT.width)
-    params["classifier"] = dense_shapes(BERT.width, 2)
+def _bert_program(config: Config, batch: int, train: bool) -> Program:
+    """Encoder with a pooled classifier of two classes."""
+    params = _language_shapes(config)
+    params["pooler"] = dense_shapes(config.width, config.width)
+    params["classifier"] = dense_shapes(config.width, 2)
 
     def infer(params: PyTree, tokens: Array) -> Array:
-        features = _language_features(params, tokens, BERT.heads, is_causal=False)
+        features = _language_features(params, tokens, config.heads, is_causal=False)
         return dense(params["classifier"], jnp.tanh(dense(params["pooler"], features[:, 0])))
 
-    return _program(infer, params, (indices(batch, BERT.length), indices(batch)), train)
+    return _program(infer, params, (indices(batch, config.length), indices(batch)), train)
+
+
+@workload("bert", "BERT-like encoder: 6 layers of width 768, classifies the first token")
+def bert(batch: int, train: bool) -> Program:
+    """Half of BERT-base, over 256 tokens."""
+    return _bert_program(BERT, batch, train)
+
+
+@workload("bertbase", "BERT-base: 12 layers of width 768 over 512 tokens")
+def bert_base(batch: int, train: bool) -> Program:
+    """All layers, and the longest input it was published for."""
+    return _bert_program(BERT_BASE, batch, train)
 
 
 def _gpt_program(config: Config, batch: int, train: bool) -> Program:
-    """Causal language model over 512 tokens; inference is the prefill, with its last logits."""
+    """Causal language model; inference is the prefill, with its last logits."""
     params = _language_shapes(config)
     tokens = indices(batch, config.length)
 
@@ -138,6 +154,12 @@ def gpt(batch: int, train: bool) -> Program:
 def gptdeep(batch: int, train: bool) -> Program:
     """More and narrower layers."""
     return _gpt_program(GPT_DEEP, batch, train)
+
+
+@workload("gpt2", "GPT-2 small: 12 layers of width 768 over 1,024 tokens")
+def gpt2(batch: int, train: bool) -> Program:
+    """All layers, the whole vocabulary, and the full context."""
+    return _gpt_program(GPT2, batch, train)
 
 
 def _t5_attention_shapes(config: Config) -> PyTree:
@@ -209,26 +231,37 @@ def t5(batch: int, train: bool) -> Program:
     return _program(_t5, params, ((source, target), target), train)
 
 
-def _vit(params: PyTree, images: Array) -> Array:
-    """Logits `[B, 1000]` of images `[B, 224, 224, 3]`, mean-pooled over 14 x 14 patches."""
-    batch, side = images.shape[0], images.shape[1] // VIT_PATCH
-    grid = images.reshape(batch, side, VIT_PATCH, side, VIT_PATCH, 3)
-    patches = grid.transpose(0, 1, 3, 2, 4, 5).reshape(batch, side * side, -1)
-    x = dense(params["patches"], patches) + params["positions"]
-    for block in params["blocks"]:
-        x = _block(block, x, VIT.heads)
-    pooled = jnp.mean(layer_norm(params["norm"], x), axis=1)
-    return dense(params["classifier"], pooled)
+def _vit_program(config: Config, batch: int, train: bool) -> Program:
+    """Encoder over image patches, with average pooling instead of a class token."""
+    params = {
+        "patches": dense_shapes(VIT_PATCH * VIT_PATCH * 3, config.width),
+        "positions": weight(config.length, config.width),
+        "blocks": [_block_shapes(config) for _ in range(config.layers)],
+        "norm": norm_shapes(config.width),
+        "classifier": dense_shapes(config.width, config.vocabulary),
+    }
+
+    def infer(params: PyTree, images: Array) -> Array:
+        """Logits `[B, 1000]` of images `[B, 224, 224, 3]`, mean-pooled over 14 x 14 patches."""
+        side = images.shape[1] // VIT_PATCH
+        grid = images.reshape(batch, side, VIT_PATCH, side, VIT_PATCH, 3)
+        patches = grid.transpose(0, 1, 3, 2, 4, 5).reshape(batch, side * side, -1)
+        x = dense(params["patches"], patches) + params["positions"]
+        for block in params["blocks"]:
+            x = _block(block, x, config.heads)
+        pooled = jnp.mean(layer_norm(params["norm"], x), axis=1)
+        return dense(params["classifier"], pooled)
+
+    return _program(infer, params, (weight(batch, 224, 224, 3), indices(batch)), train)
 
 
 @workload("vit", "Vision transformer, ViT-B/16 cut to 6 layers")
 def vit(batch: int, train: bool) -> Program:
-    """Encoder over image patches, with average pooling instead of a class token."""
-    params = {
-        "patches": dense_shapes(VIT_PATCH * VIT_PATCH * 3, VIT.width),
-        "positions": weight(VIT.length, VIT.width),
-        "blocks": [_block_shapes(VIT) for _ in range(VIT.layers)],
-        "norm": norm_shapes(VIT.width),
-        "classifier": dense_shapes(VIT.width, VIT.vocabulary),
-    }
-    return _program(_vit, params, (weight(batch, 224, 224, 3), indices(batch)), train)
+    """Half of ViT-B."""
+    return _vit_program(VIT, batch, train)
+
+
+@workload("vitlarge", "Vision transformer ViT-L/16: 24 layers of width 1,024")
+def vit_large(batch: int, train: bool) -> Program:
+    """All layers."""
+    return _vit_program(VIT_LARGE, batch, train)
