@@ -38,6 +38,7 @@ SECTIONS = {
     "fidelity": "fidelity",
     "soundness": "soundness",
     "tuning": "tuning",
+    "sizes": "sizes",
     "report": "report",
     "mutants": "mutants",
 }

@@ -85,8 +85,8 @@ def practise_rounds(
 def main(text: str) -> None:
     """Measure and tell."""
     run = json.loads(text)
-    if core := os.environ.get("CORE"):
-        os.sched_setaffinity(0, {int(core)})
+    if cores := os.environ.get("CORES"):
+        os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
     program = library.load_sample(run["program"])
     if run["solver"] == "muzero":
         plan, rounds, took = play(program, run)

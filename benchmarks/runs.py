@@ -1,4 +1,4 @@
-"""Runs of solvers, each in a process and on a core of its own, kept once they are measured."""
+"""Runs of solvers, each in a process and on cores of its own, kept once they are measured."""
 
 from __future__ import annotations
 
@@ -44,15 +44,18 @@ class Run:
         return [self.program, self.solver, self.seconds, self.seed, self.label]
 
 
-def measure(run: Run, cores: queue.SimpleQueue[int]) -> Row:
-    """One run in a process of its own, on a core of its own, with the gap that it closes."""
-    core = cores.get()
+Cores = tuple[int, ...]
+
+
+def measure(run: Run, free: queue.SimpleQueue[Cores]) -> Row:
+    """One run in a process of its own, on cores of its own, with the gap that it closes."""
+    cores = free.get()
     command = [sys.executable, "-m", "benchmarks.agent_run", json.dumps(asdict(run))]
-    environment = {**os.environ, "CORE": str(core)}
+    environment = {**os.environ, "CORES": ",".join(map(str, cores))}
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     finally:
-        cores.put(core)
+        free.put(cores)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")
@@ -75,23 +78,30 @@ def with_gap(row: Row) -> Row:
     return {**row, "commit": commit(), "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
 
 
-def fill(path: Path, runs: Iterable[Run], tell: Callable[[Row], None]) -> list[Row]:
+def fill(
+    path: Path,
+    runs: Iterable[Run],
+    tell: Callable[[Row], None],
+    gets_all_cores: bool = False,
+) -> list[Row]:
     """Measure the runs that have no row in the file yet, one per core at a time; all its rows.
 
-    `tell` is called with each new row. Ends the process if runs failed, after all others.
+    `gets_all_cores`: one at a time instead, on all cores. `tell` is called with each new row. Ends
+    the process if runs failed, after all others.
     """
     rows = read(path)
     known = [row["key"] for row in rows]
     # With `seconds` two runs of a section may be the same.
     wanted = {json.dumps(run.key): run for run in runs}
     missing = [run for run in wanted.values() if run.key not in known]
-    cores: queue.SimpleQueue[int] = queue.SimpleQueue()
-    usable = sorted(os.sched_getaffinity(0))
-    for core in usable:
-        cores.put(core)
+    free: queue.SimpleQueue[Cores] = queue.SimpleQueue()
+    usable = tuple(sorted(os.sched_getaffinity(0)))
+    lots = [usable] if gets_all_cores else [(core,) for core in usable]
+    for lot in lots:
+        free.put(lot)
     failed = 0
-    with ThreadPoolExecutor(len(usable)) as pool:
-        for done in as_completed([pool.submit(measure, run, cores) for run in missing]):
+    with ThreadPoolExecutor(len(lots)) as pool:
+        for done in as_completed([pool.submit(measure, run, free) for run in missing]):
             try:
                 row = done.result()
             except RuntimeError as error:

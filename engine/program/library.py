@@ -1,9 +1,9 @@
 """The sample programs that ship with the project, by name.
 
 `sample_programs/index.json` lists the captured programs, `sample_programs/teaching/index.json` the
-hand-made ones (`docs/formats.md`). Each program is one file beside its index. The captured programs
-of `sample_programs/held_out/` have a name too, but are no samples: nothing is tuned on them. No more
-are those of `sample_programs/large/`, models at their published depth.
+hand-made ones (`docs/formats.md`). Each program is one file beside its index. Programs of
+`sample_programs/held_out/`, on which nothing is tuned, and of `sample_programs/large/`, models at
+their published depth, have a name too, but are no samples.
 """
 
 from __future__ import annotations

@@ -1,0 +1,141 @@
+"""The section `sizes`: how long things take on each captured program, and how that grows.
+
+Every step of the way of a program that is to be quick at real size too: importing the HLO of its
+compile with everything in slow memory (where `.capture/` has it), opening its file, simulating the
+best plan known, the linear program's bound, the plans of the solvers that take what time they need,
+and the first plan of `local`. *Exponent*: the slope of the logarithm of the seconds over that of
+the touches, by least squares; 1 is linear.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
+from benchmarks.settings import Settings
+from engine.compiler.answers import SLOW_OPTIONS, Answers
+from engine.compiler.importer import import_hlo
+from engine.compiler.own_compile import stored_stablehlo
+from engine.errors import CompilerError
+from engine.plan.bounds import lower_bound
+from engine.plan.io import load_plan
+from engine.plan.simulate import simulate
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+
+ROWS = RESULTS / "sizes.json"
+RAW_CAPTURES = ROOT / ".capture"
+LIMITS_S = {"import": 10.0, "bound": 60.0, "simulate": 0.1, "first plan": 5.0}
+"""What a program of 30,000 touches may take at most."""
+SOLVERS = ("xla_like", "greedy", "density")
+"""Solvers that end by themselves."""
+REPEATS = 5
+
+
+def run(section: str, settings: Settings) -> None:
+    """Measure the programs that have no row yet; print the rows and how the times grow."""
+    del section
+    entries = [
+        entry
+        for entry in (*library.index(), *library.held_out(), *library.large())
+        if (entry.name in settings.programs if settings.programs else entry.xla_latency_s)
+    ]
+    solve("local", library.load_entry(entries[0]), Budget(seconds=0.0))  # compiles what it needs
+    for entry in sorted(entries, key=lambda entry: entry.touches):
+        if all(row["key"] != [entry.name, entry.content_hash] for row in read(ROWS)):
+            row = _row(entry)
+            keep(ROWS, [*(old for old in read(ROWS) if old["key"][0] != entry.name), row])
+            print(line(row), flush=True)
+    names = [entry.name for entry in entries]
+    print("\n".join(growth([row for row in read(ROWS) if row["key"][0] in names])))
+
+
+def _row(entry: SampleEntry) -> Row:
+    program = library.load_entry(entry)
+    path = entry.best_plan_path
+    plan = load_plan(path) if path else solve("density", program)
+    taken = {
+        "open": median_seconds(lambda: library.load_entry(entry)),
+        "import": _import_seconds(program),
+        "simulate": median_seconds(lambda: simulate(program, plan)),
+        "bound": _seconds(lambda: lower_bound(program)),
+        **{name: _solver_seconds(name, program) for name in SOLVERS},
+        "first plan": _seconds(lambda: solve("local", program, Budget(seconds=0.0))),
+    }
+    return {
+        "key": [entry.name, entry.content_hash],
+        "touches": entry.touches,
+        "instructions": entry.instructions,
+        "seconds": taken,
+        "commit": commit(),
+    }
+
+
+def _solver_seconds(name: str, program: Program) -> float:
+    return _seconds(lambda: solve(name, program, Budget(seconds=0.0)))
+
+
+def _import_seconds(program: Program) -> float | None:
+    """Of the HLO of its own compile; None where the compiler's answer is not at hand."""
+    folder = RAW_CAPTURES / program.name / "answers"
+    answers = Answers(stored_stablehlo(program), program.hardware.name, folder, is_offline=True)
+    try:
+        hlo = answers.full(SLOW_OPTIONS).hlo
+    except CompilerError:
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / f"{program.name}.hlo"
+        path.write_text(hlo)
+        return _seconds(lambda: import_hlo(path, None, program.hardware.name))
+
+
+def median_seconds(work: Callable[[], object]) -> float:
+    """Wall-clock seconds of some work, of several times the middle."""
+    return statistics.median(_seconds(work) for _ in range(REPEATS))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def line(row: Row) -> str:
+    """One program: its size, and seconds for each thing; `!` where that is too long."""
+    told = [
+        f"{what} {seconds:.3g}{'!' if seconds > LIMITS_S.get(what, math.inf) else ''}"
+        for what, seconds in row["seconds"].items()
+        if seconds is not None
+    ]
+    return f"{row['key'][0]:28} {row['touches']:6} touches, seconds: {', '.join(told)}"
+
+
+def growth(rows: Sequence[Row]) -> list[str]:
+    """For each thing its exponent over the programs, and what it took on the largest of them."""
+    lines = []
+    for what in dict.fromkeys(what for row in rows for what in row["seconds"]):
+        some = [row for row in rows if row["seconds"].get(what) is not None]
+        if len(some) > 1:
+            touches, seconds = zip(
+                *((row["touches"], row["seconds"][what]) for row in some), strict=True
+            )
+            largest = max(some, key=lambda row: row["touches"])
+            lines.append(
+                f"{what:12} exponent {exponent(touches, seconds):.2f} over {len(some)} programs;"
+                f" {largest['seconds'][what]:.3g} s at {largest['touches']:,} touches"
+            )
+    return lines
+
+
+def exponent(touches: Sequence[int], seconds: Sequence[float]) -> float:
+    """The `k` of `seconds = c * touches ** k`, by least squares of the logarithms."""
+    return float(np.polyfit(np.log(touches), np.log(seconds), 1)[0])

@@ -1,0 +1,45 @@
+"""The table of solvers: which programs, which headings, and gaps to the bound of the index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import solver_table
+from benchmarks.settings import Settings, is_contested
+from engine.program import library
+
+
+def row(program: str, latency_s: float) -> dict[str, object]:
+    xla_s = library.find_sample(program).xla_latency_s
+    return {"program": program, "latency_s": latency_s, "xla_s": xla_s, "bound_s": 0.0}
+
+
+def test_held_out_programs_are_in_it_under_a_heading_of_their_own() -> None:
+    names = solver_table.programs(Settings())
+    assert set(names) >= {e.name for e in library.held_out() if is_contested(e)} != set()
+    assert solver_table.kind("mamba-v6e-b32") == solver_table.HELD_OUT
+    assert solver_table.kind("bert-v5e-b32") == solver_table.OTHER_FAMILIES
+    assert solver_table.kind("t5-v5e-b24") == solver_table.TRAINING
+    assert {solver_table.kind(name) for name in names} <= set(solver_table.KINDS)
+
+
+def test_a_row_measured_to_a_looser_bound_is_held_to_the_best_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = library.find_sample("t5-v5e-b24")
+    assert entry.xla_latency_s is not None
+    halfway = replace(entry, bound_s=0.5 * entry.xla_latency_s)
+    monkeypatch.setattr(solver_table.library, "find_sample", lambda name: halfway)
+    found = solver_table.with_best_bound(row("t5-v5e-b24", 0.75 * entry.xla_latency_s))
+    assert found["bound_s"] == halfway.bound_s
+    assert found["gap_closed"] == pytest.approx(0.5)
+
+
+def test_solvers_that_end_by_themselves_run_once() -> None:
+    wanted = Settings(programs=("t5-v5e-b24",), solvers=("greedy", "local", "portfolio"))
+    found = [(run.solver, run.seconds) for run in solver_table.runs(wanted)]
+    assert found.count(("greedy", 1.0)) == 1
+    assert [seconds for name, seconds in found if name == "local"] == [1.0, 10.0, 60.0]
+    assert len(found) == 7
