@@ -11,10 +11,11 @@ from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.library import SampleEntry
 from engine.solvers import solve
 
 KNOWN = (*library.index(), *library.held_out())
-ENTRIES = {e.name: e for e in KNOWN if e.best_plan}
+ENTRIES = {e.name: e for e in (*KNOWN, *library.large()) if e.best_plan}
 CAPTURED = {e.name: e for e in KNOWN if e.xla_latency_s}
 PLAYERS = ("muzero", "evolution")
 """Solvers whose plans are games; the others place whole stays."""
@@ -50,6 +51,17 @@ def test_the_index_says_what_plans_and_bounds_say(name: str) -> None:
     assert relaxed_s * (1 - 1e-6) <= entry.bound_s <= entry.best_s * (1 + 1e-9)
     if not (entry.bound_method or "").startswith("mip"):
         assert entry.bound_s == pytest.approx(relaxed_s, rel=1e-6)
+
+
+@pytest.mark.parametrize("entry", library.large(), ids=lambda entry: entry.name)
+def test_the_index_of_large_programs_keeps_the_order_of_what_it_says(entry: SampleEntry) -> None:
+    program = library.load_entry(entry)
+    xla_s = simulate(program, solve("xla_compiled", program)).latency_s
+    assert entry.xla_latency_s == pytest.approx(xla_s, rel=1e-12)
+    assert entry.best_s is not None
+    assert entry.bound_s is not None
+    assert program.all_fast_s <= entry.bound_s <= entry.best_s * (1 + 1e-9)
+    assert entry.best_s <= xla_s * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", PLAYED)

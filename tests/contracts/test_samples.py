@@ -16,11 +16,12 @@ from engine.solvers import solve
 NAMES = library.sample_names()
 SAMPLES = [n for n in NAMES if library.find_sample(n).xla_latency_s is not None]
 HELD_OUT = [e.name for e in library.held_out()]
+LARGE = [e.name for e in library.large()]
 CAPTURED = [*SAMPLES, *HELD_OUT]
 MAX_FILE_BYTES = 300_000
 
 
-@pytest.mark.parametrize("name", [*NAMES, *HELD_OUT])
+@pytest.mark.parametrize("name", [*NAMES, *HELD_OUT, *LARGE])
 def test_files_round_trip_exactly(name: str) -> None:
     program = library.load_sample(name)
     assert io.from_json(io.to_json(program), name) == program
@@ -29,7 +30,7 @@ def test_files_round_trip_exactly(name: str) -> None:
     assert entry.content_hash == io.content_hash(program)
 
 
-@pytest.mark.parametrize("name", CAPTURED)
+@pytest.mark.parametrize("name", [*CAPTURED, *LARGE])
 def test_the_compilers_plan_is_valid_and_its_costs_were_verified(name: str) -> None:
     program = library.load_sample(name)
     plan = solve("xla_compiled", program)
@@ -39,7 +40,7 @@ def test_the_compilers_plan_is_valid_and_its_costs_were_verified(name: str) -> N
     assert {"versions", "model", "batch", "placements"} <= set(program.provenance)
 
 
-STUDIED = [n for n in CAPTURED if "default_compile" in library.load_sample(n).provenance]
+STUDIED = [n for n in [*CAPTURED, *LARGE] if "default_compile" in library.load_sample(n).provenance]
 """Captured by a study of their costs (`docs/costs.md`)."""
 
 
@@ -60,7 +61,7 @@ def test_the_compilers_plan_costs_what_the_compiler_says() -> None:
     assert median(errors.values()) <= 0.001
 
 
-@pytest.mark.parametrize("name", CAPTURED)
+@pytest.mark.parametrize("name", [*CAPTURED, *LARGE])
 def test_the_compilers_plan_keeps_to_its_heap_and_alignment(name: str) -> None:
     """As its log states them, whatever the file says that the program was captured with."""
     program = library.load_sample(name)
@@ -102,3 +103,11 @@ def test_the_samples_cover_four_generations_and_their_costs_are_close() -> None:
     assert {p.hardware.name for p in programs} == {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e"}
     errors = [abs(e) for p in programs for e in p.provenance["fit"]["held_out_errors"]]
     assert median(errors) <= 0.01
+
+
+def test_the_large_programs_are_of_real_size_and_small_on_disk() -> None:
+    entries = library.large()
+    assert len(entries) >= 8
+    assert all(2_000 <= entry.touches <= 30_000 for entry in entries)
+    paths = [path for e in entries for path in (e.path, e.best_plan_path) if path is not None]
+    assert sum(path.stat().st_size for path in paths) <= 8 * 2**20

@@ -140,14 +140,19 @@ def test_two_programs_may_not_share_a_name(folder: Path, program: Program) -> No
         library.index()
 
 
-def test_held_out_programs_have_a_name_but_are_no_samples(folder: Path, program: Program) -> None:
-    assert library.held_out() == ()
+@pytest.mark.parametrize("kind", ["held_out", "large"])
+def test_programs_apart_have_a_name_but_are_no_samples(
+    folder: Path, program: Program, kind: str
+) -> None:
+    listed = {"held_out": library.held_out, "large": library.large}
+    assert {name: entries() for name, entries in listed.items()} == {"held_out": (), "large": ()}
     apart = replace(program, name="apart")
-    (folder / "held_out").mkdir()
-    save(apart, folder / "held_out" / "apart.json")
+    (folder / kind).mkdir()
+    save(apart, folder / kind / "apart.json")
     entry = library.describe(apart, "apart.json", "Apart")
-    library.write_index([entry], folder / "held_out" / "index.json")
-    assert [e.name for e in library.held_out()] == ["apart"]
+    library.write_index([entry], folder / kind / "index.json")
+    found = {name: [e.name for e in entries()] for name, entries in listed.items()}
+    assert found == {"held_out": [], "large": []} | {kind: ["apart"]}
     assert library.sample_names() == ["alpha-v5e-b8"]
     assert library.load_sample("apart") == apart
     assert library.resolve("apart") == apart

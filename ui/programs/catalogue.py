@@ -32,7 +32,7 @@ _FAMILIES = {
     ),
     "diffusion": ("unet",),
     "decoding": ("gptdecode", "llamadecode"),
-    "language": ("bert", "t5", "gpt", "lstm"),
+    "language": ("bert", "t5", "gpt", "llama", "lstm"),
     "recommendation": ("dlrm",),
     "games": ("alphatensor",),
 }

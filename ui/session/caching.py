@@ -53,11 +53,14 @@ from ui.start.toy import toy as make_toy
 
 @st.cache_resource(show_spinner=False)
 def sample_index() -> tuple[SampleEntry, ...]:
-    """What the samples' index says; empty if it cannot be read."""
+    """Captured samples, then large programs, then those made by hand; empty if unreadable."""
     try:
-        return library.index()
+        samples, large = library.index(), library.large()
     except EngineError:
         return ()
+    captured = [entry for entry in samples if entry.xla_latency_s is not None]
+    by_hand = [entry for entry in samples if entry.xla_latency_s is None]
+    return (*captured, *large, *by_hand)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Reading the program …")

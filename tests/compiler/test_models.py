@@ -1,0 +1,48 @@
+"""The zoo: what is written here traces from shapes alone; models of full depth have their size."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from engine.compiler.models import UnsupportedModeError, build, known_models
+from engine.compiler.models.image import _KERAS_NETS
+from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES
+
+WRITTEN = sorted(set(known_models()) - {net.name for net in _KERAS_NETS})
+PUBLISHED = {"bertbase": 110e6, "gpt2": 124e6, "vitlarge": 304e6}
+"""Parameters, as their papers count them."""
+
+
+def num_parameters(model: str) -> int:
+    parameters = build(model, 1, train=False).args[0]
+    return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(parameters))
+
+
+@pytest.mark.parametrize("train", [False, True], ids=["inference", "training"])
+@pytest.mark.parametrize("model", WRITTEN)
+def test_models_written_here_trace_from_shapes_alone(model: str, train: bool) -> None:
+    try:
+        workload = build(model, 2, train)
+    except UnsupportedModeError:
+        assert train
+        return
+    results = jax.eval_shape(workload.fn, *workload.args)
+    assert jax.tree.leaves(results)
+    # A training step gives back what it was donated: parameters and the optimiser's state.
+    for position, argument in enumerate(workload.donate_argnums if train else ()):
+        assert jax.tree.map(lambda leaf: leaf.shape, results[position]) == jax.tree.map(
+            lambda leaf: leaf.shape, workload.args[argument]
+        )
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_models_of_full_depth_have_their_published_size(model: str) -> None:
+    assert num_parameters(model) == pytest.approx(PUBLISHED[model], rel=0.02)
+
+
+def test_every_program_that_is_captured_is_of_a_known_model() -> None:
+    captured = (*SAMPLES, *HELD_OUT, *LARGE)
+    assert {sample.model for sample in captured} <= set(known_models())
+    assert len({sample.name for sample in captured}) == len(captured)
