@@ -1,7 +1,8 @@
 """The command line: `python -m engine COMMAND …`.
 
 `--json` prints one JSON object on stdout and nothing else; logs and progress go to stderr. Bad
-input exits with 2 and one line, a plan that breaks a rule with 1, an interrupted command with 130.
+input exits with 2 and one line, `check` of a plan that breaks a rule with 1, an interrupted command
+with 130.
 Each module below holds one family of commands: `add_parser` says what they take, and every parser
 names the function that runs it.
 """
