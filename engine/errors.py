@@ -43,6 +43,10 @@ class CompilerError(EngineError):
     """The compiler refused a program or its options, aborted, or took too long."""
 
 
+class CompileInterruptedError(CompilerError):
+    """A compile took too long or was killed; another time the compiler may have an answer."""
+
+
 class CheckpointError(EngineError):
     """A checkpoint of the agent cannot be read, or is of another version or shape."""
 

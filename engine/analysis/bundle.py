@@ -73,8 +73,10 @@ def bundle(
     files = {PROGRAM_FILE: gzip.compress(_text(to_json(program)), mtime=0)}
     expected: dict[str, Any] = {}
     commands = []
-    for name, plan in plans.items():
+    for number, (name, plan) in enumerate(plans.items(), start=1):
         path = f"plans/{file_name(name)}.json"
+        if path in files:
+            path = f"plans/{file_name(name)}-{number}.json"
         files[path] = _text(plan_to_json(plan))
         violation = check(program, plan)
         expected[path] = {

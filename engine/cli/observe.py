@@ -122,7 +122,9 @@ def _observe(program: Program, options: argparse.Namespace) -> int:
     answers = Answers(stored_stablehlo(program), program.hardware.name, folder)
     imported, found = begun(program, answers)
     if path.exists():
-        found = load_observations(path, program)
+        known = load_observations(path, program)
+        # Another version of the compiler says something else: then all begins anew.
+        found = known if known.versions == found.versions else found
     study = Study(
         imported,
         answers,

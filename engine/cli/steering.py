@@ -129,7 +129,8 @@ def run_tune(options: argparse.Namespace) -> int:
     lines = verdict_lines(tuned.verdict)
     lines.append(f"{tuned.compiles} compiles in full")
     if tuned.random_improvement is not None:
-        lines.append(f"as many random rules and knobs alone: {tuned.random_improvement:.2%}")
+        count = f"{tuned.random_compiles} of random rules and knobs alone"
+        lines.append(f"{count}: {tuned.random_improvement:.2%}")
     show(options, tuned.to_json(), lines)
     return 0
 

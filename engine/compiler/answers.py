@@ -17,7 +17,7 @@ from typing import Any
 from engine.compiler import toolchain
 from engine.compiler.compile import Compiled, compile_early, compile_full
 from engine.compiler.memory_log import Refusal
-from engine.errors import CompilerError
+from engine.errors import CompileInterruptedError, CompilerError
 from engine.program.io import write_bytes
 
 SLOW_OPTIONS: Mapping[str, str] = {"xla_msa_enable": "DISABLED"}
@@ -33,7 +33,8 @@ class Answers:
 
     `folder`: where they are kept; None: only in memory, for as long as this object lives.
     `is_offline`: nothing is compiled, and what is not known raises CompilerError. A refusal of the
-    compiler is an answer too: asked again, it raises the same CompilerError.
+    compiler is an answer too: asked again, it raises the same CompilerError. An interrupted
+    compile is none.
     """
 
     stablehlo: bytes
@@ -65,6 +66,8 @@ class Answers:
             compiling = compile_full if is_full else compile_early
             try:
                 known = compiling(self.stablehlo, self.hardware, options)
+            except CompileInterruptedError:
+                raise
             except CompilerError as error:
                 known = str(error)
             self._keep(options, is_full, known)

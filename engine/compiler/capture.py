@@ -219,13 +219,15 @@ def _imported(source: Source, answers: Answers) -> Imported:
 
 
 def _begun(imported: Imported, paths: Sequence[Path]) -> Observations:
-    """The first of these files that is of this very program; else its first observation."""
+    """The first of these files that this compiler said of this very program; else a new one."""
     for path in paths:
         if path.exists():
             try:
-                return load_observations(path, imported.program)
+                known = load_observations(path, imported.program)
             except ProgramFormatError:
                 continue
+            if known.versions == versions():
+                return known
     return first_observation(imported, structure_hash(imported.program))
 
 

@@ -8,8 +8,11 @@ compiler is C++ and may abort; here it only takes this process with it.
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import resource
+import signal
 import sys
 from pathlib import Path
 
@@ -20,9 +23,13 @@ REFUSED = 3
 
 MEMORY_BYTES = 20 * 2**30
 
+_PR_SET_PDEATHSIG = 1
+"""Of `prctl(2)`; the compiler runs on Linux alone."""
+
 
 def main(folder: Path) -> int:
     """Compile the request in `folder` under limits; returns the exit code."""
+    _end_with_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     request = json.loads((folder / "request.json").read_text())
@@ -41,6 +48,14 @@ def main(folder: Path) -> int:
         return _refuse(f"the compiler refused it: {_first_line(error)}")
     _write(folder / "final.hlo", hlo)
     return 0
+
+
+def _end_with_parent() -> None:
+    """Have the system kill this process when the one that waits for it dies, however it does."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _write(path: Path, text: str) -> None:

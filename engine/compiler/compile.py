@@ -22,7 +22,7 @@ from types import MappingProxyType
 from engine.compiler import toolchain
 from engine.compiler.child import REFUSED
 from engine.compiler.memory_log import Refusal, read_log
-from engine.errors import CompilerError
+from engine.errors import CompileInterruptedError, CompilerError
 
 FULL_TIMEOUT_S = 3600.0
 EARLY_TIMEOUT_S = 900.0
@@ -31,6 +31,7 @@ MAX_SOURCE_BYTES = 64 * 2**20
 CHILD = (sys.executable, "-m", "engine.compiler.child")
 
 _POLL_S = 0.05
+_KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 _ROOT = Path(__file__).resolve().parents[2]
 _CRASH_MARKS = ("Check failed", "F1", "Fatal", "Error:")
 
@@ -75,8 +76,9 @@ def compile_full(
 ) -> Compiled:
     """Compile a program that `jax.export` serialised to the end; seconds to minutes.
 
-    Raises CompilerError where the compiler refuses the program or an option, aborts or takes
-    longer, UnknownNameError where it does not know the hardware.
+    Raises CompilerError where the compiler refuses the program or an option or aborts,
+    CompileInterruptedError where it takes longer or is killed, UnknownNameError where it does not
+    know the hardware.
     """
     return _compile(stablehlo, hardware, options or {}, timeout_s, is_full=True)
 
@@ -129,12 +131,17 @@ def _run_child(
                 if wanted is None and _main_dump(folder, _AFTER_THEM) is not None:
                     return
                 if time.monotonic() > deadline:
-                    raise CompilerError(
+                    raise CompileInterruptedError(
                         f"the compiler took over {timeout_s:.0f} s{_with(options)}; allow it more"
                     )
                 time.sleep(_POLL_S)
         finally:
             _end(child)
+    if child.returncode in _KILLED:
+        raise CompileInterruptedError(
+            f"the compiler was killed (code {child.returncode}), as for want of memory; try again"
+            + _with(options)
+        )
     if child.returncode != 0:
         raise CompilerError(_complaint(folder, child.returncode) + _with(options))
 

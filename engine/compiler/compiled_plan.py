@@ -151,7 +151,7 @@ def _stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
     clock = program.hardware.clock_hz
     counts = np.nan_to_num(seen.cycles)
     instructions = tuple(
-        replace(ins, fast_s=float(count) * program.multiplicity(ins.level) / clock)
+        replace(ins, fast_s=float(count) * program.multiplicity(ins.level) / clock, floor_s=0.0)
         for ins, count in zip(program.instructions, counts, strict=True)
     )
     accesses = tuple(replace(access, saving_s=0.0) for access in program.accesses)

@@ -123,12 +123,18 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
 
 
 def own_steering(plan: Plan) -> Steering | None:
-    """The options that a plan's notes ask for, where they do (`engine.solvers.xla_msa.steered`)."""
+    """The options that a plan's notes ask for, where they do (`engine.solvers.xla_msa.steered`).
+
+    Raises PlanError where they do not say it in full.
+    """
     steering = plan.notes.get("steering")
     if not isinstance(steering, Mapping):
         return None
-    options = {_FLAGS[knob]: f"{value:g}" for knob, value in steering["knobs"].items()}
-    text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))
+    try:
+        options = {_FLAGS[knob]: f"{value:g}" for knob, value in steering["knobs"].items()}
+        text = both_rules(*([matcher_of(n) for n in steering[end]] for end in ("first", "last")))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlanError(f"the plan's note `steering` is damaged ({error!r:.100})") from error
     if text:
         options[SORT_ORDER] = text
     return Steering(f"its own order{in_words(options)}", options)

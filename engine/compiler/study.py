@@ -53,7 +53,7 @@ class Study:
 
     `imported`: the program with its flow in the all-slow compile. `solve` finds plans. `note` is
     told of every compile. `keep` gets the observations after each, so that an interrupted study
-    goes on where it stopped.
+    goes on where it stopped. `refused`: whole compiles that came to nothing.
     """
 
     imported: Imported
@@ -62,6 +62,7 @@ class Study:
     solve: Solver
     note: Callable[[str], None]
     keep: Callable[[Observations], None] = lambda _: None
+    refused: int = 0
 
     @property
     def program(self) -> Program:
@@ -69,7 +70,7 @@ class Study:
         return self.imported.program
 
     def run(self, compiles: int) -> Observations:
-        """Compile until `compiles` placements are known, or there is nothing more to learn.
+        """Compile until `compiles` whole compiles are made, or there is nothing more to learn.
 
         The first is the compiler's own plan; the second that with both knobs, if it is another.
         """
@@ -79,8 +80,7 @@ class Study:
         if "knobs" not in known and self._placement(KNOBS[0]) is not None:
             self.compile("knobs", KNOBS[0])
         is_agreed = False
-        while len(self.found.compiles) < compiles:
-            turn = len(self.found.compiles)
+        while (turn := len(self.found.compiles) + self.refused) < compiles:
             proposed = self._best_proposal(turn) if turn % 2 == 1 or is_agreed else None
             if proposed is not None:
                 self.compile(f"stake-{turn}", proposed)
@@ -102,6 +102,7 @@ class Study:
             answer = self.answers.full(options)
         except CompilerError as refusal:
             self.note(f"{self.program.name} {name}: {refusal}")
+            self.refused += 1
             return math.inf
         seen = observe(self.imported, self._flow(answer.hlo, name))
         error = total_error(self.program, fit, seen)

@@ -49,6 +49,9 @@ class Module:
     is_polymorphic: bool
 
 
+_NOT_INSTALLED = "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
+
+
 def prepare_environment() -> None:
     """Set what libtpu reads while loading; call it before the first import of jax."""
     for key, value in ENVIRONMENT.items():
@@ -56,10 +59,16 @@ def prepare_environment() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Version of each package that decides what the compiler answers."""
+    """Version of each package that decides what the compiler answers.
+
+    Raises MissingDependencyError without the compiler.
+    """
     from importlib import metadata
 
-    return {name: metadata.version(name) for name in ("jax", "jaxlib", "libtpu")}
+    try:
+        return {name: metadata.version(name) for name in ("jax", "jaxlib", "libtpu")}
+    except metadata.PackageNotFoundError as error:
+        raise MissingDependencyError(_NOT_INSTALLED) from error
 
 
 def require_compiler(hardware: str) -> None:
@@ -71,9 +80,7 @@ def require_compiler(hardware: str) -> None:
         known = ", ".join(TOPOLOGIES)
         raise UnknownNameError(f"the compiler is not asked for {hardware!r}; only for {known}")
     if find_spec("libtpu") is None:
-        raise MissingDependencyError(
-            "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
-        )
+        raise MissingDependencyError(_NOT_INSTALLED)
 
 
 @cache

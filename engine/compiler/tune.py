@@ -26,7 +26,7 @@ from engine.compiler.correct import corrected
 from engine.compiler.export import KNOBS
 from engine.compiler.observe import Observation
 from engine.compiler.tune_log import TuneLog
-from engine.errors import CompilerError
+from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
@@ -100,7 +100,7 @@ class Tuning:
         if self.is_planning:
             has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
             for plan in self.plans:
-                self._try(planned(program, plan, self._best_settings()))
+                self._try_exports(program, plan)
             if not has_exports:
                 self._plan_again()
         while not self.is_over:
@@ -140,9 +140,9 @@ class Tuning:
 
     def _try(self, candidates: Sequence[Candidate]) -> None:
         """Stop each candidate early, unless it is known."""
-        known = {str(sorted(t.candidate.steering.options.items())) for t in self.trials}
+        known = {_key(trial.candidate) for trial in self.trials}
         for candidate in candidates:
-            key = str(sorted(candidate.steering.options.items()))
+            key = _key(candidate)
             if time.monotonic() >= self.deadline or key in known:
                 continue
             known.add(key)
@@ -164,10 +164,16 @@ class Tuning:
         return simulate(self.bench.program, self.default.plan).latency_s
 
     def _try_random(self) -> None:
+        """Rules that were not tried yet; a run that goes on knows those of the log."""
         count = self.first_random if self.num_random == 0 else RANDOM_PER_ROUND
-        numbers = range(self.num_random, self.num_random + count)
-        self.num_random = numbers.stop
-        self._try([random_rules(self.seed, number) for number in numbers])
+        known = {_key(trial.candidate) for trial in self.trials}
+        found: list[Candidate] = []
+        while len(found) < count:
+            candidate = random_rules(self.seed, self.num_random)
+            self.num_random += 1
+            if _key(candidate) not in known:
+                found.append(candidate)
+        self._try(found)
 
     def _try_varied(self) -> None:
         """Variations of the export that promises most."""
@@ -245,15 +251,29 @@ class Tuning:
         for number in range(PLANS_PER_ROUND):
             seed = self.seed + PLANS_PER_ROUND * self.num_compiles + number
             plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
-            self._try(planned(self.bench.program, plan, self._best_settings()))
+            self._try_exports(self.bench.program, plan)
+
+    def _try_exports(self, program: Program, plan: Plan) -> None:
+        try:
+            candidates = planned(program, plan, self._best_settings())
+        except PlanError as error:
+            self.note(f"no export: {error}")
+            return
+        self._try(candidates)
 
     def _best_settings(self) -> list[int]:
         """The two settings of the knobs under which the best placements so far were."""
         found = [(self._default_s, 0)]
         for trial in self.trials:
-            options = trial.candidate.steering.options
-            found.append((self.predicted_s(trial), KNOBS.index(knobs_of(options))))
+            knobs = knobs_of(trial.candidate.steering.options)
+            if knobs in KNOBS:
+                found.append((self.predicted_s(trial), KNOBS.index(knobs)))
         return list(dict.fromkeys(setting for _, setting in sorted(found)))[:2]
+
+
+def _key(candidate: Candidate) -> str:
+    """Equal for candidates of equal options."""
+    return str(sorted(candidate.steering.options.items()))
 
 
 def total(outcome: Outcome | None) -> float:

@@ -25,8 +25,8 @@ from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 
-OWN_SHARE = 0.6
-"""Of the seconds; the rest is for the baseline."""
+OWN_SHARE = 0.5
+"""Of the seconds; the rest is for the baseline, or as long as the search took if that is more."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,15 @@ class Tuned:
 
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
     they hold no option. `compiles`: whole compiles of the search, the default's among them.
-    `random_improvement`, `random_options`: the best of as many whole compiles of knobs and random
-    rules alone; None where no baseline was asked for.
+    `random_improvement`, `random_options`: the best of `random_compiles` whole compiles, the
+    default's among them, of knobs and random rules alone: as many, unless there was no time for
+    more. `random_improvement` is None where there were none, as without a baseline.
     """
 
     flags: Flags
     verdict: Verdict
     compiles: int
+    random_compiles: int
     random_improvement: float | None
     random_options: Mapping[str, str] | None
 
@@ -51,6 +53,7 @@ class Tuned:
         return {
             **self.verdict.to_json(),
             "compiles": self.compiles,
+            "random_compiles": self.random_compiles,
             "random_improvement": self.random_improvement,
             "random_options": random,
         }
@@ -92,17 +95,20 @@ def tune_program(
         earlier=_earlier(program),
     )
     own.run()
-    baseline = _baseline(own, bench, begun + seconds) if has_baseline else None
+    now = time.monotonic()
+    deadline = max(begun + seconds, now + (now - begun))
+    baseline = _baseline(own, bench, deadline) if has_baseline else None
     flags = _flags(program, own.best)
     verdict = verify_flags(bench, flags)
     best = None if baseline is None else baseline.best
     improvement = None
-    if baseline is not None:
+    if baseline is not None and baseline.num_compiles > 1:
         improvement = 0.0 if best is None else 1.0 - total(best.full) / total(own.default)
     return Tuned(
         flags=flags,
         verdict=verdict,
         compiles=own.num_compiles,
+        random_compiles=0 if baseline is None else baseline.num_compiles,
         random_improvement=improvement,
         random_options=None if best is None else best.candidate.steering.options,
     )

@@ -7,7 +7,7 @@ goes; only the offsets stand in another dump, the buffer assignment.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engine.compiler.buffer_assignment import fast_offsets
 from engine.compiler.held import (
@@ -66,7 +66,7 @@ class _Reader:
         kept_for_the_next_run(self.program, held, self._copies({}))
         stays = repacked(self.program, held) if self.offsets is None else stays_of(held)
         copies = self._copies({h.value: h.start for h in held})
-        copies = [c for c in copies if any(_is_housed(c, s) for s in stays)]
+        copies = _housed(copies, stays)
         is_fast, dropped = self._flags(stays)
         notes: dict[str, object] = {"left_out_accesses": dropped}
         if self.offsets is None:
@@ -257,6 +257,16 @@ class _Reader:
         return flags, dropped
 
 
-def _is_housed(copy: Copy, stay: Stay) -> bool:
-    """Whether the stay holds its place while it is copied."""
-    return stay.group == copy.group and stay.start <= copy.start and copy.deadline <= stay.end
+def _housed(copies: Sequence[Copy], stays: Sequence[Stay]) -> list[Copy]:
+    """The copies during which a stay of their group holds its place."""
+    homes: dict[int, list[Stay]] = {}
+    for stay in stays:
+        homes.setdefault(stay.group, []).append(stay)
+    return [
+        copy
+        for copy in copies
+        if any(
+            stay.start <= copy.start and copy.deadline <= stay.end
+            for stay in homes.get(copy.group, ())
+        )
+    ]

@@ -44,6 +44,16 @@ def test_the_commands_of_the_readme_give_the_expected_figures(tmp_path: Path) ->
             assert found == pytest.approx(expected[path]["latency_s"], rel=1e-12)
 
 
+def test_plans_whose_names_become_one_file_name_are_all_there() -> None:
+    program = library.load_sample("alexnet-v4-b24")
+    plans = {"計 A": solve("greedy", program), "画 A": solve("all_slow", program)}
+    assert len({file_name(name) for name in plans}) == 1
+    with zipfile.ZipFile(io.BytesIO(bundle(program, plans))) as archive:
+        expected = json.loads(archive.read("expected.json"))
+        assert [e["solver"] for e in expected.values()] == ["greedy", "all_slow"]
+        assert set(expected) <= set(archive.namelist())
+
+
 def test_names_become_file_names() -> None:
     assert file_name("you 2") == "you-2"
     assert file_name("../..") == "plan"

@@ -11,7 +11,7 @@ from engine.compiler import answers as module
 from engine.compiler.answers import Answers
 from engine.compiler.compile import Compiled
 from engine.compiler.memory_log import Refusal
-from engine.errors import CompilerError
+from engine.errors import CompileInterruptedError, CompilerError
 
 KNOB = {"xla_knob": "1"}
 
@@ -26,6 +26,8 @@ class FakeCompiler:
         self, source: bytes, hardware: str, options: Mapping[str, str], is_full: bool
     ) -> Compiled:
         self.asked.append((source, hardware, dict(options), is_full))
+        if "long" in options:
+            raise CompileInterruptedError("the compiler took over 900 s")
         if "bad" in options:
             raise CompilerError("the compiler aborted with bad")
         told = (Refusal("a", "b", "out of memory"),)
@@ -75,3 +77,10 @@ def test_a_refusal_is_an_answer_too(tmp_path: Path, compiler: FakeCompiler) -> N
         with pytest.raises(CompilerError, match="aborted with bad"):
             Answers(b"program", "tpu-v5e", tmp_path).full({"bad": "1"})
     assert len(compiler.asked) == 1
+
+
+def test_an_interrupted_compile_is_no_answer(tmp_path: Path, compiler: FakeCompiler) -> None:
+    for _ in range(2):
+        with pytest.raises(CompileInterruptedError, match="took over"):
+            Answers(b"program", "tpu-v5e", tmp_path).full({"long": "1"})
+    assert len(compiler.asked) == 2

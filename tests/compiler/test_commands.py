@@ -119,7 +119,7 @@ def test_tune_prints_the_contract_and_saves_the_flags(
 
     def tune_program(program: object, solver: str, **given: object) -> Tuned:
         asked.update(given)
-        return Tuned(flags, verdict, 5, 0.02, {})
+        return Tuned(flags, verdict, 5, 4, 0.02, {})
 
     monkeypatch.setattr("engine.cli.steering.tune_program", tune_program)
     command = ["tune", "gptdecode-v5e-b8", "--compiles", 5, "--seed", 3, "--no-baseline"]
@@ -130,9 +130,10 @@ def test_tune_prints_the_contract_and_saves_the_flags(
     assert body["improvement"] == pytest.approx(1 - 918 / 1020)
     assert body["predicted_improvement"] == pytest.approx(1 - 800 / 1010)
     assert body["compiler_options"] == options
-    assert (body["compiles"], body["random_improvement"]) == (5, 0.02)
+    assert (body["compiles"], body["random_compiles"], body["random_improvement"]) == (5, 4, 0.02)
     assert (body["default_cycles"], body["ours_stall_cycles"]) == (1000.0, 18.0)
     assert load_flags(tmp_path / "flags.json") == flags
     _, out, _ = run(*command)
     assert "improvement 10.00% as compiled, 20.79% as predicted" in out
+    assert "4 of random rules and knobs alone: 2.00%" in out
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out

@@ -180,3 +180,19 @@ def test_malformed_flags_are_refused(
         flags_from_json({**body, **change}, "flags.json")
     with pytest.raises(ProgramFormatError, match="version"):
         flags_from_json({**body, "version": 2}, "flags.json")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {},
+        {"knobs": {"unknown": 1}, "first": [], "last": []},
+        {"knobs": {}, "first": [7], "last": []},
+        {"knobs": {"inefficient_use_to_copy_ratio": "much"}, "first": [], "last": []},
+        {"knobs": [], "first": [], "last": []},
+    ],
+)
+def test_a_damaged_note_of_a_steering_is_named(program: Program, note: object) -> None:
+    plan = replace(place(program, PlanSteering()), notes={"steering": note})
+    with pytest.raises(PlanError, match="note `steering` is damaged"):
+        own_steering(plan)

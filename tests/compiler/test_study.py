@@ -67,6 +67,13 @@ def test_an_aborting_compile_is_told_and_passed_over() -> None:
     assert all(sorted(compiler.placed(c.options)) != ["b", "y"] for c in found.compiles)
 
 
+def test_a_study_ends_though_every_whole_compile_fails() -> None:
+    compiler, said = TinyCompiler(refuses_all=True), []
+    found = study(compiler, said).run(5)
+    assert found.compiles == ()
+    assert sum("it aborted" in line for line in said) == 5
+
+
 def test_a_study_goes_on_where_it_stopped() -> None:
     first = TinyCompiler()
     begun = study(first, []).run(3)

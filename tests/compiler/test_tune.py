@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -232,11 +233,75 @@ def test_the_answer_is_the_best_with_the_baseline_beside_it(
     if is_better:
         assert "assign_value" in str(tuned.flags.compiler_options)
         assert tuned.flags.aims
+        assert (tuned.random_compiles, tuned.compiles) == (6, 6)
         assert tuned.random_improvement == pytest.approx(50 / 1010)
         assert "assign_value" not in str(tuned.random_options)
     else:
         assert tuned.flags.compiler_options == {}
         assert (tuned.random_improvement, tuned.random_options) == (0.0, None)
+
+
+def test_the_baseline_has_as_long_as_the_search(
+    program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one compile takes longer than all the seconds: none would be no baseline."""
+    now = 0.0
+
+    def cycles(options: Mapping[str, str]) -> float:
+        nonlocal now
+        now += 0.0 if key(options) in known else 100.0
+        known.add(key(options))
+        return 900.0
+
+    known: set[str] = set()
+    bench = FakeBench(program, plan, FakeAnswers(), cycles)
+    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "verify_flags", lambda bench, flags: None)
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(tuned_module, "time", clock)
+    tuned = tune_program(
+        program,
+        lambda program, seconds, seed: made_for(program, plan),
+        compiles=6,
+        seconds=10,
+        folder=tmp_path,
+    )
+    assert tuned.compiles == tuned.random_compiles == 2
+    assert tuned.random_improvement == pytest.approx(100 / 1010)
+
+
+def test_a_program_with_nothing_to_export_is_tuned_by_knobs_and_random_rules(
+    program: Program, plan: Plan
+) -> None:
+    told: list[str] = []
+    slow = solve("all_slow", program)
+    bench = FakeBench(program, plan, FakeAnswers(), no_cross_program)
+    run = tuning(
+        bench,
+        plan,
+        plans=[slow],
+        plan_fn=lambda program, seconds, seed: made_for(program, slow),
+        note=told.append,
+    )
+    run.run()
+    assert {t.candidate.origin for t in run.trials} == {"knob", "random"}
+    assert run.best is not None
+    assert any("serves nothing from fast memory" in line for line in told)
+
+
+def test_a_run_that_goes_on_tries_random_rules_that_its_log_has_not(
+    program: Program, plan: Plan
+) -> None:
+    log = TuneLog(None)
+    for number in range(20):
+        log.add(random_rules(0, number))
+    run = tuning(FakeBench(program, plan, FakeAnswers(), lambda _: 950.0), plan, log=log)
+    run.default = run.bench.full({})
+    run._try([c for c in log.candidates if c.origin == "random"])
+    assert len(run.trials) == 20
+    run._try_random()
+    assert len(run.trials) == 24
 
 
 def test_time_that_is_over_leaves_the_default(program: Program, plan: Plan) -> None:

@@ -15,8 +15,8 @@ class CompiledPlan:
 
     `name`: of the plan that came of it, among those of the program. `asked`: identity of the plan
     that was asked for; empty for a search. `verdict`, `instructions`: `engine.compiler.verify` and
-    `engine.compiler.instruction_cycles` as JSON. `random_improvement`: what as many random options
-    gain, where that was measured.
+    `engine.compiler.instruction_cycles` as JSON. `random_improvement`: what random
+    options gain, the best of `random_compiles` whole compiles, where that was measured.
     """
 
     name: str
@@ -24,6 +24,7 @@ class CompiledPlan:
     verdict: Mapping[str, Any]
     instructions: Sequence[Mapping[str, Any]]
     random_improvement: float | None = None
+    random_compiles: int = 0
 
     @property
     def gain(self) -> float:
@@ -51,6 +52,7 @@ class CompilerState:
             verdict=found["verdict"],
             instructions=found["instructions"],
             random_improvement=found.get("random_improvement"),
+            random_compiles=found.get("random_compiles", 0),
         )
         self.shown = job.solver
         self.edition += 1

@@ -77,7 +77,11 @@ def _figures(found: CompiledPlan) -> None:
         help="By our simulator and the program's costs, for the placements that the compiler made.",
     )
     if found.random_improvement is not None:
-        places[4].metric("Random options gain", share_text(found.random_improvement))
+        places[4].metric(
+            "Random options gain",
+            share_text(found.random_improvement),
+            help=f"The best of {found.random_compiles} whole compiles of random options.",
+        )
     elif verdict["realised"] is not None:
         places[4].metric("Placed as planned", share_text(verdict["realised"]))
 

@@ -64,7 +64,12 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
         note=lambda text: _tell(progress, None, text),
     )
     found = _told(folder, bench, tuned.verdict, order)
-    return {**found, "compiles": tuned.compiles, "random_improvement": tuned.random_improvement}
+    return {
+        **found,
+        "compiles": tuned.compiles,
+        "random_compiles": tuned.random_compiles,
+        "random_improvement": tuned.random_improvement,
+    }
 
 
 def _bench(program: Program, folder: Path) -> Bench:

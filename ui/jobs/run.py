@@ -41,6 +41,9 @@ from ui.jobs.protocol import (
 from ui.jobs.store import Result
 
 _ROOT = Path(__file__).resolve().parents[2]
+_COMMAND = (sys.executable, "-m", "ui.jobs.worker")
+_PATIENCE_S = 60.0
+"""For a worker that has closed its output to end by itself."""
 
 
 @dataclass(eq=False)
@@ -100,21 +103,25 @@ class Run:
         for name, content in self.given.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        command = [sys.executable, "-m", "ui.jobs.worker", str(folder)]
         with (folder / "log").open("w+") as log:
             with self._lock:
                 if self.is_over:
                     return
                 process = self._process = subprocess.Popen(
-                    command,
+                    (*_COMMAND, str(folder)),
                     cwd=_ROOT,
+                    # What it leaves there goes with the folder, also if it is killed.
+                    env={**os.environ, "TMPDIR": str(folder)},
                     stdout=subprocess.PIPE,
                     stderr=log,
                     text=True,
                     start_new_session=True,
                 )
-            self._listen(process)
-            if process.wait() and not self.is_over:
+            try:
+                self._listen(process)
+            finally:
+                _end(process)
+            if process.returncode and not self.is_over:
                 log.seek(0)
                 self._fail(_last_line(log) or f"ended with status {process.returncode}")
         if not self.is_over:
@@ -134,7 +141,7 @@ class Run:
         assert process.stdout is not None
         with process.stdout as lines:
             for text in lines:
-                line = json.loads(text)
+                line = _told(text)
                 share = line.get("share", self.share)
                 self.share = None if share is None else float(share)
                 self.message = str(line.get("message", self.message))
@@ -274,6 +281,24 @@ class Job:
             self.run.holders.discard(self.holder)
             if not self.run.holders:
                 self.run.end()
+
+
+def _told(text: str) -> dict[str, Any]:
+    """What a line of the worker says; nothing, where a library printed it."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return {}
+    return line if isinstance(line, dict) else {}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Wait for it if it has closed its output, else kill it: nobody listens any more."""
+    try:
+        process.wait(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _last_line(log: IO[str]) -> str:

@@ -89,12 +89,14 @@ def load_plan(program: Program, facts: Facts, handles: tuple[Facts, State], plan
     settle(*handles)
     place = {int(index): position for position, index in enumerate(facts.touch_index)}
     fast = _fast_touches(program, plan)
+    copies: dict[int, list[Copy]] = {}
+    for copy in plan.copies:
+        copies.setdefault(copy.group, []).append(copy)
     for stay in sorted(plan.stays, key=lambda s: (s.start, s.group)):
         touches = [place[i] for i in fast.get(stay.group, ()) if i in place]
         inside = [i for i in touches if stay.start <= facts.time[i] < stay.end]
         if not inside:
             continue
-        copies = [c for c in plan.copies if c.group == stay.group]
         set_mark(handles[1], 0)
         load_stay(
             *handles,
@@ -103,7 +105,7 @@ def load_plan(program: Program, facts: Facts, handles: tuple[Facts, State], plan
             stay.offset // program.hardware.alignment,
             stay.start,
             stay.end,
-            _deadline(copies, stay),
+            _deadline(copies.get(stay.group, ()), stay),
             _return_start(program, plan, stay),
         )
 

@@ -1,8 +1,8 @@
 """The portfolio: stints of its members on all cores, the best plan handed on from each to the next.
 
-It begins with what is there at once: XLA's own plan, if the program has one, and the heuristics'.
-So it is never worse than they. How far the members get depends on how fast the machine is; with
-more than one process, equal seeds need not give equal plans.
+It begins with what is there at once: XLA's own plan, if the program has one, and the heuristics',
+as far as there is time. So it is never worse than they. How far the members get depends on how fast
+the machine is; with more than one process, equal seeds need not give equal plans.
 """
 
 from __future__ import annotations

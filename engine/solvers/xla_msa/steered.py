@@ -181,7 +181,7 @@ class _Search:
             other = {None: 0, 0: None}[steering.max_cross_program_prefetches]
             return replace(steering, max_cross_program_prefetches=other)
         if kind < 0.06:
-            other_ratio = sum(RATIOS) - steering.inefficient_use_to_copy_ratio
+            other_ratio = RATIOS[1 - RATIOS.index(steering.inefficient_use_to_copy_ratio)]
             return replace(steering, inefficient_use_to_copy_ratio=other_ratio)
         group = self._drawn(steering)
         first = [g for g in steering.first if g != group]

@@ -30,6 +30,16 @@ def test_priorities_are_places_in_the_order() -> None:
     assert told.priorities == {4: -2, 2: -1, 9: LAST}
 
 
+def test_the_ratio_is_one_of_the_two_that_the_compiler_is_asked_for(program: Program) -> None:
+    search = _Search(program, random.Random(0))
+    steering = Steering(inefficient_use_to_copy_ratio=0.2)
+    found = set()
+    for _ in range(300):
+        steering = search._changed(steering)
+        found.add(steering.inefficient_use_to_copy_ratio)
+    assert found == {0.5, 0.2}
+
+
 def test_no_cross_program_prefetch_is_a_plan_of_the_same_program(program: Program) -> None:
     plan = place(program, Steering(max_cross_program_prefetches=0))
     assert plan.program_hash == content_hash(program)

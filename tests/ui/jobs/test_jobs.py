@@ -208,6 +208,20 @@ def test_the_end_of_a_job_is_news_until_it_is_announced() -> None:
     assert not stopped.has_news, "the visitor knows"
 
 
+def test_what_a_library_prints_in_a_worker_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "print('a library says hello')\nprint('[1, 2]')\n"
+        'print(\'{"share": 0.5, "message": "half"}\')\n'
+    )
+    run = Run(Order(SOLVE, "greedy", 5.0), "me")
+    monkeypatch.setattr("ui.jobs.run._COMMAND", (sys.executable, str(worker)))
+    run.work(residual_network(), None)
+    assert (run.state, run.share, run.message) == (DONE, 0.5, "half")
+
+
 def test_a_worker_gives_way_but_not_to_everybody_and_has_limits(tmp_path: Path) -> None:
     """A worker at the lowest priority gets next to nothing on a busy machine."""
     code = (

@@ -1,0 +1,52 @@
+"""What a whole compile costs: its cycles, and the stalls of its own copies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from engine.compiler.compiled_plan import _stall_cycles
+from engine.compiler.observe import Observation
+from engine.plan.check import check
+from engine.plan.model import Copy, Plan, Stay
+from engine.program.io import content_hash
+from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
+
+CLOCK_HZ = 1000.0
+
+
+def program(floor_s: float) -> Program:
+    """A weight of eight bytes, a second to copy, is read by the second instruction."""
+    return Program(
+        name="floor",
+        hardware=Hardware("floor", fast_bytes=8, alignment=1, bandwidth=8.0, clock_hz=CLOCK_HZ),
+        instructions=(
+            Instruction("first", "first", fast_s=2.0, floor_s=floor_s),
+            Instruction("second", "second", fast_s=1.0),
+        ),
+        values=(Value("weight", "u8[8]", size_bytes=8, defined=INPUT_TIME, group=0),),
+        accesses=(Access(time=1, value=0, is_write=False, saving_s=1.0, slow_bytes=8),),
+    )
+
+
+@pytest.mark.parametrize(("stated", "stall"), [(2000.0, 0.0), (400.0, 600.0), (np.nan, 1000.0)])
+@pytest.mark.parametrize("floor_s", [0.0, 5.0])
+def test_an_instruction_hides_copies_for_the_cycles_that_the_compile_states(
+    stated: float, stall: float, floor_s: float
+) -> None:
+    """Also where the fitted costs have a floor above them."""
+    given = program(floor_s)
+    plan = Plan(
+        program_hash=content_hash(given),
+        solver="test",
+        is_fast=(True,),
+        stays=(Stay(group=0, start=0, end=2, offset=0),),
+        copies=(Copy(group=0, is_prefetch=True, start=0, deadline=1),),
+    )
+    assert check(given, plan) is None
+    seen = Observation(np.array([stated, 1000.0]), np.array([True]))
+    imported = SimpleNamespace(program=replace(given))
+    assert _stall_cycles(imported, plan, seen) == pytest.approx(stall)  # type: ignore[arg-type]
