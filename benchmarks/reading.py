@@ -17,9 +17,14 @@ Rows = list[dict[str, Any]]
 
 
 def reading(settings: Settings) -> Rows:
-    """On the samples, and on held-out programs apart."""
+    """On the samples, and on held-out and large programs apart."""
     rows = []
-    for title, entries in (("samples", library.index()), ("held out", library.held_out())):
+    kinds = {
+        "samples": library.index(),
+        "held out": library.held_out(),
+        "large": library.large(),
+    }
+    for title, entries in kinds.items():
         names = [e.name for e in entries if e.xla_latency_s is not None]
         print(f"{title:28} {'read':>8} {'packed':>8} {'cycles':>8} {'xla_like':>8}")
         some = [_reading(library.load_sample(n), title) for n in names]
