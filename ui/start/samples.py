@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from engine.program.library import SampleEntry
 from ui.programs.catalogue import TEACHING, above_bound, family
 
+_MOST_TOUCHES = 2000
 _HOW_MANY = 3
 
 
 def telling(entries: Sequence[SampleEntry]) -> list[SampleEntry]:
-    """The three samples, each of another family, whose plan by XLA is farthest from the best."""
+    """The three programs, each of another family, whose plan by XLA is farthest from the best.
+
+    None of those that are too large for a first look.
+    """
     found: dict[str, SampleEntry] = {}
     for entry in sorted(entries, key=_stake, reverse=True):
-        if family(entry) != TEACHING and _stake(entry) > 0:
+        if family(entry) != TEACHING and _stake(entry) > 0 and entry.touches <= _MOST_TOUCHES:
             found.setdefault(family(entry), entry)
     return list(found.values())[:_HOW_MANY]
 

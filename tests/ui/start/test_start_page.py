@@ -68,6 +68,12 @@ def test_three_real_programs_on_which_plans_differ() -> None:
         assert xla is not None and best is not None and xla > best
 
 
+def test_large_programs_are_not_for_a_first_look() -> None:
+    larger = replace(telling(library.index())[0], name="larger", touches=9000, xla_latency_s=1.0)
+    assert larger.bound_s is not None and larger.bound_s < 1.0
+    assert telling((larger, *library.index())) == telling(library.index())
+
+
 def test_a_card_opens_the_best_plan() -> None:
     at = start()
     entry = next(e for e in telling(library.index()) if e.best_plan)
