@@ -1,5 +1,6 @@
 """The start page: one sentence, three doors that lead somewhere, real programs, the way back."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
