@@ -26,6 +26,9 @@ SEEN_SHARE = 0.5
 LAST_SHARE = 0.3
 """How many of the groups that were fast in every compile a proposal moves to the end."""
 
+MOST_FIRST, MOST_LAST = 120, 60
+"""Groups with a rule at most: with 900 rules an early stop of ViT-L takes six minutes."""
+
 
 def stakes(program: Program, fit: Fit) -> NDArray[np.float64]:
     """`[A]` uncertain cycles of each access over one run of the program."""
@@ -46,10 +49,11 @@ def proposal(
     `seen`: who was fast in each compile so far. `seed` varies the order.
     """
     chance = random.Random(seed)
-    first = packed(program, _by_stake(program, stake, chance))
+    first = packed(program, _by_stake(program, stake, chance))[:MOST_FIRST]
     always = np.logical_and.reduce(list(seen)) if len(seen) > 0 else np.zeros(0, dtype=bool)
     groups = {program.values[program.accesses[i].value].group for i in np.flatnonzero(always)}
     last = [g for g in sorted(groups - set(first)) if chance.random() < LAST_SHARE]
+    last = sorted(chance.sample(last, min(len(last), MOST_LAST)))
     named = (
         [matcher_of(n) for g in groups for n in _names(program, g)] for groups in (first, last)
     )

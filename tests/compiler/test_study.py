@@ -10,10 +10,11 @@ import pytest
 from engine.compiler.answers import SLOW_OPTIONS
 from engine.compiler.calibrate import fit_costs, pools, total_error, with_costs
 from engine.compiler.export import SORT_ORDER
-from engine.compiler.identify import packed, proposal, stakes, worth
+from engine.compiler.identify import MOST_FIRST, MOST_LAST, packed, proposal, stakes, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import observe
 from engine.compiler.study import Study
+from engine.program import library
 from engine.program.hlo.build import Imported, build_program
 from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import NAMES, TinyCompiler, hlo
@@ -107,6 +108,17 @@ def test_what_was_always_fast_is_sometimes_put_last() -> None:
     )
     assert "assign_last: true" in rules
     assert "assign_value" not in rules
+
+
+def test_a_large_program_gets_no_more_rules_than_a_small_one() -> None:
+    """Hundreds of rules slow a compile down to minutes."""
+    large = library.load_sample("alphatensor-v5e-b4-train")
+    stake = np.ones(len(large.accesses))
+    always = [np.ones(len(large.accesses), dtype=bool)]
+    rules = proposal(large, stake, always, seed=0)[SORT_ORDER]
+    values = max(len(group.values) for group in large.groups)
+    assert MOST_LAST < rules.count("regex") <= (MOST_FIRST + MOST_LAST) * values
+    assert 0 < rules.count("assign_last") <= MOST_LAST * values
 
 
 def test_what_does_not_fit_beside_the_others_is_left_out() -> None:
