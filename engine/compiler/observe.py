@@ -35,7 +35,8 @@ def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
 
     What has other operands than in the program is another instruction of the same name. XLA's
     parser renames an instruction whose name it has given to a nameless one inside `slice-start`;
-    such leftovers are matched by their operation, its origin and shapes, if these are unique.
+    such leftovers are matched by their operation, its origin and shapes, in their order where both
+    have as many of one kind.
     """
     own = {event: slot for slot, event in enumerate(imported.events)}
     left = set(own)
@@ -63,17 +64,19 @@ def _turn_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
 
 
 def _work_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
-    """Event -> what it does, for those that are alone in doing so."""
-    keys: dict[int, object] = {}
-    for number in numbers:
+    """Event -> what it does, which of those that do so it is, and how many they are."""
+    works = {}
+    for number in sorted(numbers):
         instruction = flow.events[number].instruction
-        keys[number] = (
-            instruction.opcode,
-            instruction.metadata.op_name,
-            tuple(_shapes(flow, number)),
-        )
-    often = Counter(keys.values())
-    return {number: key for number, key in keys.items() if often[key] == 1}
+        shapes = tuple(_shapes(flow, number))
+        works[number] = (instruction.opcode, instruction.metadata.op_name, shapes)
+    often = Counter(works.values())
+    turns: Counter[object] = Counter()
+    keys: dict[int, object] = {}
+    for number, work in works.items():
+        keys[number] = (work, turns[work], often[work])
+        turns[work] += 1
+    return keys
 
 
 def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:

@@ -53,12 +53,21 @@ def test_another_shape_is_another_instruction() -> None:
     assert names(text) == {"c": "c"}
 
 
-def test_equal_work_that_is_not_alone_is_not_guessed() -> None:
-    two = """  a = A parameter(0)
+TWO_ALIKE = """  a = A parameter(0)
   x = A negate(a)
   ROOT y = A negate(a)"""
-    own = imported(module(two))
-    assert match_events(own, flow(module(two.replace("x =", "u =").replace("y =", "v =")))) == {}
+
+
+def test_equal_work_under_other_names_is_matched_in_the_order_of_the_schedule() -> None:
+    own = imported(module(TWO_ALIKE))
+    renamed = TWO_ALIKE.replace("x =", "u =").replace("y =", "v =")
+    assert match_events(own, flow(module(renamed))) == {0: 0, 1: 1}
+
+
+def test_equal_work_is_not_guessed_where_there_is_more_of_it() -> None:
+    own = imported(module(TWO_ALIKE))
+    three = TWO_ALIKE.replace("x =", "u =").replace("ROOT y =", "v = A negate(a)\n  ROOT w =")
+    assert match_events(own, flow(module(three))) == {}
 
 
 def test_a_function_called_twice_matches_turn_by_turn() -> None:
