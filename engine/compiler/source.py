@@ -8,13 +8,26 @@ from engine.compiler import toolchain
 from engine.compiler.models import build
 from engine.compiler.samples import Sample
 
+_FRAMES = "jax_traceback_in_locations_limit"
+"""JAX's setting: how many frames of the Python stack an operation's location has."""
+
 
 def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
-    """A jitted function for arguments of these shapes, exported for the TPU and serialised."""
+    """A jitted function for arguments of these shapes, exported for the TPU and serialised.
+
+    Without the source files that its operations stand in: a program that is passed on names no
+    paths of the machine, and equal models give equal bytes wherever they are exported.
+    """
     toolchain.prepare_environment()
+    import jax
     from jax import export
 
-    return bytes(export.export(jitted, platforms=["tpu"])(*args, **kwargs).serialize())
+    before = getattr(jax.config, _FRAMES)
+    jax.config.update(_FRAMES, 0)
+    try:
+        return bytes(export.export(jitted, platforms=["tpu"])(*args, **kwargs).serialize())
+    finally:
+        jax.config.update(_FRAMES, before)
 
 
 def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:

@@ -8,7 +8,8 @@ import pytest
 
 from engine.compiler.models import UnsupportedModeError, build, known_models
 from engine.compiler.models.image import _KERAS_NETS
-from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES
+from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES, Sample
+from engine.compiler.source import sample_source
 
 WRITTEN = sorted(set(known_models()) - {net.name for net in _KERAS_NETS})
 PUBLISHED = {"bertbase": 110e6, "gpt2": 124e6, "vitlarge": 304e6}
@@ -40,6 +41,13 @@ def test_models_written_here_trace_from_shapes_alone(model: str, train: bool) ->
 @pytest.mark.parametrize("model", PUBLISHED)
 def test_models_of_full_depth_have_their_published_size(model: str) -> None:
     assert num_parameters(model) == pytest.approx(PUBLISHED[model], rel=0.02)
+
+
+def test_an_exported_program_names_no_path_of_the_machine() -> None:
+    found, facts = sample_source(Sample("mlpae", "tpu-v5e", 2))
+    assert b".py" not in found
+    assert b"dot_general" in found, "what an operation was in the model is still told"
+    assert sample_source(Sample("mlpae", "tpu-v5e", 2)) == (found, facts)
 
 
 def test_every_program_that_is_captured_is_of_a_known_model() -> None:
