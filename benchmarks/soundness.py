@@ -27,7 +27,7 @@ def run(section: str, settings: Settings) -> None:
     path = RESULTS / f"{section}.json"
     entries = [
         entry
-        for entry in (*library.index(), *library.held_out())
+        for entry in (*library.index(), *library.held_out(), *library.large())
         if (entry.name in settings.programs if settings.programs else entry.bound_s is not None)
     ]
     compile_all(lambda share, message: True)
