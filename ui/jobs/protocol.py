@@ -8,8 +8,10 @@ file), `RESULT` (JSON), `FILES`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
 SOLVE, BOUND, RELIEF = "solve", "lower_bound", "relief"
@@ -53,3 +55,12 @@ class Order:
     def has_budget(self) -> bool:
         """Whether the work is to end after `seconds`; other work takes as long as it takes."""
         return self.kind in (SOLVE, BOUND, FINDINGS, TUNE) and self.seconds > 0
+
+
+def line_of(text: str) -> dict[str, Any]:
+    """What a line of the worker says; nothing, where a library printed it."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return {}
+    return line if isinstance(line, dict) else {}

@@ -37,6 +37,7 @@ from ui.jobs.protocol import (
     STOPPED,
     WAITING,
     Order,
+    line_of,
 )
 from ui.jobs.store import Result
 
@@ -141,7 +142,7 @@ class Run:
         assert process.stdout is not None
         with process.stdout as lines:
             for text in lines:
-                line = _told(text)
+                line = line_of(text)
                 share = line.get("share", self.share)
                 self.share = None if share is None else float(share)
                 self.message = str(line.get("message", self.message))
@@ -281,15 +282,6 @@ class Job:
             self.run.holders.discard(self.holder)
             if not self.run.holders:
                 self.run.end()
-
-
-def _told(text: str) -> dict[str, Any]:
-    """What a line of the worker says; nothing, where a library printed it."""
-    try:
-        line = json.loads(text)
-    except ValueError:
-        return {}
-    return line if isinstance(line, dict) else {}
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -17,7 +17,7 @@ from engine.solvers import Budget, solve
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.apps import open_view
 from tests.ui.network import residual_network
-from ui.session import opening
+from ui.session import caching, opening
 
 TEACHING = "teach-fragmentation"
 
@@ -45,9 +45,11 @@ def cards(at: AppTest) -> list[str]:
 
 def test_every_sample_has_a_card_with_its_map() -> None:
     at = opened()
-    assert cards(at) == library.sample_names()
+    names = [entry.name for entry in caching.sample_index()]
+    assert cards(at) == names
+    assert set(names) == {*library.sample_names(), *(e.name for e in library.large())}
     html = " ".join(e.proto.body for e in at.get("html"))
-    assert html.count("data:image/svg+xml") == len(library.index())
+    assert html.count("data:image/svg+xml") == len(names)
     assert at.button(key="open_files").disabled
 
 
@@ -61,9 +63,9 @@ def test_the_uploader_says_what_the_readers_take() -> None:
 def test_search_and_filters_find_few_and_say_so() -> None:
     at = opened()
     at.text_input(key="words").set_value("llama").run()
-    assert cards(at) == [n for n in library.sample_names() if "llama" in n]
+    assert cards(at) == [e.name for e in caching.sample_index() if "llama" in e.name]
     at.multiselect(key="chips").set_value(["tpu-v6e"]).run()
-    assert cards(at) == ["llamadecode-v6e-b8"]
+    assert cards(at) == ["llamadecode-v6e-b8", "llama-v6e-b2"]
     at.text_input(key="words").set_value("nothing like it").run()
     assert cards(at) == []
     assert "No program matches" in at.info[0].value
