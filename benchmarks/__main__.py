@@ -20,7 +20,6 @@ ENGINE = (
     "baselines",
     "identity",
     "agreement",
-    "importer",
     "speed",
 )
 SECTIONS = {

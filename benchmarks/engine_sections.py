@@ -1,4 +1,4 @@
-"""Sections about programs, plans, the two games and the importer; `make bench` measures them all.
+"""Sections about programs, plans and the two games; `make bench` measures them all.
 
 Each section prints a table and keeps its rows. Timings are medians; what is compared runs side by
 side.
@@ -6,23 +6,19 @@ side.
 
 from __future__ import annotations
 
-import gzip
 import json
 import multiprocessing
 import random
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from benchmarks.reading import reading
-from benchmarks.rows import RESULTS, ROOT
+from benchmarks.rows import RESULTS
 from benchmarks.settings import Settings
-from engine.compiler.importer import import_hlo
+from benchmarks.stopwatch import median_seconds
 from engine.game.moves import PLACE_RULES, SIMPLE_RULES, Rules
 from engine.game.replay import replay
 from engine.plan.bounds import lower_bound
@@ -34,7 +30,6 @@ from engine.program.model import Program
 from engine.solvers import Budget, has_compiled_plan, solve
 from engine.solvers.random_play import play_randomly
 
-RAW_CAPTURES = ROOT / ".capture"
 PROCESSES = 2
 Rows = list[dict[str, Any]]
 
@@ -180,36 +175,11 @@ def agreement(settings: Settings) -> Rows:
     return rows
 
 
-def importer(settings: Settings) -> Rows:
-    """Import of the largest HLO text at hand: of the raw captures, else of the tests."""
-    with tempfile.TemporaryDirectory() as folder:
-        dumps = [_raw_hlo(raw, Path(folder)) for raw in RAW_CAPTURES.glob("*/slow.json.gz")]
-        dumps = dumps or list((ROOT / "tests" / "data" / "hlo").glob("*.hlo*"))
-        largest = max(dumps, key=lambda path: path.stat().st_size)
-        program = import_hlo(largest, None, "tpu-v5e")
-        seconds = _median_seconds(lambda: import_hlo(largest, None, "tpu-v5e"), 5)
-        row = {
-            "dump": largest.name,
-            "bytes": largest.stat().st_size,
-            "instructions": program.num_slots,
-            "seconds": seconds,
-        }
-    print("{dump}: {bytes:,} bytes, {instructions} instructions: {seconds:.2f} s".format(**row))
-    return [row]
-
-
-def _raw_hlo(raw: Path, folder: Path) -> Path:
-    """The HLO text of one raw capture with everything in slow memory, as a file of its own."""
-    path = folder / f"{raw.parent.name}.hlo"
-    path.write_text(json.loads(gzip.decompress(raw.read_bytes()))["hlo"])
-    return path
-
-
 def speed(settings: Settings) -> Rows:
     """Simulating, and moves per second of the two implementations of the game."""
     program = max(captured(settings), key=lambda p: p.num_slots)
     plan = solve("xla_compiled", program)
-    seconds = _median_seconds(lambda: simulate(program, plan), 21)
+    seconds = median_seconds(lambda: simulate(program, plan), 21)
     per_thousand = seconds / program.num_slots * 1000
     print(
         f"simulate {program.name}: {program.num_slots} instructions, {len(plan.copies)} copies:"
@@ -225,15 +195,6 @@ def speed(settings: Settings) -> Rows:
     return [{"simulate_ms_per_1000": per_thousand * 1e3}, *games]
 
 
-def _median_seconds(run: Callable[[], object], times: int) -> float:
-    taken = []
-    for _ in range(times):
-        begun = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - begun)
-    return statistics.median(taken)
-
-
 SECTIONS: dict[str, Callable[[Settings], Rows]] = {
     "calibration": calibration,
     "reading": reading,
@@ -241,7 +202,6 @@ SECTIONS: dict[str, Callable[[Settings], Rows]] = {
     "baselines": baselines,
     "identity": identity,
     "agreement": agreement,
-    "importer": importer,
     "speed": speed,
 }
 

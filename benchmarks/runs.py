@@ -73,9 +73,14 @@ def with_gap(row: Row) -> Row:
     bound_s = library.find_sample(row["program"]).bound_s
     if bound_s is None:
         bound_s = lower_bound(program).bound_s
-    gap_s = xla_s - bound_s
-    closed = (xla_s - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
-    return {**row, "commit": commit(), "xla_s": xla_s, "bound_s": bound_s, "gap_closed": closed}
+    return held_to({**row, "commit": commit(), "xla_s": xla_s}, bound_s)
+
+
+def held_to(row: Row, bound_s: float) -> Row:
+    """The row with this bound, and how much of the gap from XLA's plan to it is closed, 0 to 1."""
+    gap_s = row["xla_s"] - bound_s
+    closed = (row["xla_s"] - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
+    return {**row, "bound_s": bound_s, "gap_closed": closed}
 
 
 def fill(

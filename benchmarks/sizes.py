@@ -1,25 +1,25 @@
 """The section `sizes`: how long things take on each captured program, and how that grows.
 
 Every step of the way of a program that is to be quick at real size too: importing the HLO of its
-compile with everything in slow memory (where `.capture/` has it), opening its file, simulating the
-best plan known, the linear program's bound, the plans of the solvers that take what time they need,
-and the first plan of `local`. *Exponent*: the slope of the logarithm of the seconds over that of
-the touches, by least squares; 1 is linear.
+compile with everything in slow memory (where `.capture/` has it, as after `capture --large`),
+opening its file, simulating the best plan known, the linear program's bound, the plans of the
+solvers that take what time they need, and the first plan of `local`. *Exponent*: the slope of the
+logarithm of the seconds over that of the touches, by least squares; 1 is linear.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
 from benchmarks.settings import Settings
+from benchmarks.stopwatch import median_seconds, seconds_of
+from engine.analysis.capturing import RAW_FOLDER
 from engine.compiler.answers import SLOW_OPTIONS, Answers
 from engine.compiler.importer import import_hlo
 from engine.compiler.own_compile import stored_stablehlo
@@ -33,7 +33,6 @@ from engine.program.model import Program
 from engine.solvers import Budget, solve
 
 ROWS = RESULTS / "sizes.json"
-RAW_CAPTURES = ROOT / ".capture"
 LIMITS_S = {"import": 10.0, "bound": 60.0, "simulate": 0.1, "first plan": 5.0}
 """What a program of 30,000 touches may take at most."""
 SOLVERS = ("xla_like", "greedy", "density")
@@ -64,12 +63,12 @@ def _row(entry: SampleEntry) -> Row:
     path = entry.best_plan_path
     plan = load_plan(path) if path else solve("density", program)
     taken = {
-        "open": median_seconds(lambda: library.load_entry(entry)),
+        "open": median_seconds(lambda: library.load_entry(entry), REPEATS),
         "import": _import_seconds(program),
-        "simulate": median_seconds(lambda: simulate(program, plan)),
-        "bound": _seconds(lambda: lower_bound(program)),
+        "simulate": median_seconds(lambda: simulate(program, plan), REPEATS),
+        "bound": seconds_of(lambda: lower_bound(program)),
         **{name: _solver_seconds(name, program) for name in SOLVERS},
-        "first plan": _seconds(lambda: solve("local", program, Budget(seconds=0.0))),
+        "first plan": seconds_of(lambda: solve("local", program, Budget(seconds=0.0))),
     }
     return {
         "key": [entry.name, entry.content_hash],
@@ -81,12 +80,12 @@ def _row(entry: SampleEntry) -> Row:
 
 
 def _solver_seconds(name: str, program: Program) -> float:
-    return _seconds(lambda: solve(name, program, Budget(seconds=0.0)))
+    return seconds_of(lambda: solve(name, program, Budget(seconds=0.0)))
 
 
 def _import_seconds(program: Program) -> float | None:
     """Of the HLO of its own compile; None where the compiler's answer is not at hand."""
-    folder = RAW_CAPTURES / program.name / "answers"
+    folder = ROOT / RAW_FOLDER / program.name / "answers"
     answers = Answers(stored_stablehlo(program), program.hardware.name, folder, is_offline=True)
     try:
         hlo = answers.full(SLOW_OPTIONS).hlo
@@ -95,18 +94,7 @@ def _import_seconds(program: Program) -> float | None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / f"{program.name}.hlo"
         path.write_text(hlo)
-        return _seconds(lambda: import_hlo(path, None, program.hardware.name))
-
-
-def median_seconds(work: Callable[[], object]) -> float:
-    """Wall-clock seconds of some work, of several times the middle."""
-    return statistics.median(_seconds(work) for _ in range(REPEATS))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+        return seconds_of(lambda: import_hlo(path, None, program.hardware.name))
 
 
 def line(row: Row) -> str:

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from benchmarks.rows import RESULTS, Row, keep, read
-from benchmarks.runs import Run, fill
+from benchmarks.runs import Run, fill, held_to
 from benchmarks.settings import Settings, is_contested
 from engine.program import library
 from engine.program.io import write_bytes
@@ -70,9 +70,7 @@ def with_best_bound(row: Row) -> Row:
     """The row, its gap to the bound that the index has now."""
     bound_s = library.find_sample(row["program"]).bound_s
     assert bound_s is not None
-    gap_s = row["xla_s"] - bound_s
-    closed = (row["xla_s"] - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
-    return {**row, "bound_s": bound_s, "gap_closed": closed}
+    return held_to(row, bound_s)
 
 
 def kind(program: str) -> str:

@@ -56,8 +56,10 @@ two are no longer held out.
 _LARGE_HEAD = """# Large programs
 
 Models at their published depth, captured like the samples one folder up and reachable by name like
-them. They are here to show what the tools do at real size (`python -m benchmarks sizes`); nothing
-was tuned on them, and they are not among *the samples* of the commands and benches.
+them. They are here to show what the tools do at real size (`python -m benchmarks sizes`); no
+solver, rule or cost model was tuned on them, and they are not among *the samples* of the commands
+and benches. XLA's plan of the full U-Net was refused at first; the reader was mended on it, so that
+on reading it is not held out.
 
 `python -m engine capture --large` captures all of them again, resumable.
 """
