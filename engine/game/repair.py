@@ -57,11 +57,8 @@ def repaired(
     A change stays where it earns, or costs next to nothing: two may be needed for a gain. When all
     are tried they are tried again, as long as that changes anything.
     """
-    followed, best = (
-        _follow(Followed(ReferenceGame(game.program, game.rules), wishes), choose),
-        game,
-    )
-    first = _first_moves(followed)
+    followed = _follow(Followed(ReferenceGame(game.program, game.rules), wishes), choose)
+    best, first = game, _first_moves(followed)
     left, tried, is_changed = _changes(followed), set[Change](), False
     for _ in range(tries):
         change = next((c for c in left if c not in tried and c[0] in first), None)
