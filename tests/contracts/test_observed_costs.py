@@ -23,10 +23,13 @@ MAX_PAID_FOR_NOTHING = 0.01
 
 NOT_ADDITIVE = {
     "alexnet-v4-b24": 0.047,
+    "alexnet-v4-b32-train": 0.038,
+    "alphatensor-v4-b16": 0.037,
     "alphatensor-v5e-b16": 0.035,
     "bert-v5e-b32": 0.023,
     "llamadecode-v6e-b8": 0.016,
     "mixer-v6e-b96": 0.023,
+    "t5-v5p-b24": 0.016,
     "vit-v6e-b48": 0.033,
 }
 """Programs with instructions whose savings do not add up, which the format cannot say yet
