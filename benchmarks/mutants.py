@@ -34,6 +34,8 @@ HARMLESS = {
     r"\+.*is_prefetch != direction": "both heads are served for equally long, in either order",
     r"\+.*stays\.get\(copy\.group, (None)?\)": "the checker refuses copies without a stay",
     r"\+.*\] = \"\"": "a dictionary that stands for an ordered set: its values are not read",
+    r"\+.*is_prefetch=None": "only whether it is true is read",
+    r"\+.*(_refused\(None|action=None)": "`effect_of` says which action it was",
 }
 """Changes that nobody can see, by a pattern of the changed line, and why."""
 
@@ -47,6 +49,7 @@ the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. Wha
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
 |---|--:|--:|--:|--:|--:|--:|
 """
+LEFT = "\n## Left\n"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def run(section: str, settings: Settings) -> None:
     found = list(mutants(ROOT))
     if not found:
         raise UsageError("no mutants were tried; run `make mutants`")
-    text = page(found)
+    text = page(found, TABLE.read_text() if TABLE.exists() else "")
     write_bytes(TABLE, text.encode())
     print(text)
 
@@ -88,19 +91,39 @@ def mutants(folder: Path) -> Iterator[Mutant]:
                 yield Mutant(name, module, is_killed=None)
 
 
-def page(found: list[Mutant]) -> str:
-    """The page: a row per module, then the survivors that are not harmless."""
-    rows = []
-    for module in dict.fromkeys(one.module for one in found):
-        own = [one for one in found if one.module == module]
-        killed, harmless = sum(m.is_killed is True for m in own), sum(bool(m.reason) for m in own)
-        tried = sum(m.is_killed is not None for m in own)
-        share = (killed + harmless) / max(1, tried)
-        counts = (len(own), tried, killed, harmless, tried - killed - harmless)
-        rows.append(f"| `{module}` | {' | '.join(map(str, counts))} | {share:.1%} |\n")
+def page(found: list[Mutant], before: str = "") -> str:
+    """The page: a row per module, then the survivors that are not harmless.
+
+    `before`: the page as it was; of modules that were not tried now it keeps what it said.
+    """
+    tried = {one.module for one in found if one.is_killed is not None}
+    rows = {module: row for module, row in _rows(before) if module not in tried}
+    rows |= {module: _row([one for one in found if one.module == module]) for module in tried}
+    parts = re.split(r"^(?=`\w)", before.partition(LEFT)[2], flags=re.MULTILINE)[1:]
+    kept = [f"\n{part.rstrip()}\n" for part in parts if not _is_of(part, tried)]
     left = [one for one in found if one.is_killed is False and not one.reason]
     listed = [f"\n`{one.name}`\n\n```diff\n{one.change}\n```\n" for one in left]
-    return HEAD + "".join(rows) + ("\n## Left\n" if left else "") + "".join(listed)
+    left_over = LEFT + "".join(kept + listed) if kept or listed else ""
+    return HEAD + "".join(rows[module] for module in sorted(rows)) + left_over
+
+
+def _rows(text: str) -> list[tuple[str, str]]:
+    """The rows of a page, by module."""
+    return re.findall(r"^(?=\| `([^`]+)`)(.*\n)", text, re.MULTILINE)
+
+
+def _row(own: list[Mutant]) -> str:
+    killed, harmless = sum(m.is_killed is True for m in own), sum(bool(m.reason) for m in own)
+    tried = sum(m.is_killed is not None for m in own)
+    share = (killed + harmless) / max(1, tried)
+    counts = (len(own), tried, killed, harmless, tried - killed - harmless)
+    return f"| `{own[0].module}` | {' | '.join(map(str, counts))} | {share:.1%} |\n"
+
+
+def _is_of(part: str, modules: set[str]) -> bool:
+    """Whether a survivor, told from its name on, is of one of the modules."""
+    names = (module.removesuffix(".py").replace("/", ".") for module in modules)
+    return any(part.startswith(f"`{name}.") for name in names)
 
 
 def _change(folder: Path, name: str) -> str:

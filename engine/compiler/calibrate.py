@@ -5,8 +5,10 @@ result moves to fast memory. So for every instruction `cycles(placement) = slow 
 is solved in the least-squares sense with savings >= 0. Instructions that are equal but for their
 names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
 
+Some write more slowly into fast memory than into slow one. No saving of the format is negative, so
+what that costs is taken from what the reads of the value save (`engine.compiler.write_costs`).
 Where no compile took as few cycles as the one with everything slow, an access that is fast in all
-of them makes the instruction slower. No saving is negative, so `slow` is the fewest that one took.
+of them makes the instruction slower; then `slow` is the fewest that one took.
 
 Some are bound by compute once most is fast, so that two savings are not had together: then
 `cycles(placement) = max(floor, slow - Σ saving_j·fast_j)`. What even this cannot say is said best
@@ -27,7 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compiler.observe import Observation
+from engine.compiler.pool_fit import MUCH_LESS
 from engine.compiler.pools import fit_pool, pool_rows, slots_by_pool
+from engine.compiler.write_costs import charged_to_reads
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
@@ -97,11 +101,28 @@ def fit_costs(
     """Fit all that was seen of a program whose instruction `k` belongs to pool `pool_of[k]`.
 
     `guess`: the share of what an access saves by its bytes that it is credited with where it was
-    never seen fast. The rest is uncertainty.
+    never seen fast. The rest is uncertainty. Writes may cost time where that explains the totals.
     """
     slow_cycles = _least_cycles(slow, pool_of, seen)
-    accesses = accesses_by_slot(program)
     prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
+    is_write = np.array([a.is_write for a in program.accesses], dtype=bool)
+    plain, costly = (
+        _fit_pools(program, pool_of, slow_cycles, seen, prior, may_cost, guess)
+        for may_cost in (np.zeros_like(is_write), is_write)
+    )
+    return closer(program, plain, costly, seen)
+
+
+def _fit_pools(
+    program: Program,
+    pool_of: Sequence[int],
+    slow_cycles: NDArray[np.float64],
+    seen: Sequence[Observation],
+    prior: NDArray[np.float64],
+    may_cost: NDArray[np.bool_],
+    guess: float,
+) -> Fit:
+    accesses = accesses_by_slot(program)
     weights = compile_weights(program, seen)
     floors = np.zeros(program.num_slots)
     savings = np.zeros(len(program.accesses))
@@ -111,11 +132,22 @@ def fit_costs(
         if not own or slow_cycles[slots[0]] <= 0:
             continue
         rows = pool_rows(slots, accesses, slow_cycles, seen, weights)
-        found = fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], guess)
+        found = fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], may_cost[own], guess)
         for slot in slots:
             floors[slot], savings[accesses[slot]], uncertainty[accesses[slot]] = found
     can_save = np.array([not a.must_be_slow for a in program.accesses], dtype=float)
-    return Fit(slow_cycles, floors, savings * can_save, uncertainty * can_save)
+    savings = charged_to_reads(program, savings * can_save, seen)
+    return Fit(slow_cycles, floors, savings, uncertainty * can_save)
+
+
+def closer(program: Program, plain: Fit, costly: Fit, seen: Sequence[Observation]) -> Fit:
+    """The fit in which writes cost time, if it leaves less than half of the totals' error."""
+
+    def loss(fit: Fit) -> float:
+        errors = np.array([total_error(program, fit, one) for one in seen])
+        return float(np.sum((errors * compile_weights(program, seen)) ** 2))
+
+    return costly if loss(costly) < MUCH_LESS * loss(plain) else plain
 
 
 def _least_cycles(

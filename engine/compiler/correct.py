@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import Fit, accesses_by_slot, compile_weights, pools
+from engine.compiler.calibrate import Fit, accesses_by_slot, closer, compile_weights, pools
 from engine.compiler.calibrate import with_costs as with_fit
 from engine.compiler.observe import Observation
 from engine.compiler.pools import MAX_SAVED_SHARE, Rows, pool_rows, seen_pool, slots_by_pool
+from engine.compiler.write_costs import charged_to_reads
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
 
@@ -28,26 +29,40 @@ def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
     savings that the program has now. `seen` should hold what its costs were fitted to, as far as
     that is known.
     """
-    program = imported.program
-    slow = stated_slow(program)
-    savings = _savings_per_execution(program)
+    program, pool_of = imported.program, pools(imported, stated_slow(imported.program))
+    is_write = np.array([a.is_write for a in program.accesses], dtype=bool)
+    plain, costly = (
+        _near_the_present(program, pool_of, seen, may_cost)
+        for may_cost in (np.zeros_like(is_write), is_write)
+    )
+    found = with_fit(program, closer(program, plain, costly, seen))
+    kept = tuple(
+        replace(new, uncertainty_s=old.uncertainty_s)
+        for new, old in zip(found.accesses, program.accesses, strict=True)
+    )
+    return replace(found, accesses=kept)
+
+
+def _near_the_present(
+    program: Program,
+    pool_of: Sequence[int],
+    seen: Sequence[Observation],
+    may_cost: NDArray[np.bool_],
+) -> Fit:
+    slow, savings = stated_slow(program), _savings_per_execution(program)
     accesses = accesses_by_slot(program)
     weights = compile_weights(program, seen)
-    fitted = savings.copy()
-    floors = _floors_per_execution(program)
-    for slots in slots_by_pool(pools(imported, slow)).values():
+    fitted, floors = savings.copy(), _floors_per_execution(program)
+    for slots in slots_by_pool(pool_of).values():
         total = float(slow.cycles[slots[0]])
         rows = pool_rows(slots, accesses, slow.cycles, seen, weights)
         if rows and total > 0:
-            found = _fit(total, rows, float(floors[slots[0]]), savings[accesses[slots[0]]])
+            own = accesses[slots[0]]
+            found = _fit(total, rows, float(floors[slots[0]]), savings[own], may_cost[own])
             for slot in slots:
                 floors[slot], fitted[accesses[slot]] = found
-    fit = Fit(slow.cycles, floors, fitted, np.zeros(len(fitted)))
-    kept = tuple(
-        replace(new, uncertainty_s=old.uncertainty_s)
-        for new, old in zip(with_fit(program, fit).accesses, program.accesses, strict=True)
-    )
-    return replace(with_fit(program, fit), accesses=kept)
+    savings = charged_to_reads(program, fitted, seen)
+    return Fit(slow.cycles, floors, savings, np.zeros(len(fitted)))
 
 
 def stated_slow(program: Program) -> Observation:
@@ -78,7 +93,11 @@ def _floors_per_execution(program: Program) -> NDArray[np.float64]:
 
 
 def _fit(
-    total: float, rows: Rows, floor: float, present: NDArray[np.float64]
+    total: float,
+    rows: Rows,
+    floor: float,
+    present: NDArray[np.float64],
+    may_cost: NDArray[np.bool_],
 ) -> tuple[float, NDArray[np.float64]]:
     """Floor and savings `[J]` of one pool of `total` all-slow cycles, near the present ones."""
     matrix = np.array(list(rows), dtype=float)
@@ -88,4 +107,4 @@ def _fit(
         return floor, present
     everyone = np.ones(len(present), dtype=bool)
     limit = max(MAX_SAVED_SHARE * total, total - cycles.min())
-    return seen_pool(total, rows, present, everyone).fit(limit)
+    return seen_pool(total, rows, present, everyone, may_cost).fit(limit)

@@ -1,6 +1,7 @@
 """Floor and savings of instructions that are equal but for their names, from what was seen of them.
 
-`cycles(placement) = max(floor, total - Σ saving_j·fast_j)`, savings >= 0, by least squares. What
+`cycles(placement) = max(floor, total - Σ saving_j·fast_j)`, savings >= 0, by least squares; those
+of writes may be negative where the instruction was seen to take longer than with all slow. What
 even this cannot say is said rather too slow than too fast.
 """
 
@@ -40,7 +41,7 @@ class SeenPool:
 
     `total`: cycles with all slow. `matrix` `[R, J]`: who was fast; `cycles`, `weights` `[R]`: what
     the compiler said, and how much it counts. `near` `[J]`: the savings to which is drawn what the
-    placements leave open.
+    placements leave open. `may_cost` `[J]`: whose saving may be negative.
     """
 
     total: float
@@ -48,6 +49,7 @@ class SeenPool:
     cycles: FloatArray
     weights: FloatArray
     near: FloatArray
+    may_cost: NDArray[np.bool_]
 
     def fit(self, limit: float) -> tuple[float, FloatArray]:
         """The floor and the savings `[J]` that explain best what was seen.
@@ -67,7 +69,7 @@ class SeenPool:
         return best
 
     def savings(self, floor: float, limit: float) -> FloatArray:
-        """Savings `[J]` under a floor, none negative and at most `limit` in all.
+        """Savings `[J]` under a floor, at most `limit` in all, and negative where they may be.
 
         What was seen at the floor only has to save enough to come down to it. Crediting a placement
         with more than it saves counts `CAUTION` times as much as with less.
@@ -95,12 +97,18 @@ class SeenPool:
         return float(np.sum((counts * error / self.total) ** 2))
 
     def _nearest(self, goal: FloatArray, weights: FloatArray, limit: float) -> FloatArray:
-        count = self.matrix.shape[1]
+        """What saves and what costs are variables of their own, neither negative."""
+        count, costs = self.matrix.shape[1], np.flatnonzero(self.may_cost)
+        matrix = np.hstack([self.matrix, -self.matrix[:, costs]])
         pull = PRIOR_WEIGHT * self.weights.min()
-        stacked = np.vstack([weights[:, None] * self.matrix, pull * np.eye(count)])
+        stacked = np.vstack([weights[:, None] * matrix, pull * np.eye(matrix.shape[1])])
         slack = np.zeros((len(stacked), 1))
-        stacked = np.vstack([np.hstack([stacked, slack]), np.full((1, count + 1), LIMIT_WEIGHT)])
-        aim = np.concatenate([weights * goal, pull * self.near, [LIMIT_WEIGHT * limit]])
-        found: FloatArray = nnls(stacked, aim / self.total, maxiter=200 + 60 * count)[0]
-        savings = found[:count] * self.total
-        return savings * min(1.0, limit / max(float(savings.sum()), 1.0))
+        is_limited = np.concatenate([np.ones(count), np.zeros(len(costs)), [1.0]])
+        stacked = np.vstack([np.hstack([stacked, slack]), LIMIT_WEIGHT * is_limited])
+        near = np.concatenate([self.near, np.zeros(len(costs))])
+        aim = np.concatenate([weights * goal, pull * near, [LIMIT_WEIGHT * limit]])
+        found: FloatArray = nnls(stacked, aim / self.total, maxiter=200 + 60 * len(near))[0]
+        found *= self.total
+        savings = found[:count] * min(1.0, limit / max(float(found[:count].sum()), 1.0))
+        savings[costs] -= found[count:-1]
+        return savings

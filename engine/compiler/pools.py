@@ -21,6 +21,9 @@ MAX_SAVED_SHARE = 0.97
 """Together the accesses of one instruction save at most this share of its all-slow cycles, unless
 more was seen."""
 
+SLOWER = 1e-3
+"""Only where some placement took longer than all slow, by this share, may a write cost time."""
+
 
 class Row(NamedTuple):
     """The mean cycles of a pool's instructions under one placement, and how much it counts."""
@@ -64,24 +67,34 @@ def pool_rows(
 
 
 def seen_pool(
-    total: float, rows: Rows, near: NDArray[np.float64], chosen: NDArray[np.bool_]
+    total: float,
+    rows: Rows,
+    near: NDArray[np.float64],
+    chosen: NDArray[np.bool_],
+    may_cost: NDArray[np.bool_],
 ) -> SeenPool:
-    """What was seen of the `chosen` accesses `[J]` of a pool; `near` has an entry for each."""
-    return SeenPool(
-        total,
-        np.array(list(rows), dtype=float)[:, chosen],
-        np.array([row.cycles for row in rows.values()]),
-        np.array([row.weight for row in rows.values()]),
-        near,
-    )
+    """What was seen of the `chosen` accesses `[J]` of a pool; `near` has an entry for each.
+
+    `may_cost` `[J]`: accesses that may cost time, where something took longer than all slow.
+    """
+    matrix = np.array(list(rows), dtype=float)[:, chosen]
+    cycles = np.array([row.cycles for row in rows.values()])
+    is_slower = cycles > total * (1.0 + SLOWER)
+    costly = may_cost[chosen] & matrix[is_slower].any(axis=0)
+    weights = np.array([row.weight for row in rows.values()])
+    return SeenPool(total, matrix, cycles, weights, near, costly)
 
 
 def fit_pool(
-    total: float, rows: Rows, prior: NDArray[np.float64], guess: float
+    total: float,
+    rows: Rows,
+    prior: NDArray[np.float64],
+    may_cost: NDArray[np.bool_],
+    guess: float,
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """The floor of one pool, its savings `[J]`, and how much more these may be.
 
-    `total`: cycles if all is slow.
+    `total`: cycles if all is slow. `may_cost` `[J]`: whose saving may be negative.
     """
     matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
     is_seen = np.asarray(matrix.any(axis=0))
@@ -89,13 +102,14 @@ def fit_pool(
     floor, savings = 0.0, np.zeros(len(prior))
     if is_seen.any():
         near = np.minimum(prior, limit)[is_seen]
-        floor, savings[is_seen] = seen_pool(total, rows, near, is_seen).fit(limit)
-    more = np.minimum(_shared(matrix, savings), MAX_PER_BYTE * prior)
-    left = max(0.0, limit - float(savings.sum()))
+        floor, savings[is_seen] = seen_pool(total, rows, near, is_seen, may_cost).fit(limit)
+    saves = np.maximum(savings, 0.0)
+    more = np.minimum(_shared(matrix, saves), MAX_PER_BYTE * prior)
+    left = max(0.0, limit - float(saves.sum()))
     unseen = np.where(is_seen, 0.0, prior)
     guessed = guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
     more += np.where(is_seen, 0.0, np.minimum(unseen, left) - guessed)
-    return floor, savings + guessed, np.maximum(0.0, more)
+    return floor, savings + guessed, np.where(savings < 0, 0.0, np.maximum(0.0, more))
 
 
 def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArray[np.float64]:

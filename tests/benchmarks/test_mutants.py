@@ -21,3 +21,15 @@ def test_survivors_without_a_reason_are_listed() -> None:
     assert "check_4" not in text
     assert "check_5" not in text
     assert "## Left" not in page(found[:2])
+
+
+def test_modules_that_were_not_tried_keep_what_was_said_of_them() -> None:
+    rules = "engine/game/rules.py"
+    left = Mutant("engine.game.rules.x_1", rules, is_killed=False, change="-a\n+b")
+    before = page([left, Mutant("engine.plan.check.x_2", PLAN, is_killed=False, change="-c\n+d")])
+    after = page([Mutant("engine.plan.check.x_2", PLAN, is_killed=True)], before)
+    assert f"| `{PLAN}` | 1 | 1 | 1 | 0 | 0 | 100.0% |" in after
+    assert f"| `{rules}` | 1 | 1 | 0 | 0 | 1 | 0.0% |" in after
+    assert "-a\n+b" in after
+    assert "-c\n+d" not in after
+    assert page([Mutant("engine.plan.check.x_2", PLAN, is_killed=None)], before) == before
