@@ -111,7 +111,11 @@ def run(section: str, settings: Settings) -> None:
         rows = fill(ROWS, some, tell, gets_all_cores=gets_all)
     parts = [HEAD]
     for title in KINDS:
-        some_rows = [row for row in rows if kind(row["program"]) == title]
+        some_rows = [
+            row
+            for row in rows
+            if kind(row["program"]) == title and is_contested(library.find_sample(row["program"]))
+        ]
         if some_rows:
             parts.append(f"## {title}\n\n{table(some_rows)}\n")
     write_bytes(TABLE, "\n".join(parts).encode())
