@@ -22,7 +22,7 @@ pays most, and so for every estimate that is too high. What it may save is its *
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from engine.compiler.observe import Observation
 from engine.compiler.pool_fit import MUCH_LESS
-from engine.compiler.pools import fit_pool, pool_rows, slots_by_pool
+from engine.compiler.pools import SLOWER, fit_pool, pool_rows, slots_by_pool
 from engine.compiler.write_costs import charged_to_reads
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
@@ -105,12 +105,11 @@ def fit_costs(
     """
     slow_cycles = _least_cycles(slow, pool_of, seen)
     prior = bytes_per_execution(program) * _cycles_per_byte(program, slow_cycles, seen)
-    is_write = np.array([a.is_write for a in program.accesses], dtype=bool)
-    plain, costly = (
-        _fit_pools(program, pool_of, slow_cycles, seen, prior, may_cost, guess)
-        for may_cost in (np.zeros_like(is_write), is_write)
-    )
-    return closer(program, plain, costly, seen)
+
+    def fitted(may_cost: NDArray[np.bool_]) -> Fit:
+        return _fit_pools(program, pool_of, slow_cycles, seen, prior, may_cost, guess)
+
+    return closest(program, slow_cycles, seen, fitted)
 
 
 def _fit_pools(
@@ -140,12 +139,27 @@ def _fit_pools(
     return Fit(slow_cycles, floors, savings, uncertainty * can_save)
 
 
-def closer(program: Program, plain: Fit, costly: Fit, seen: Sequence[Observation]) -> Fit:
-    """The fit in which writes cost time, if it leaves less than half of the totals' error."""
+def closest(
+    program: Program,
+    slow_cycles: NDArray[np.float64],
+    seen: Sequence[Observation],
+    fitted: Callable[[NDArray[np.bool_]], Fit],
+) -> Fit:
+    """The fit with free writes, or the one in which they may cost time: that is taken if it leaves
+    less than half of the totals' error.
+
+    `fitted`: a fit, given which accesses `[A]` may cost time. `slow_cycles` `[T]`: all in slow
+    memory; where nothing took longer than that nothing costs.
+    """
+    is_write = np.array([a.is_write for a in program.accesses], dtype=bool)
+    plain = fitted(np.zeros_like(is_write))
+    if not any((one.cycles > slow_cycles * (1.0 + SLOWER)).any() for one in seen):
+        return plain
+    costly, weights = fitted(is_write), compile_weights(program, seen)
 
     def loss(fit: Fit) -> float:
         errors = np.array([total_error(program, fit, one) for one in seen])
-        return float(np.sum((errors * compile_weights(program, seen)) ** 2))
+        return float(np.sum((errors * weights) ** 2))
 
     return costly if loss(costly) < MUCH_LESS * loss(plain) else plain
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import Fit, accesses_by_slot, closer, compile_weights, pools
+from engine.compiler.calibrate import Fit, accesses_by_slot, closest, compile_weights, pools
 from engine.compiler.calibrate import with_costs as with_fit
 from engine.compiler.observe import Observation
 from engine.compiler.pools import MAX_SAVED_SHARE, Rows, pool_rows, seen_pool, slots_by_pool
@@ -25,17 +25,18 @@ from engine.program.model import Program
 def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
     """The imported program with costs that agree with all of `seen`, as far as they can.
 
-    Per pool of equal instructions: least squares with savings >= 0, and a weak pull towards the
-    savings that the program has now. `seen` should hold what its costs were fitted to, as far as
-    that is known.
+    Per pool of equal instructions: least squares as in `engine.compiler.calibrate`, and a weak pull
+    towards the savings that the program has now. `seen` should hold what its costs were fitted to,
+    as far as that is known.
     """
-    program, pool_of = imported.program, pools(imported, stated_slow(imported.program))
-    is_write = np.array([a.is_write for a in program.accesses], dtype=bool)
-    plain, costly = (
-        _near_the_present(program, pool_of, seen, may_cost)
-        for may_cost in (np.zeros_like(is_write), is_write)
-    )
-    found = with_fit(program, closer(program, plain, costly, seen))
+    program = imported.program
+    slow = stated_slow(program)
+    pool_of = pools(imported, slow)
+
+    def fitted(may_cost: NDArray[np.bool_]) -> Fit:
+        return _near_the_present(program, pool_of, seen, may_cost)
+
+    found = with_fit(program, closest(program, slow.cycles, seen, fitted))
     kept = tuple(
         replace(new, uncertainty_s=old.uncertainty_s)
         for new, old in zip(found.accesses, program.accesses, strict=True)
