@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -52,12 +53,14 @@ def three_calls() -> Imported:
 TRUE_SAVINGS = np.array([30_000.0, 0.0, 20_000.0] * 2 + [10_000.0, 50_000.0, 0.0])
 
 
-def observation(imported: Imported, fast: list[int]) -> Observation:
+def observation(
+    imported: Imported, fast: Sequence[int], savings: NDArray[np.float64] = TRUE_SAVINGS
+) -> Observation:
     """What the compiler says if exactly these accesses are fast and savings are additive."""
     program = imported.program
     is_fast = np.isin(np.arange(len(program.accesses)), fast)
     times = [a.time for a in program.accesses]
-    saved = np.bincount(times, TRUE_SAVINGS * is_fast, minlength=program.num_slots)
+    saved = np.bincount(times, savings * is_fast, minlength=program.num_slots)
     return Observation(observe(imported, imported.flow).cycles - saved, is_fast)
 
 

@@ -14,7 +14,7 @@ from engine.compiler.correct import corrected
 from engine.compiler.observe import Observation, observe
 from engine.compiler.write_costs import charged_to_reads
 from engine.program.hlo.build import Imported, build_program
-from tests.compiler.test_calibrate import FIRST, LARGE, SECOND, instruction
+from tests.compiler.test_calibrate import FIRST, LARGE, SECOND, instruction, observation
 from tests.program.hlo.modules import HARDWARE, decoded, module
 
 WRITE, FIRST_READ, SECOND_READ = 2, 3, 6
@@ -39,12 +39,8 @@ def written_and_read_twice() -> Imported:
     )
 
 
-def observation(imported: Imported, fast: Sequence[int]) -> Observation:
-    program = imported.program
-    is_fast = np.isin(np.arange(len(program.accesses)), fast)
-    times = [a.time for a in program.accesses]
-    saved = np.bincount(times, SAVINGS * is_fast, minlength=program.num_slots)
-    return Observation(observe(imported, imported.flow).cycles - saved, is_fast)
+def observed(imported: Imported, *placements: list[int]) -> list[Observation]:
+    return [observation(imported, fast, SAVINGS) for fast in placements]
 
 
 def fitted(imported: Imported, seen: Sequence[Observation]) -> Fit:
@@ -54,7 +50,7 @@ def fitted(imported: Imported, seen: Sequence[Observation]) -> Fit:
 
 def test_the_reads_pay_the_first_one_first() -> None:
     imported = written_and_read_twice()
-    seen = [observation(imported, fast) for fast in (TOGETHER, [WRITE, FIRST_READ], [WRITE], [0])]
+    seen = observed(imported, TOGETHER, [WRITE, FIRST_READ], [WRITE], [0])
     fit = fitted(imported, seen)
     assert fit.savings[[WRITE, FIRST_READ]] == pytest.approx([0.0, 0.0], abs=1.0)
     assert fit.savings[SECOND_READ] == pytest.approx(30_000.0, rel=1e-3)
@@ -64,7 +60,7 @@ def test_the_reads_pay_the_first_one_first() -> None:
 
 def test_a_refit_of_a_programs_own_costs_charges_them_too() -> None:
     imported = written_and_read_twice()
-    seen = [observation(imported, fast) for fast in (TOGETHER, [WRITE, FIRST_READ], [WRITE], [0])]
+    seen = observed(imported, TOGETHER, [WRITE, FIRST_READ], [WRITE], [0])
     program, slow = imported.program, observe(imported, imported.flow)
     paid = np.maximum(SAVINGS, 0.0)
     present = Fit(slow.cycles, np.zeros(program.num_slots), paid, np.zeros(len(paid)))
@@ -76,8 +72,7 @@ def test_a_refit_of_a_programs_own_costs_charges_them_too() -> None:
 
 def charged(*placements: list[int]) -> NDArray[np.float64]:
     imported = written_and_read_twice()
-    seen = [observation(imported, fast) for fast in placements]
-    return charged_to_reads(imported.program, SAVINGS, seen)
+    return charged_to_reads(imported.program, SAVINGS, observed(imported, *placements))
 
 
 def test_reads_of_what_is_written_elsewhere_pay_nothing() -> None:
