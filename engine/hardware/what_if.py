@@ -198,4 +198,5 @@ def _rescaled(
         return [replace(a, saving_s=exposed_s * a.saving_s / saved_s) for a in accesses]
     if drawn == 0:
         return accesses
-    return [replace(a, saving_s=exposed_s * a.slow_bytes / drawn) for a in accesses]
+    shares = [0.0 if a.must_be_slow else a.slow_bytes / drawn for a in accesses]
+    return [replace(a, saving_s=exposed_s * s) for a, s in zip(accesses, shares, strict=True)]

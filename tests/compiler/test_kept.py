@@ -33,9 +33,8 @@ def test_a_held_out_program_has_its_own_compiles() -> None:
     assert kept_compiles(library.load_sample("inceptionv3-v4-b32"))
 
 
-@pytest.mark.parametrize("name", ["teach-prefetch", "resnet50-v5e-b64"])
-def test_without_observations_there_are_none(name: str) -> None:
-    assert kept_compiles(library.load_sample(name)) == ()
+def test_without_observations_there_are_none() -> None:
+    assert kept_compiles(library.load_sample("teach-prefetch")) == ()
 
 
 def test_another_program_of_that_name_has_none() -> None:

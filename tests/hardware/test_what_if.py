@@ -74,6 +74,15 @@ def test_what_is_uncertain_grows_as_the_bandwidth_shrinks(program: Program) -> N
     assert [a.uncertainty_s for a in slower.accesses] == pytest.approx([2e-6] * len(accesses))
 
 
+def test_what_must_be_slow_saves_nothing_however_slow_the_memory() -> None:
+    program = library.load_sample("t5-v5p-b24")
+    slower = derive(program, WhatIf(bandwidth=program.hardware.bandwidth / 4), "slower")
+    bound = [a for a in slower.accesses if a.must_be_slow]
+    assert bound
+    assert not any(a.saving_s for a in bound)
+    assert slower.all_slow_s > program.all_slow_s
+
+
 def test_another_chip(program: Program) -> None:
     other = derive(program, WhatIf("tpu-v5e"), "other")
     scale = DEVICES["tpu-v4"].peak_flops / DEVICES["tpu-v5e"].peak_flops
