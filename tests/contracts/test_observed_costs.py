@@ -24,7 +24,6 @@ MAX_PAID_FOR_NOTHING = 0.01
 NOT_ADDITIVE = {
     "alexnet-v4-b24": 0.047,
     "alexnet-v4-b32-train": 0.038,
-    "alphatensor-v4-b16": 0.037,
     "alphatensor-v5e-b16": 0.035,
     "bert-v5e-b32": 0.023,
     "llamadecode-v6e-b8": 0.016,
