@@ -32,7 +32,8 @@ NOT_ADDITIVE = {
     "vit-v6e-b48": 0.033,
 }
 """Programs with instructions whose savings do not add up, which the format cannot say yet
-(`docs/costs.md`, *Joint effects*): how much longer a placement takes at most."""
+(`docs/costs.md`, *Joint effects*), or of which one placement alone shows that: slower writes in
+AlexNet's training, what is saved only together in T5 on v5p. How much longer one takes at most."""
 
 
 def test_some_samples_were_observed() -> None:

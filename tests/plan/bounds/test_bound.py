@@ -396,10 +396,10 @@ def test_any_multipliers_bound_a_linear_program(
     assert solution.bound <= optimum
 
 
-@pytest.mark.parametrize("name", ["lstm-v5e-b128", "resnet50-v5e-b64"])
-def test_copies_that_hold_their_whole_places_prove_the_best_plan(name: str) -> None:
+@pytest.mark.parametrize(("name", "gap"), [("lstm-v5e-b128", 2e-4), ("resnet50-v5e-b64", 7e-4)])
+def test_copies_that_hold_their_whole_places_prove_the_best_plan(name: str, gap: float) -> None:
     """Of the first it takes prefetches, of the second write-backs (0.9 % without)."""
     entry = library.find_sample(name)
     assert entry.best_s is not None
     found = lower_bound(library.load_entry(entry), 300.0, "mip", entry.best_s)
-    assert found.bound_s > entry.best_s * (1 - 1e-3)
+    assert found.bound_s > entry.best_s * (1 - gap)
