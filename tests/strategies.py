@@ -138,27 +138,38 @@ class _Draft:
 
     def program(self) -> Program:
         """The finished program."""
-        accesses = tuple(self._now_and_then_slow(a) for a in self.accesses)
+        self.accesses = [self._now_and_then_slow(a) for a in self.accesses]
+        self._add_floors()
+        self.accesses = [self._now_and_then_costly(a) for a in self.accesses]
         return Program(
             name="random",
             hardware=self.hardware,
-            instructions=self._with_floors(accesses),
+            instructions=tuple(self.instructions),
             values=tuple(self.values),
-            accesses=accesses,
+            accesses=tuple(self.accesses),
             regions=tuple(self.regions),
         )
 
-    def _with_floors(self, accesses: tuple[Access, ...]) -> tuple[Instruction, ...]:
+    def _add_floors(self) -> None:
         """Some instructions take longer than the savings of all their accesses leave."""
         savings_s = [0.0] * len(self.instructions)
-        for access in accesses:
+        for access in self.accesses:
             savings_s[access.time] += access.saving_s
-        return tuple(
-            replace(one, floor_s=one.fast_s + self.chance.choice([0.2, 0.5, 0.9, 1.0]) * saved_s)
-            if self.chance.random() < 0.2
-            else one
-            for one, saved_s in zip(self.instructions, savings_s, strict=True)
-        )
+        for time, one in enumerate(self.instructions):
+            if self.chance.random() < 0.2:
+                share = self.chance.choice([0.2, 0.5, 0.9, 1.0])
+                floor_s = one.fast_s + share * savings_s[time]
+                self.instructions[time] = replace(one, floor_s=floor_s)
+
+    def _now_and_then_costly(self, access: Access) -> Access:
+        """A write that takes longer into fast memory; all slow, its instruction takes no less."""
+        if not access.is_write or self.chance.random() >= 0.08:
+            return access
+        cost_s = self.chance.choice([0.1, 0.5]) * access.saving_s
+        one = self.instructions[access.time]
+        fast_s = one.fast_s + access.saving_s + 2 * cost_s
+        self.instructions[access.time] = replace(one, fast_s=fast_s)
+        return replace(access, saving_s=0.0 - cost_s)
 
     def _now_and_then_slow(self, access: Access) -> Access:
         if not access.is_write or self.chance.random() >= 0.06:

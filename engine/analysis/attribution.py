@@ -1,11 +1,12 @@
 """Where the time of a simulated run went: per instruction, per tensor, and between two plans.
 
-Compute is what an instruction takes with everything in fast memory. What a slow access adds belongs
-to the tensor that it touches. A stall belongs to the tensors that were awaited: copies with one
-deadline are awaited in plan order, and each is charged from the moment the one before it was
-complete until it is complete itself. (A copy may be late because of others that were queued before
-it; the charge says who was waited for, not who was in the way.) Nothing is left over: the parts add
-up to the latency, and the differences of two plans to the difference of their latencies.
+Compute is what an instruction takes at least. What a slow access adds belongs to the tensor that it
+touches, and so does what a write into fast memory takes longer. A stall belongs to the tensors that
+were awaited: copies with one deadline are awaited in plan order, and each is charged from the
+moment the one before it was complete until it is complete itself. (A copy may be late because of
+others that were queued before it; the charge says who was waited for, not who was in the way.)
+Nothing is left over: the parts add up to the latency, and the differences of two plans to the
+difference of their latencies.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
-from engine.program.model import Instruction, Program
+from engine.program.model import Program
 
 FloatArray = NDArray[np.float64]
 Place = tuple[int, int]
@@ -46,8 +47,8 @@ class Breakdown:
 class Cost:
     """What one group costs more under the second plan than under the first, in seconds.
 
-    `slow_s`: by slow accesses; `stall_s`: by waits for its copies. `time`: the slot (`T`: the end)
-    that contributes most.
+    `slow_s`: by accesses where they are slower; `stall_s`: by waits for its copies. `time`: the
+    slot (`T`: the end) that contributes most.
     """
 
     group: int
@@ -64,33 +65,39 @@ class Cost:
 def breakdown(program: Program, simulation: Simulation) -> Breakdown:
     """The parts of a run's latency by slot."""
     timeline = simulation.timeline
-    compute_s = np.array([i.least_s for i in program.instructions] + [0.0])
+    compute_s = np.array([*program.least_s, 0.0])
     slow_s = np.append(timeline.duration_s, 0.0) - compute_s
     stall_s = np.append(timeline.stall_before_s, simulation.end_stall_s)
     return Breakdown(compute_s, np.maximum(slow_s, 0.0), stall_s)
 
 
 def slow_costs(program: Program, plan: Plan) -> dict[Place, float]:
-    """Seconds that slow accesses add, by slot and group.
+    """Seconds that accesses add where they are served, by slot and group.
 
     An instruction that is bound by its floor loses less than its accesses could save; they share
     what it loses in proportion.
     """
     found: dict[Place, float] = defaultdict(float)
     sums_s = np.zeros(program.num_slots)
+    fastest_s = [instruction.fast_s for instruction in program.instructions]
     for access, is_fast in zip(program.accesses, plan.is_fast, strict=True):
-        if not is_fast and access.saving_s > 0:
-            found[access.time, program.values[access.value].group] += access.saving_s
-            sums_s[access.time] += access.saving_s
-    shares = [_lost_share(i, s) for i, s in zip(program.instructions, sums_s, strict=True)]
-    return {place: saving_s * shares[place[0]] for place, saving_s in found.items()}
+        fastest_s[access.time] += min(0.0, access.saving_s)
+        added_s = max(0.0, -access.saving_s if is_fast else access.saving_s)
+        if added_s:
+            found[access.time, program.values[access.value].group] += added_s
+            sums_s[access.time] += added_s
+    shares = [
+        _added_share(i.floor_s, least_s, added_s)
+        for i, least_s, added_s in zip(program.instructions, fastest_s, sums_s, strict=True)
+    ]
+    return {place: added_s * shares[place[0]] for place, added_s in found.items()}
 
 
-def _lost_share(instruction: Instruction, sum_s: float) -> float:
-    """How much of `sum_s`, the savings not taken, makes the instruction longer."""
-    if instruction.floor_s <= instruction.fast_s or sum_s <= 0:
+def _added_share(floor_s: float, fastest_s: float, added_s: float) -> float:
+    """How much of `added_s` makes the instruction longer, which would take `fastest_s` without."""
+    if floor_s <= fastest_s or added_s <= 0:
         return 1.0
-    return max(0.0, instruction.fast_s + sum_s - instruction.floor_s) / sum_s
+    return max(0.0, fastest_s + added_s - floor_s) / added_s
 
 
 def stall_costs(program: Program, plan: Plan, simulation: Simulation) -> dict[Place, float]:

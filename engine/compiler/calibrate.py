@@ -2,11 +2,10 @@
 
 The compiler's estimate of an instruction drops by nearly additive amounts when an operand or a
 result moves to fast memory. So for every instruction `cycles(placement) = slow - Σ saving_j·fast_j`
-is solved in the least-squares sense with savings >= 0. Instructions that are equal but for their
-names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
+is solved in the least-squares sense with savings >= 0, but for those of writes, where some take
+longer into fast memory and the totals say so (`closest`). Instructions that are equal but for
+their names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
 
-Some write more slowly into fast memory than into slow one. No saving of the format is negative, so
-what that costs is taken from what the reads of the value save (`engine.compiler.write_costs`).
 Where no compile took as few cycles as the one with everything slow, an access that is fast in all
 of them makes the instruction slower; then `slow` is the fewest that one took.
 
@@ -31,9 +30,9 @@ from numpy.typing import NDArray
 from engine.compiler.observe import Observation
 from engine.compiler.pool_fit import MUCH_LESS
 from engine.compiler.pools import SLOWER, fit_pool, pool_rows, slots_by_pool
-from engine.compiler.write_costs import charged_to_reads
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
+from engine.program.io import MOST_COSTS
 from engine.program.model import Program
 
 NEAR = 0.03
@@ -134,9 +133,10 @@ def _fit_pools(
         found = fit_pool(float(slow_cycles[slots[0]]), rows, prior[own], may_cost[own], guess)
         for slot in slots:
             floors[slot], savings[accesses[slot]], uncertainty[accesses[slot]] = found
-    can_save = np.array([not a.must_be_slow for a in program.accesses], dtype=float)
-    savings = charged_to_reads(program, savings * can_save, seen)
-    return Fit(slow_cycles, floors, savings, uncertainty * can_save)
+    may_save = np.array([not a.must_be_slow for a in program.accesses], dtype=bool)
+    return Fit(
+        slow_cycles, floors, np.where(may_save, savings, 0.0), np.where(may_save, uncertainty, 0.0)
+    )
 
 
 def closest(
@@ -146,16 +146,20 @@ def closest(
     fitted: Callable[[NDArray[np.bool_]], Fit],
 ) -> Fit:
     """The fit with free writes, or the one in which they may cost time: that is taken if it leaves
-    less than half of the totals' error.
+    less than half of the totals' error, and they cost no more than a program file may say.
 
     `fitted`: a fit, given which accesses `[A]` may cost time. `slow_cycles` `[T]`: all in slow
     memory; where nothing took longer than that nothing costs.
     """
-    is_write = np.array([a.is_write for a in program.accesses], dtype=bool)
-    plain = fitted(np.zeros_like(is_write))
+    may_cost = np.array([a.is_write and not a.must_be_slow for a in program.accesses], dtype=bool)
+    plain = fitted(np.zeros_like(may_cost))
     if not any((one.cycles > slow_cycles * (1.0 + SLOWER)).any() for one in seen):
         return plain
-    costly, weights = fitted(is_write), compile_weights(program, seen)
+    costly, weights = fitted(may_cost), compile_weights(program, seen)
+    times = np.array([program.multiplicity(i.level) for i in program.instructions])
+    costs = -np.minimum(costly.savings, 0.0) @ times[_access_times(program)]
+    if costs > MOST_COSTS * float(slow_cycles @ times):
+        return plain
 
     def loss(fit: Fit) -> float:
         errors = np.array([total_error(program, fit, one) for one in seen])

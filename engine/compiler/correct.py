@@ -17,7 +17,6 @@ from engine.compiler.calibrate import Fit, accesses_by_slot, closest, compile_we
 from engine.compiler.calibrate import with_costs as with_fit
 from engine.compiler.observe import Observation
 from engine.compiler.pools import MAX_SAVED_SHARE, Rows, pool_rows, seen_pool, slots_by_pool
-from engine.compiler.write_costs import charged_to_reads
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
 
@@ -62,8 +61,7 @@ def _near_the_present(
             found = _fit(total, rows, float(floors[slots[0]]), savings[own], may_cost[own])
             for slot in slots:
                 floors[slot], fitted[accesses[slot]] = found
-    savings = charged_to_reads(program, fitted, seen)
-    return Fit(slow.cycles, floors, savings, np.zeros(len(fitted)))
+    return Fit(slow.cycles, floors, fitted, np.zeros(len(fitted)))
 
 
 def stated_slow(program: Program) -> Observation:

@@ -69,7 +69,9 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
         }
         self._sizes = sizes
         boxes: dict[str, gymnasium.Space[Any]] = {
-            name: gymnasium.spaces.Box(0.0, 1.0, (size,)) for name, size in sizes.items()
+            # A write may cost time: what a move saves may be negative.
+            name: gymnasium.spaces.Box(-1.0 if name in ("move", "ahead") else 0.0, 1.0, (size,))
+            for name, size in sizes.items()
         }
         self.observation_space = gymnasium.spaces.Dict(boxes)
         self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
@@ -186,8 +188,11 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
 
 
 def _log_share(ticks: int) -> float:
-    """0 for none, 1 for as long as the whole program with everything in slow memory."""
-    return math.log1p(ticks) / math.log1p(TICKS)
+    """0 for none, 1 for as long as the whole program with everything in slow memory.
+
+    What a write costs in fast memory is negative.
+    """
+    return math.copysign(math.log1p(abs(ticks)) / math.log1p(TICKS), ticks)
 
 
 def _coverage(edges: NDArray[np.float64], low: int, high: int) -> NDArray[np.float64]:

@@ -19,9 +19,9 @@ class Quantised:
     slot from which the slow copy is valid before any move (`T + 1`: not until written).
     `slot_level` has `T + 1` entries. `base_ticks[k]`: `fast_s` and the savings that touches which
     are always slow do not take; `base_draw[k]`: their draw. `floor_ticks[k]`: `floor_s`, the ticks
-    that the slot lasts at least. `spare_s[k]`, `spare_ticks[k]`: what the moves of the slot can
-    save together, which is less than the sum of their savings where the floor is above the base
-    (`spare_s` is infinite where it is not). `return_slot`: the last slot outside of all regions,
+    that the slot lasts at least. `spare_s[k]`, `spare_ticks[k]`: by how much the slot, all slow, is
+    above its floor, which is all that its moves can save together (`spare_s` is infinite where no
+    moves come down to the floor). `return_slot`: the last slot outside of all regions,
     in which a kept input must stand again; -1 if there is none.
     """
 
@@ -59,6 +59,16 @@ class Quantised:
         return max(0, ticks - self.base_draw[slot] - slow_draw)
 
 
+def above_floor(saving: float, spare: float) -> float:
+    """What a saving makes a slot shorter that is `spare` above its floor, or as much below it.
+
+    Either in seconds or in ticks, which stay whole.
+    """
+    if saving < 0:
+        return saving - max(saving - spare, 0) + max(-spare, 0)
+    return max(min(saving, spare), 0)
+
+
 def quantise(program: Program) -> Quantised:
     """The integers of `program`."""
     hardware = program.hardware
@@ -74,11 +84,12 @@ def quantise(program: Program) -> Quantised:
         else:
             base_s[touch.time].append(touch.saving_s)
             drawn[touch.time].append(touch.slow_bytes)
+    floor_s = [i.floor_s for i in program.instructions]
     base_ticks, saved_ticks = _ticks(base_s, tick), _ticks(saved_s, tick)
     # Rounded like its parts, no floor is higher than its instruction with every access slow.
     floor_ticks = tuple(
-        min(math.floor(i.floor_s / tick), base + saved)
-        for i, base, saved in zip(program.instructions, base_ticks, saved_ticks, strict=True)
+        min(math.floor(floor / tick), base + saved)
+        for floor, base, saved in zip(floor_s, base_ticks, saved_ticks, strict=True)
     )
     return Quantised(
         granule=granule,
@@ -95,11 +106,11 @@ def quantise(program: Program) -> Quantised:
         ),
         floor_ticks=floor_ticks,
         spare_s=tuple(
-            sum(saved) + sum(base) - i.floor_s if i.floor_s > sum(base) else math.inf
-            for i, base, saved in zip(program.instructions, base_s, saved_s, strict=True)
+            sum(saved) + sum(base) - floor if floor > sum(base) + _costs(saved) else math.inf
+            for floor, base, saved in zip(floor_s, base_s, saved_s, strict=True)
         ),
         spare_ticks=tuple(
-            saved - max(0, floor - base)
+            base + saved - floor
             for saved, floor, base in zip(saved_ticks, floor_ticks, base_ticks, strict=True)
         ),
         bandwidth=hardware.bandwidth,
@@ -112,6 +123,11 @@ def quantise(program: Program) -> Quantised:
 def _ticks(seconds: list[list[float]], tick: float) -> tuple[int, ...]:
     """Of each slot, its parts in whole ticks, summed."""
     return tuple(sum(math.floor(s / tick) for s in parts) for parts in seconds)
+
+
+def _costs(savings_s: list[float]) -> float:
+    """The negative ones, summed."""
+    return sum(min(0.0, s) for s in savings_s)
 
 
 def _movable(program: Program) -> tuple[bool, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, OTHER_END, Rules
+from engine.game.quantise import above_floor
 from engine.game.reference.blocks import Effect
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
@@ -45,7 +46,8 @@ def _action(game: ReferenceGame, word: int) -> int:
 
 def earning(game: ReferenceGame) -> int:
     """The action of the word `EARN`: what keeps or brings the group in, where that pays."""
-    saving, is_there = min(game.move.saving_ticks, game.spare_ticks), game.move.group in game.live
+    saving = above_floor(game.move.saving_ticks, game.spare_ticks)
+    is_there = game.move.group in game.live
     stay, copy = game.placement(NO_COPY), game.placement(COPY)
     is_hoisted = stay.is_legal and stay.is_hoisted and _pays(stay, saving)
     if copy.is_legal and _pays(copy, saving) and not (is_there or is_hoisted):
@@ -53,5 +55,5 @@ def earning(game: ReferenceGame) -> int:
     return NO_COPY if stay.is_legal and (not stay.stall_ticks or _pays(stay, saving)) else DROP
 
 
-def _pays(effect: Effect, saving: int) -> bool:
+def _pays(effect: Effect, saving: float) -> bool:
     return effect.stall_ticks < saving

@@ -29,6 +29,8 @@ def time_text(seconds: float) -> str:
     """Seconds in a unit that leaves at least one, nanoseconds below; less than 0.001 ns is none."""
     if abs(seconds) < _NOTHING_S:
         return "0 ns"
+    if seconds < 0:
+        return f"−{time_text(-seconds)}"
     for factor, unit in _SECONDS:
         if seconds >= factor:
             return f"{seconds / factor:.3g} {unit}"

@@ -12,7 +12,8 @@ compiler made for the original chip. What changes:
   sum is `max(0, Q / new bandwidth - scale * H)`, shared in proportion to the old savings (by bytes
   where there were none). An instruction that saved nothing hid at least `fast_s`:
   `H = max(fast_s, Q / bandwidth)`. A negative `H` is an overhead of slow accesses and stays as it
-  is. Where the new savings leave less than the floor, `fast_s` rises until all slow is the floor.
+  is. Where the new savings leave less than the floor, `fast_s` rises until all slow is the floor;
+- what a write takes longer into fast memory is no transfer: it is scaled like compute.
 
 At the original hardware all of it changes nothing.
 """
@@ -188,15 +189,17 @@ def _rescaled(
 ) -> list[Access]:
     """The accesses of instruction `time` with the savings of the other bandwidth."""
     drawn = sum(a.slow_bytes for a in accesses)
-    saved_s = sum(a.saving_s for a in accesses)
+    saved_s = sum(max(0.0, a.saving_s) for a in accesses)
     transfer_s = drawn / program.hardware.bandwidth
     hidden_s = transfer_s - saved_s
     if saved_s == 0.0:
         hidden_s = max(program.instructions[time].fast_s, transfer_s)
     exposed_s = max(0.0, drawn / bandwidth - (scale if hidden_s > 0 else 1.0) * hidden_s)
     if saved_s > 0:
-        return [replace(a, saving_s=exposed_s * a.saving_s / saved_s) for a in accesses]
-    if drawn == 0:
-        return accesses
-    shares = [0.0 if a.must_be_slow else a.slow_bytes / drawn for a in accesses]
-    return [replace(a, saving_s=exposed_s * s) for a, s in zip(accesses, shares, strict=True)]
+        shares = [max(0.0, a.saving_s) / saved_s for a in accesses]
+    else:
+        shares = [a.slow_bytes / drawn if drawn and not a.must_be_slow else 0.0 for a in accesses]
+    return [
+        replace(a, saving_s=scale * a.saving_s if a.saving_s < 0 else exposed_s * share)
+        for a, share in zip(accesses, shares, strict=True)
+    ]

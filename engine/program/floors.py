@@ -35,7 +35,11 @@ def loss_s(program: Program, is_fast: Sequence[bool], touch: Touch) -> float:
 
 def has_floor(program: Program, time: int) -> bool:
     """Whether instruction `time` has a floor above what its savings would leave of it."""
-    return program.instructions[time].floor_s > program.instructions[time].fast_s
+    instruction = program.instructions[time]
+    if instruction.floor_s <= 0.0:
+        return False
+    costs = (min(0.0, program.accesses[index].saving_s) for index in _accesses_at(program, time))
+    return instruction.floor_s > instruction.fast_s + sum(costs)
 
 
 def _accesses_at(program: Program, time: int) -> range:
@@ -49,4 +53,4 @@ def _saved_of(program: Program, touch: Touch, before_s: float) -> float:
     if not has_floor(program, touch.time):
         return touch.saving_s
     spare_s = before_s - program.instructions[touch.time].floor_s
-    return min(touch.saving_s, max(0.0, spare_s))
+    return max(0.0, spare_s) - max(0.0, spare_s - touch.saving_s)

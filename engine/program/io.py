@@ -35,6 +35,9 @@ _OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
 TINY_S = 1e-12
 """Room for rounding in sums of times."""
+MOST_COSTS = 0.5
+"""What all negative savings come to, as a share of the all-slow latency, at most: the mallocGame
+counts seconds in integers (`engine.game.quantise`)."""
 _NO_IDENTITY = {"flops", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
 
@@ -208,7 +211,7 @@ def _first_problem(program: Program) -> str:
         or _instruction_problem(program)
         or _value_problem(program)
         or _access_problem(program)
-        or _floor_problem(program)
+        or _time_problem(program)
     )
 
 
@@ -264,10 +267,12 @@ def _access_problem(program: Program) -> str:
             return f"access {index} is before its value's definition or past the end"
         if access.is_write and access.time != value.defined:
             return f"access {index} writes a value that another instruction defines"
-        if min(access.saving_s, access.slow_bytes, access.uncertainty_s) < 0:
-            return f"access {index} has a negative saving, uncertainty or size"
-        if access.must_be_slow and access.saving_s > 0:
-            return f"access {index} must be slow, but would save time when fast"
+        if min(access.slow_bytes, access.uncertainty_s) < 0:
+            return f"access {index} has a negative uncertainty or size"
+        if access.saving_s < 0 and not access.is_write:
+            return f"access {index} is a read with a negative saving"
+        if access.must_be_slow and access.saving_s != 0:
+            return f"access {index} must be slow, but has a saving"
         if (access.time, access.is_write) < last:
             return f"access {index} is out of order"
         last = (access.time, access.is_write)
@@ -276,11 +281,18 @@ def _access_problem(program: Program) -> str:
     return f"value {min(unwritten)} is no input, and no access writes it" if unwritten else ""
 
 
-def _floor_problem(program: Program) -> str:
+def _time_problem(program: Program) -> str:
     slow_s = [instruction.fast_s for instruction in program.instructions]
+    least_s, costs_s = list(slow_s), 0.0
     for access in program.accesses:
         slow_s[access.time] += access.saving_s
+        least_s[access.time] += min(0.0, access.saving_s)
+        costs_s -= min(0.0, access.saving_s)
     for time, instruction in enumerate(program.instructions):
         if instruction.floor_s > slow_s[time] + TINY_S:
             return f"instruction {time} has a floor above its time with all accesses slow"
+        if least_s[time] < -TINY_S:
+            return f"instruction {time} takes less than no time without what its writes cost"
+    if costs_s > MOST_COSTS * sum(slow_s) + TINY_S:
+        return "writes into fast memory cost more than half of what the program takes without it"
     return ""

@@ -39,12 +39,13 @@ class Region:
 class Instruction:
     """One scheduled instruction.
 
-    `fast_s`: seconds less all that its accesses can save. `reserved_bytes`: scratch at
-    offset 0 of the fast memory that no stay may touch in this slot; `scratch_bytes`: the part of
-    it that the instruction really uses (shown, never judged). `flops`: floating-point operations
-    over one run; 0 where nobody counted them (they never change a plan's cost). `floor_s`: seconds
-    that it takes at least, however much is fast: where it is bound by compute, what its accesses
-    save does not add up. At most its seconds with every access slow.
+    `fast_s`: seconds with every access served from fast memory, if savings add up.
+    `reserved_bytes`: scratch at offset 0 of the fast memory that no stay may touch in this slot;
+    `scratch_bytes`: the part of it that the instruction really uses (shown, never judged).
+    `flops`: floating-point operations over one run; 0 where nobody counted them (they never change
+    a plan's cost). `floor_s`: seconds that it takes at least, however much is fast: where it is
+    bound by compute, what its accesses save does not add up. At most its seconds with every access
+    slow.
     """
 
     name: str
@@ -56,11 +57,6 @@ class Instruction:
     op_name: str = ""
     flops: float = 0.0
     floor_s: float = 0.0
-
-    @property
-    def least_s(self) -> float:
-        """Seconds with every access served from fast memory: `fast_s`, or the floor if higher."""
-        return max(self.fast_s, self.floor_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,8 @@ class Value:
 class Access:
     """Instruction `time` reads or writes `value`.
 
-    `saving_s`: seconds saved when served from fast instead of slow memory (never negative).
+    `saving_s`: seconds saved when served from fast instead of slow memory. Of a write it may be
+    negative: some write more slowly into fast memory, for those who read there.
     `slow_bytes`: bytes drawn from slow memory when it is not. `operand`: operand number of a read,
     result number of a write. `uncertainty_s`: how much more than `saving_s` it may save, as far as
     anybody has seen (`docs/costs.md`); it changes no plan's latency. `must_be_slow`: the hardware
@@ -277,9 +274,20 @@ class Program:
         return carried
 
     @cached_property
+    def least_s(self) -> tuple[float, ...]:
+        """`[T]` seconds that each instruction takes at least, wherever its accesses are served."""
+        seconds = [i.fast_s for i in self.instructions]
+        for access in self.accesses:
+            seconds[access.time] += min(0.0, access.saving_s)
+        return tuple(max(i.floor_s, s) for i, s in zip(self.instructions, seconds, strict=True))
+
+    @cached_property
     def all_fast_s(self) -> float:
-        """Seconds with every access served from fast memory."""
-        return sum(i.least_s for i in self.instructions)
+        """Seconds with every access served from fast memory, but for writes that are slower there.
+
+        No plan takes less.
+        """
+        return sum(self.least_s)
 
     @cached_property
     def all_slow_s(self) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from engine.game.jaxgame.env import Record
 from engine.game.moves import DROP, Rules
+from engine.game.quantise import above_floor
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 
@@ -25,7 +26,7 @@ def compare(program: Program, rules: Rules, record: Record) -> tuple[ReferenceGa
             return game, f"{where}: mask {found['mask']}, not {game.legal()}"
         action = int(found["action"])
         effect = game.placement(action)
-        saving = min(move.saving_ticks, game.spare_ticks) if action != DROP else 0
+        saving = above_floor(move.saving_ticks, game.spare_ticks) if action != DROP else 0
         game.step(action)
         stall = effect.stall_ticks + game.return_stall_ticks
         expected = {"reward_ticks": saving - stall, "stall_ticks": stall}

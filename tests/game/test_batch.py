@@ -12,7 +12,7 @@ from engine.game.jaxgame.encoding import encode
 from engine.game.jaxgame.state import initial_state, packed, unpacked
 from engine.game.jaxgame.step import step
 from engine.game.moves import COPY, DROP, NO_COPY
-from engine.game.quantise import TICKS
+from engine.game.quantise import TICKS, above_floor
 from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import EARN, NUM_WORDS, play_script
 from engine.program.model import Program
@@ -100,7 +100,8 @@ def test_earn_brings_in_what_its_stall_does_not_eat() -> None:
         actions = play_script(program, [EARN] * game.num_moves).actions
         for action in actions:
             legal = game.legal()
-            stay, saving = game.placement(NO_COPY), min(game.move.saving_ticks, game.spare_ticks)
+            saving = above_floor(game.move.saving_ticks, game.spare_ticks)
+            stay = game.placement(NO_COPY)
             pays = legal[COPY] and game.placement(COPY).stall_ticks < saving
             is_there = game.move.group in game.live
             may_stay = legal[NO_COPY] and stay.stall_ticks < max(1, saving)

@@ -62,7 +62,7 @@ def sheet(program: Program, panels: Sequence[Panel], title: str) -> bytes:
         "plans": [{"name": p.name, "caption": p.caption} for p in panels],
     }
     columns = {
-        "slot_fast": np.array([i.least_s for i in program.instructions], _SECONDS),
+        "slot_fast": np.array(program.least_s, _SECONDS),
         "slot_reserved": reserved_granules(program).astype("u4"),
         "group_granules": group_granules(program),
         "group_kind": group_kinds(program),

@@ -72,7 +72,9 @@ function moveSentence(plan, move) {
   const tensor = `${plan.value_names[plan.move_value[move]]} · ${sizeText(plan.group_bytes[plan.move_group[move]])}`;
   const verb =
     flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
-  const saved = flags & SINK ? "" : ` · ${timeText(plan.move_saving[move])} at stake`;
+  const stake = plan.move_saving[move];
+  const worth = stake < 0 ? `${timeText(-stake)} longer if fast` : `${timeText(stake)} at stake`;
+  const saved = flags & SINK ? "" : ` · ${worth}`;
   const action = move < plan.tip ? ACTIONS[plan.move_action[move]] : "?";
   return `${instructionName(plan, slot)} ${verb} ${tensor}${saved}${action ? ` → ${action}` : ""}`;
 }

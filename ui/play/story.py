@@ -45,6 +45,11 @@ def _touch_story(program: Program, move: Move) -> Story:
             f" instruction's {share}.{_floor_text(program, move.time)}"
             f"{_much_text(program, touch, verb)}"
         )
+    elif move.saving_s < 0:
+        stake = (
+            f"Written into {fast} it takes {time_text(-move.saving_s)} longer than into slow"
+            " memory, which may be worth it for what comes next."
+        )
     else:
         stake = f"Served from {fast} it saves nothing here, but may stay for what comes next."
     role = ", ".join(

@@ -10,7 +10,7 @@ from jax import Array
 
 from engine.game.jaxgame.encoded import EncodedProgram, MoveRow
 from engine.game.jaxgame.entry import Entry
-from engine.game.jaxgame.options import Options, Ways
+from engine.game.jaxgame.options import Options, Ways, gained
 from engine.game.jaxgame.placement import NO_PLACE
 from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, KEPT, NOBODY, State, Table, home_of
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NUM_ACTIONS
@@ -130,7 +130,7 @@ def effect_of(encoded: EncodedProgram, state: State, options: Options, action: A
         is_before=is_before,
         is_dead=~(is_on | options.is_over),
         open_ticks=open_ticks,
-        spare=state.spare - gain,
+        spare=state.spare - jnp.where(is_fast, row.saving, 0),
     )
     return _of_every_game(effect, games)
 
@@ -164,7 +164,7 @@ def _ways_of(options: Options, action: Array) -> Ways:
 
 def _served(row: MoveRow, state: State, is_fast: Array, is_slow: Array) -> tuple[Array, Array]:
     """What the move saves, and the idle ticks of its slot then."""
-    gain = jnp.where(is_fast, jnp.minimum(row.saving, state.spare), 0)
+    gain = jnp.where(is_fast, gained(row, state.spare), 0)
     # What a floor keeps from being saved, the slot lasts longer than if all were fast.
     unsaved = jnp.where(is_fast, row.saving - gain, 0)
     open_ticks = state.open_ticks + jnp.where(is_slow, row.slow_ticks, unsaved)

@@ -93,9 +93,14 @@ class Options:
     other: Ways
 
 
+def gained(row: MoveRow, spare: Array) -> Array:
+    """What the move saves if served fast: less than its saving where the floor is reached."""
+    return row.saving - jnp.maximum(row.saving - spare, 0) + jnp.maximum(-spare, 0)
+
+
 def earning(options: Options, row: MoveRow, spare: Array) -> Array:
     """The action of the word `EARN` (`engine.game.scripts`) at a move that can save `spare` yet."""
-    saving, reads = jnp.minimum(row.saving, spare), row.reads > 0
+    saving, reads = gained(row, spare), row.reads > 0
     entry, hoisted = options.rule.entry, options.rule.hoisted
     pays = entry.copy_stall + entry.saved_stall < saving
     is_hoisted = hoisted.is_possible & (hoisted.saved_stall < saving)

@@ -101,7 +101,8 @@ class State:
     `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the
     idle ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it
     by one comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may
-    be below zero). `spare`: what the moves left in slot `t` can still save together.
+    be below zero). `spare`: what the moves left in slot `t` can still save together; below zero
+    if those before would have saved more than its floor leaves.
     `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a write-back,
     was awaited. `settled`: the latest deadline of all copies.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.game.moves import COPY, NO_COPY, Hoist, Move
-from engine.game.quantise import TICKS
+from engine.game.quantise import TICKS, above_floor
 from engine.game.reference.blocks import OPEN, Block, Booking, Effect, Reason, Refusal
 from engine.game.reference.context import State, outermost_entered
 from engine.game.reference.placement import LAST_TRY, TRIES, Place, find_place
@@ -138,7 +138,7 @@ def last_busy(program: Program, start: int, time: int) -> int:
 
 def gain_s(state: State, move: Move) -> float:
     """What the move saves: less than `saving_s` where the instruction's floor is reached."""
-    return min(move.saving_s, state.spare_s)
+    return float(above_floor(move.saving_s, state.spare_s))
 
 
 def returned(state: State, block: Block) -> tuple[Booking, Block]:

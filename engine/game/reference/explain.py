@@ -222,27 +222,35 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
 
 
 def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str:
-    gain = time_text(move.saving_s)
+    gain, spared = _worth_texts(move)
     if effect.block is None:
         end = (
             f" Its stay in fast memory ends at slot {effect.dropped.end}." if effect.dropped else ""
         )
-        return f"Instruction {move.time} uses {name} in slow memory and gives up {gain}.{end}"
+        return f"Instruction {move.time} uses {name} in slow memory and {spared}.{end}"
     place = _range(game, effect.block) + _at_end(game, effect)
     prefetch = next((b for b in effect.bookings if b.is_prefetch), None)
     if prefetch is not None:
         busy = effect.block.busy
         held = f"; it stays through the loop, to slot {busy}" if busy > move.time else ""
         stall = _stall(game, prefetch)
-        return f"Copies {name} into {place}, {_when(prefetch)}{held}; saves {gain}{stall}."
+        return f"Copies {name} into {place}, {_when(prefetch)}{held}; {gain}{stall}."
     if not effect.is_new:
-        return f"{name} is in fast memory at {place} and stays there; saves {gain}."
+        return f"{name} is in fast memory at {place} and stays there; {gain}."
     if effect.block.start == BEFORE_START:
         return (
             f"{name} is at {place} from before the start, where the previous run left it, and"
-            f" is there again at the end; saves {gain}."
+            f" is there again at the end; {gain}."
         )
-    return f"Instruction {move.time} makes {name} in fast memory at {place}; saves {gain}."
+    return f"Instruction {move.time} makes {name} in fast memory at {place}; {gain}."
+
+
+def _worth_texts(move: Move) -> tuple[str, str]:
+    """What it means that fast memory serves the move, and what it means that slow memory does."""
+    seconds = time_text(abs(move.saving_s))
+    if move.saving_s < 0:
+        return f"takes {seconds} longer than in slow memory", f"takes {seconds} less than in fast"
+    return f"saves {seconds}", f"gives up {seconds}"
 
 
 def _at_end(game: ReferenceGame, effect: Effect) -> str:

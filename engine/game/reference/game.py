@@ -29,9 +29,10 @@ class ReferenceGame:
     still remembered), `left` (idle ticks per slot; final for slots before the current move's),
     `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
     `settled` (the latest deadline of all copies), `horizon`, `num_stayed_before`, `actions` (one
-    per move played), `spare_s` and `spare_ticks` (what the moves left in the slot can still save
-    together, see `Quantised`), `forced` (moves that Drop-backup has forced to Drop), `records`,
-    `return_stall_ticks` (of kept inputs that come back after the last move), `total_reward`.
+    per move played), `spare_s` and `spare_ticks` (how far the slot is above its floor yet, or below
+    if savings would take it there, see `Quantised`), `forced` (moves that Drop-backup has forced to
+    Drop), `records`, `return_stall_ticks` (of kept inputs that come back after the last move),
+    `total_reward`.
     """
 
     def __init__(
@@ -206,8 +207,8 @@ class ReferenceGame:
     def _serve(self, move: Move, action: int) -> None:
         if action != DROP:
             self.records.fast_touches.append(move.touch)
-            self.spare_s = max(0.0, self.spare_s - move.saving_s)
-            self.spare_ticks = max(0, self.spare_ticks - move.saving_ticks)
+            self.spare_s -= move.saving_s
+            self.spare_ticks -= move.saving_ticks
             return
         self._slow_ticks += move.saving_ticks
         self._slow_draw += move.draw_ticks

@@ -50,9 +50,9 @@ def idle_time(rows: Residency, floors: Mapping[int, int]) -> list[Idle]:
         # An instruction that takes longer than its sum leaves as much more time idle.
         if slot in floors:
             terms.append((floors[slot], 1.0))
-        slow_s = instruction.fast_s + sum(touch.saving_s for touch, _ in touches)
+        longest_s = instruction.fast_s + sum(max(0.0, touch.saving_s) for touch, _ in touches)
         free_s = constant + float(np.maximum(slopes, 0.0).sum())
-        most_s = max(slow_s, instruction.floor_s) if slot in floors else free_s
+        most_s = max(longest_s, instruction.floor_s) if slot in floors else free_s
         found.append(Idle((constant + float(slopes.sum())) / second_s, terms, most_s / second_s))
     return found
 

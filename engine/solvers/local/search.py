@@ -131,7 +131,7 @@ def _recreate(facts: Facts, state: State) -> None:
     num, rule = state.counts[NUM_PICKED], uniform(state)
     for index in range(num):
         group = state.picked[index]
-        worth = _density(facts, state, group) + 1e-300
+        worth = max(0.0, _density(facts, state, group)) + 1e-300
         if rule < 0.3:
             worth *= facts.size[group]
         weight = 0.0 if rule > 0.9 else 1.0

@@ -31,9 +31,11 @@ class ElapsedTimes:
         for access in program.accesses:
             drawn[access.time] += access.slow_bytes
         self.once = [
-            max(instruction.least_s, slow_bytes / program.hardware.bandwidth)
+            max(least_s, slow_bytes / program.hardware.bandwidth)
             / program.multiplicity(instruction.level)
-            for instruction, slow_bytes in zip(program.instructions, drawn, strict=True)
+            for instruction, least_s, slow_bytes in zip(
+                program.instructions, program.least_s, drawn, strict=True
+            )
         ]
         self.weights = {
             level: while_execution_count ** levels.loop_depth(level) for level in levels.slots

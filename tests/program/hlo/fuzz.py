@@ -33,7 +33,7 @@ from engine.plan.model import Plan
 from engine.program.hlo.build import build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo_file
-from engine.program.io import content_hash, from_json, read_json, to_json
+from engine.program.io import TINY_S, content_hash, from_json, read_json, to_json
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
 from tests.program.hlo.modules import FIXTURES, HARDWARE, costs, decoded
@@ -157,8 +157,9 @@ def plan_of(slow: object, module: object, buffers: bytes) -> Plan:
 def judge(made: Program | Plan) -> str:
     """Use everything that a reader promises of what it returns."""
     if isinstance(made, Program):
-        numbers = [a.saving_s for a in made.accesses] + [i.fast_s for i in made.instructions]
-        assert all(0 <= n < float("inf") for n in numbers), "a cost is not a number >= 0"
+        savings = [0.0 if a.is_write else a.saving_s for a in made.accesses]
+        numbers = [*savings, *(i.fast_s for i in made.instructions), *made.least_s]
+        assert all(-TINY_S <= n < float("inf") for n in numbers), "a cost is not a number >= 0"
         assert len(made.touches) <= len(made.accesses)
         assert all(0 < s.time <= made.num_slots for s in made.sinks)
         assert from_json(to_json(made), "again") == made

@@ -100,7 +100,7 @@ def _slot_columns(program: Program, plan: Plan, simulation: Simulation) -> dict[
     instructions = program.instructions
     opcodes = {code: i for i, code in enumerate(sorted({i.opcode for i in instructions}))}
     timeline = simulation.timeline
-    fast = np.array([i.least_s for i in instructions], dtype=float)
+    fast = np.array(program.least_s, dtype=float)
     return {
         "slot_fast": fast.astype("f4"),
         "slot_slow": np.maximum(timeline.duration_s - fast, 0).astype("f4"),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.game.moves import DROP, Move
+from engine.game.quantise import above_floor
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
 from engine.program.floors import has_floor, slow_s
@@ -42,11 +43,11 @@ def _savings_s(
     savings *= ~np.isin(np.array(actions, dtype=int), (DROP, NO_ACTION))
     spare: dict[int, float] = {}
     for number, move in enumerate(moves):
-        if savings[number] > 0 and has_floor(program, move.time):
+        if savings[number] and has_floor(program, move.time):
             floor_s = program.instructions[move.time].floor_s
             left = spare.setdefault(move.time, slow_s(program, move.time) - floor_s)
-            savings[number] = min(savings[number], left)
             spare[move.time] = left - savings[number]
+            savings[number] = above_floor(savings[number], left)
     return savings
 
 

@@ -161,8 +161,8 @@ def _service_rows(plan: Plan, simulation: Simulation) -> tuple[Row, ...]:
 
 def _slot_rows(program: Program, simulation: Simulation) -> tuple[Row, ...]:
     slow = [
-        round(max(0.0, d - i.least_s) / PICO)
-        for d, i in zip(simulation.timeline.duration_s.tolist(), program.instructions, strict=True)
+        round(max(0.0, d - least_s) / PICO)
+        for d, least_s in zip(simulation.timeline.duration_s.tolist(), program.least_s, strict=True)
     ]
     stall = [round(s / PICO) for s in stall_before_s(simulation).tolist()]
     return tuple(zip(slow, stall, strict=True))
