@@ -30,7 +30,7 @@ def reading(settings: Settings) -> Rows:
         some = [_reading(library.load_sample(n), title) for n in names]
         some = [row for row in some if not settings.programs or row["program"] in settings.programs]
         for row in some:
-            shown = [f"{row[k]:8.4f}" if row[k] is not None else f"{'-':>8}" for k in _READ]
+            shown = [f"{row[k]:8.4f}" for k in _READ]
             print(f"{row['program']:28} {' '.join(shown)}", flush=True)
         rows += some
         if some:
@@ -44,15 +44,15 @@ _READ = ("read", "read_without_offsets", "simulated_over_compiled", "xla_like_ra
 def _reading(program: Program, title: str) -> dict[str, Any]:
     plan = solve("xla_compiled", program)
     real = simulate(program, plan)
-    known = program.provenance.get("default_compile")
+    known = program.provenance["default_compile"]
     return {
         "program": program.name,
         "set": title,
         "read": share_read(program),
         "read_without_offsets": 1.0 - known["left_out_without_offsets"]
-        if known
+        if "left_out_without_offsets" in known
         else _packed_share(program, plan),
-        "simulated_over_compiled": known and real.compute_s / known["compute_s"],
+        "simulated_over_compiled": real.compute_s / known["compute_s"],
         "stall_share": real.stall_s / real.latency_s,
         "xla_like_ratio": simulate(program, solve("xla_like", program)).latency_s / real.latency_s,
     }
@@ -61,7 +61,7 @@ def _reading(program: Program, title: str) -> dict[str, Any]:
 def _packed_share(program: Program, plan: Plan) -> float:
     """Share of the plan's saving that is left where its stays, but not their offsets, are known.
 
-    For captures that did not try to read the plan without the buffer assignment.
+    For a capture that did not try to read the plan without the buffer assignment.
     """
     reserved = [instruction.reserved_bytes for instruction in program.instructions]
     blocks = [
@@ -81,10 +81,9 @@ def _packed_share(program: Program, plan: Plan) -> float:
 
 def _summarise_reading(rows: Rows) -> None:
     for key in _READ[:2]:
-        told = [row[key] for row in rows if row[key] is not None]
+        told = [row[key] for row in rows]
         print(f"  {key}: 99 % or more on {sum(s >= 0.99 for s in told)} of {len(told)}")
-    errors = [abs(row[_READ[2]] - 1) for row in rows if row[_READ[2]] is not None]
-    if errors:
-        print(f"  cycles: median {statistics.median(errors):.2%} off, worst {max(errors):.2%}")
+    errors = [abs(row[_READ[2]] - 1) for row in rows]
+    print(f"  cycles: median {statistics.median(errors):.2%} off, worst {max(errors):.2%}")
     close = sum(abs(row["xla_like_ratio"] - 1) <= 0.03 for row in rows)
     print(f"  xla_like within 3 % of XLA's plan on {close} of {len(rows)}")

@@ -28,8 +28,8 @@ class LeftOut:
 def refitted(program: Program, found: Observations) -> Program:
     """The program with costs fitted to everything that was seen, and its plan by XLA kept.
 
-    Its provenance gets the options of all compiles, and the errors of placements kept out. Heap and
-    alignment become those of today's presets.
+    Its provenance gets the options of all compiles, the errors of placements kept out, and what the
+    default compile takes. Heap and alignment become those of today's presets.
     """
     device = DEVICES.get(program.hardware.name)
     hardware = device.hardware if device else program.hardware
@@ -42,8 +42,22 @@ def refitted(program: Program, found: Observations) -> Program:
         "placements": {c.name: dict(c.options) for c in (found.slow, *found.compiles)},
         "fit": fit_record(program, list(left_out(program, found))),
         **({"xla_plan": plan} if plan else {}),
+        **_default_compile(program, found),
     }
     return replace(fresh, provenance=provenance)
+
+
+def _default_compile(program: Program, found: Observations) -> dict[str, Any]:
+    own = next((c for c in found.compiles if not c.options), None)
+    if own is None:
+        return {}
+    compute_s = total_cycles(program, None, own.seen) / program.hardware.clock_hz
+    return {
+        "default_compile": {
+            **program.provenance.get("default_compile", {}),
+            "compute_s": compute_s,
+        }
+    }
 
 
 def fit_all(program: Program, found: Observations) -> Fit:
