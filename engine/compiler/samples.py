@@ -83,9 +83,12 @@ LARGE: tuple[Sample, ...] = (
     Sample("gpt2", "tpu-v5e", 4, train=True),
     Sample("vitlarge", "tpu-v6e", 32, train=True),
     Sample("alphatensorfull", "tpu-v5e", 4, train=True),
-    Sample("resnet152", "tpu-v5e", 16, train=True),
     Sample("efficientnetb7", "tpu-v4", 4),
     Sample("unetfull", "tpu-v5e", 2),
     Sample("llama", "tpu-v6e", 2),
+    Sample("t5base", "tpu-v4", 8, train=True),
+    Sample("bertlarge", "tpu-v5e", 4, train=True),
+    Sample("gpt2medium", "tpu-v6e", 2, train=True),
+    Sample("resnet152", "tpu-v5e", 16, train=True),
 )
 """Models at their published depth."""

@@ -1,6 +1,7 @@
 """Transformers, layer after layer without a scan: encoder, decoder, both, and one for images.
 
-Each also at its published depth (`bertbase`, `gpt2`, `vitlarge`); Llama is in `llama.py`.
+Each also at its published depth (`bertbase`, `bertlarge`, `gpt2`, `gpt2medium`, `t5base`,
+`vitlarge`); Llama is in `llama.py`.
 
 Letters: B batch, T tokens, D model width. Layers are unrolled so that every tensor of every layer
 is its own candidate for the fast memory; `decode.py` has the scanned kind.
@@ -50,8 +51,11 @@ BERT = Config(layers=6, width=768, heads=12, hidden=3072, length=256, vocabulary
 GPT = Config(layers=4, width=1024, heads=16, hidden=4096, length=512, vocabulary=32000)
 GPT_DEEP = Config(layers=6, width=768, heads=12, hidden=3072, length=512, vocabulary=32000)
 BERT_BASE = replace(BERT, layers=12, length=512)
+BERT_LARGE = replace(BERT_BASE, layers=24, width=1024, heads=16, hidden=4096)
 GPT2 = Config(layers=12, width=768, heads=12, hidden=3072, length=1024, vocabulary=50257)
+GPT2_MEDIUM = replace(GPT2, layers=24, width=1024, heads=16, hidden=4096)
 T5 = Config(layers=3, width=768, heads=12, hidden=2048, length=256, vocabulary=32128)
+T5_BASE = replace(T5, layers=12, length=512)
 VIT = Config(layers=6, width=768, heads=12, hidden=3072, length=196, vocabulary=1000)
 VIT_LARGE = replace(VIT, layers=24, width=1024, heads=16, hidden=4096)
 VIT_PATCH = 16
@@ -130,6 +134,12 @@ def bert_base(batch: int, train: bool) -> Program:
     return _bert_program(BERT_BASE, batch, train)
 
 
+@workload("bertlarge", "BERT-large: 24 layers of width 1,024 over 512 tokens")
+def bert_large(batch: int, train: bool) -> Program:
+    """The larger of the two that were published."""
+    return _bert_program(BERT_LARGE, batch, train)
+
+
 def _gpt_program(config: Config, batch: int, train: bool) -> Program:
     """Causal language model; inference is the prefill, with its last logits."""
     params = _language_shapes(config)
@@ -162,6 +172,12 @@ def gpt2(batch: int, train: bool) -> Program:
     return _gpt_program(GPT2, batch, train)
 
 
+@workload("gpt2medium", "GPT-2 medium: 24 layers of width 1,024 over 1,024 tokens")
+def gpt2_medium(batch: int, train: bool) -> Program:
+    """Twice the layers of the small one, and wider."""
+    return _gpt_program(GPT2_MEDIUM, batch, train)
+
+
 def _t5_attention_shapes(config: Config) -> PyTree:
     return {"norm": vector(config.width), **attention_shapes(config.width)}
 
@@ -187,6 +203,7 @@ def _t5_attend(params: PyTree, x: Array, memory: Array | None, mask: Array | Non
     """Attention over `memory`, or over `x` itself where there is none."""
     normed = rms_norm(params["norm"], x)
     memory = normed if memory is None else memory
+    # The base model has as many heads.
     return x + attention(params, normed, memory, T5.heads, mask)
 
 
@@ -208,27 +225,32 @@ def _t5(params: PyTree, inputs: tuple[Array, Array]) -> Array:
     return logits
 
 
+def _t5_program(config: Config, batch: int, train: bool) -> Program:
+    """The target is half as long as the source; relative position biases are left out."""
+    attends, feeds = _t5_attention_shapes(config), _t5_mlp_shapes(config)
+    params = {
+        "tokens": weight(config.vocabulary, config.width),
+        "encoder": [{"self": attends, "mlp": feeds} for _ in range(config.layers)],
+        "encoder_norm": vector(config.width),
+        "decoder": [
+            {"self": attends, "cross": attends, "mlp": feeds} for _ in range(config.layers)
+        ],
+        "decoder_norm": vector(config.width),
+    }
+    source, target = indices(batch, config.length), indices(batch, config.length // 2)
+    return _program(_t5, params, ((source, target), target), train)
+
+
 @workload("t5", "T5-like encoder-decoder: 3 + 3 layers of width 768, gated feed-forward")
 def t5(batch: int, train: bool) -> Program:
-    """Source of 256 tokens, target of 128; relative position biases are left out."""
-    params = {
-        "tokens": weight(T5.vocabulary, T5.width),
-        "encoder": [
-            {"self": _t5_attention_shapes(T5), "mlp": _t5_mlp_shapes(T5)} for _ in range(T5.layers)
-        ],
-        "encoder_norm": vector(T5.width),
-        "decoder": [
-            {
-                "self": _t5_attention_shapes(T5),
-                "cross": _t5_attention_shapes(T5),
-                "mlp": _t5_mlp_shapes(T5),
-            }
-            for _ in range(T5.layers)
-        ],
-        "decoder_norm": vector(T5.width),
-    }
-    source, target = indices(batch, T5.length), indices(batch, T5.length // 2)
-    return _program(_t5, params, ((source, target), target), train)
+    """A quarter of T5 1.1 base, over 256 tokens."""
+    return _t5_program(T5, batch, train)
+
+
+@workload("t5base", "T5 1.1 base: 12 + 12 layers of width 768 over 512 tokens, gated feed-forward")
+def t5_base(batch: int, train: bool) -> Program:
+    """All layers, and the length that it was trained for."""
+    return _t5_program(T5_BASE, batch, train)
 
 
 def _vit_program(config: Config, batch: int, train: bool) -> Program:
