@@ -45,7 +45,7 @@ HEAD = """# Mutants
 another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass there; the section
 `mutants` of the benchmarks makes this page. *Killed*: a test failed, or ran for ever. *Harmless*:
 the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
-The rows of `engine/game/` were made with `reference`, `blocks`, `giants`, `explain`,
+The rows of `engine/game/` were made with `moves`, `reference`, `blocks`, `giants`, `explain`,
 `recorded_games` and `identity` of `tests/game` alone; all tests kill at least as many.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |

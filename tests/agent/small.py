@@ -15,6 +15,7 @@ from engine.agent.config import (
 )
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
+from engine.game.jaxgame.encoded import Shape
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.solvers.demonstrations import demonstrate
@@ -31,11 +32,13 @@ CONFIG = AgentConfig(
 )
 
 
-def small_workload(config: AgentConfig = CONFIG, name: str = PROGRAM) -> Workload:
-    """A fresh workload with an empty memory."""
+def small_workload(
+    config: AgentConfig = CONFIG, name: str = PROGRAM, shape: Shape | None = None
+) -> Workload:
+    """A fresh workload with an empty memory, of its own shape or of one that covers it."""
     program = library.load_sample(name)
     shown = _shown(name)
-    return make_workload(program, shown, config, bound=lower_bound(program))
+    return make_workload(program, shown, config, bound=lower_bound(program), shape=shape)
 
 
 @functools.cache
