@@ -23,7 +23,7 @@ from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
 from engine.errors import CheckpointError, ConfigError
 from engine.game.observation import layout
-from engine.program.io import write_bytes
+from engine.program.io import json_of, write_bytes
 
 KIND = "mallocmuzero-checkpoint"
 VERSION = 1
@@ -79,7 +79,7 @@ def _packed(params: Params) -> bytes:
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = json_of(path.read_bytes())
     except OSError as error:
         raise CheckpointError(
             f"{path}: cannot be read ({error.strerror}); is it a checkpoint?"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.agent.arrays import pack, unpack
 from engine.errors import CheckpointError
-from engine.program.io import write_bytes
+from engine.program.io import json_of, write_bytes
 
 KIND, VERSION = "mallocmuzero-trace", 1
 MAX_BYTES = 512 * 2**20
@@ -97,7 +97,7 @@ def trace_from_bytes(data: bytes, name: str) -> SearchTrace:
     """The trace of a file's content. Raises CheckpointError, which names the file."""
     try:
         arrays: dict[str, Any] = dict(unpack(data, MAX_BYTES))
-        head = json.loads(str(arrays.pop("head")))
+        head = json_of(str(arrays.pop("head")))
         if (head.pop("kind"), head.pop("version")) != (KIND, VERSION):
             raise CheckpointError(f"{name}: is a trace of another version; make it again")
         return _consistent(SearchTrace(**head, **arrays))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import UsageError
+from engine.program.io import json_of
 
 MOST_NOTES = 200
 LONGEST_NOTE = 500
@@ -103,7 +104,7 @@ def notes_from_link(text: str) -> MoveNotes:
     try:
         packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         unpack = zlib.decompressobj()
-        body = json.loads(unpack.decompress(packed, _MOST_BYTES))
+        body = json_of(unpack.decompress(packed, _MOST_BYTES))
     except (ValueError, zlib.error, binascii.Error, RecursionError) as error:
         raise UsageError("the link's notes cannot be read; copy the link again") from error
     return notes_from_json(body)

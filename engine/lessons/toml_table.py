@@ -135,7 +135,7 @@ class TomlTable:
             return default
         value = self._data.pop(key)
         if kind is float and type(value) is int:
-            value = float(value)
+            value = _real(value)
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise self.error(f"must be {_NAMES[kind]}, not {value!r:.60}", key)
         if isinstance(value, float) and not (math.isfinite(value) and value >= 0):
@@ -177,9 +177,9 @@ class TomlTable:
         for name, value in self.take(key, dict, {}).items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise self.error(f"{name} must be a number above 0, not {value!r:.60}", key)
-            if not math.isfinite(value):
+            found[name] = _real(value)
+            if not math.isfinite(found[name]):
                 raise self.error(f"{name} must be finite", key)
-            found[name] = float(value)
         return found
 
     def end(self) -> None:
@@ -197,3 +197,11 @@ def _without_long_texts(text: str) -> list[str]:
         for mark in marks:
             quote = "" if quote == mark else quote or mark
     return lines
+
+
+def _real(value: float) -> float:
+    """The number as a float; of a whole one that none can hold, infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

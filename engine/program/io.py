@@ -35,6 +35,8 @@ _OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
 TINY_S = 1e-12
 """Room for rounding in sums of times."""
+MAX_DIGITS = 40
+"""Of a whole number in a file."""
 MOST_COSTS = 0.5
 """What all negative savings come to, as a share of the all-slow latency, at most: the mallocGame
 counts seconds in integers (`engine.game.quantise`)."""
@@ -120,10 +122,25 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     return data
 
 
+def json_of(text: str | bytes) -> Any:
+    """JSON data that may come from anybody. Raises ValueError, RecursionError where it is nested
+    too deep.
+
+    Whole numbers that no float can hold are refused: sums and comparisons with them raise.
+    """
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
+
+
 def read_json(path: Path) -> Any:
     """JSON data of a (gzipped) file. Raises ProgramFormatError."""
     try:
-        return json.loads(read_bytes(path))
+        return json_of(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise ProgramFormatError(f"{path}: not JSON ({type(error).__name__})") from error
 

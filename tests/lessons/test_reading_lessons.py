@@ -57,6 +57,7 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         ('reach = "optimum"', "", r"line 10, goal: needs reach, within_percent, save_us or beat"),
         ('reach = "optimum"', "within_percent = -1", r"line 11, .*: must be a finite number"),
         ('reach = "optimum"', "within_percent = nan", r"line 11, .*: must be a finite number"),
+        ('reach = "optimum"', f"within_percent = 1{400 * '0'}", "line 11, .*: must be a finite"),
         ('reach = "optimum"', 'beat = "magic"', r"line 11, goal.beat: 'magic' is none of greedy"),
         ('reach = "optimum"', 'reach = "optimum"\ndead_ends = 0', r"line 12, .*without strict"),
         ("us = 10, reads", "reads", r"line 16, program.steps.1.us: 'us' is missing"),

@@ -318,7 +318,13 @@ def test_more_than_the_limit_is_refused_without_unpacking_it(tmp_path: Path) -> 
     assert len(io.read_bytes(written(tmp_path, bomb), 2**20)) == 2**20
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xff", b"[" * 100_000, b"NaN,"])
+HUGE = b"1" + 400 * b"0"
+"""More than any float holds: `float` of it raises, and so does a comparison of sums."""
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"\xff\xff", b"[" * 100_000, b"NaN,", HUGE, b"-" + HUGE]
+)
 def test_what_is_not_json_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ProgramFormatError, match="not JSON"):
         io.load(written(tmp_path, data))

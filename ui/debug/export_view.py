@@ -12,6 +12,7 @@ from engine.analysis.debug_report import Block, GameReport, blocks, html, markdo
 from engine.analysis.game_curves import curves
 from engine.analysis.move_notes import notes_from_json
 from engine.errors import EngineError, UsageError
+from engine.program.io import json_of
 from ui.components.units import time_text
 from ui.debug import force_view, studies
 from ui.search.state import Thought, brought, search_name
@@ -50,7 +51,7 @@ def _open(session: Session, data: bytes, name: str) -> None:
     session.open.searches.add(brought(session.open.program, trace, name))
     if notes is not None:
         try:
-            body = json.loads(notes)
+            body = json_of(notes)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{name}: its notes cannot be read; export it again") from error
         session.open.debug.notes.take(notes_from_json(body))

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.errors import LessonError
+from engine.program.io import json_of
 
 FORMAT = "mallocmuzero-progress"
 VERSION = 1
@@ -92,7 +93,7 @@ def progress_of(text: str, where: str) -> Progress:
     if len(text) > MOST_BYTES:
         raise LessonError(f"{where}: larger than {MOST_BYTES // 1024} KiB")
     try:
-        body = json.loads(text)
+        body = json_of(text)
     except (ValueError, RecursionError) as error:
         raise LessonError(f"{where}: not JSON; choose a file that was exported here") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from engine.agent.trace_io import SearchTrace
 from engine.analysis.drift import DriftStep
 from engine.analysis.points import MICRO
 from engine.game.moves import ACTION_NAMES
+from engine.program.io import json_of
 
 CURVE = "curve.jsonl"
 _FOLDERS = (".training", "checkpoints")
@@ -55,7 +55,7 @@ def read_curve(text: str) -> Run:
     rounds = []
     for line in text[:_MOST_BYTES].splitlines():
         try:
-            found = json.loads(line)
+            found = json_of(line)
         except (ValueError, RecursionError):
             continue
         if _is_round(found):
