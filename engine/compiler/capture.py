@@ -37,7 +37,7 @@ from engine.compiler.split_sizes import with_split_sizes
 from engine.compiler.study import Solver, Study, first_observation
 from engine.compiler.toolchain import require_compiler, versions
 from engine.compiler.writable import with_unwritable
-from engine.compiler.xla_plan import read_plan
+from engine.compiler.xla_plan import read_own_plan
 from engine.errors import CompilerError, ProgramFormatError
 from engine.hardware.presets import find_device
 from engine.plan.io import plan_to_json
@@ -244,7 +244,7 @@ def _assembled(
     scoped = find_device(source.hardware).scoped_bytes
 
     def plan_by(buffers: str | None, scoped_bytes: int) -> Any:
-        plan = read_plan(imported, flow, buffers, scoped_bytes)
+        plan = read_own_plan(imported, flow, buffers, scoped_bytes)
         return repaired(program, replace(plan, program_hash=content_hash(program)), is_fast)
 
     packed = plan_by(None, 0)

@@ -14,7 +14,7 @@ from engine.compiler.memory_log import Refusal
 from engine.compiler.observe import Observation, observe
 from engine.compiler.own_compile import own_compile
 from engine.compiler.repair import repaired
-from engine.compiler.xla_plan import read_plan
+from engine.compiler.xla_plan import read_own_plan
 from engine.hardware.presets import DEVICES
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
@@ -85,7 +85,7 @@ class Bench:
         program, where = self.program, f"{self.program.name}, compiled"
         flow = Flow(parse_hlo(compiled.hlo.encode(), where), where)
         scoped = DEVICES[program.hardware.name].scoped_bytes
-        plan = read_plan(self.imported, flow, compiled.buffers, scoped)
+        plan = read_own_plan(self.imported, flow, compiled.buffers, scoped)
         plan = replace(plan, program_hash=content_hash(program))
         observation = observe(self.imported, flow)
         total = _total_cycles(flow) if compiled.is_full else None

@@ -14,7 +14,8 @@ import pytest
 
 from engine.compiler.importer import HEAP_BASES
 from engine.compiler.observe import match_events, observe
-from engine.compiler.xla_plan import fast_offsets, read_plan
+from engine.compiler.xla_plan import REPACKED, fast_offsets, read_own_plan, read_plan
+from engine.errors import ProgramFormatError
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
@@ -131,6 +132,17 @@ def test_without_a_dump_of_offsets_they_are_our_own() -> None:
     spans = sorted((s.group, s.start, s.end) for s in plan.stays)
     assert spans == sorted((s.group, s.start, s.end) for s in known.stays)
     assert check(slow("mlp").program, plan) is None
+
+
+def test_a_dump_that_does_not_name_all_is_taken_of_our_own_compiles_only() -> None:
+    """XLA's parser renames what is called like something that it has met before."""
+    renamed = dump("mlp").replace("convolution_tanh_fusion.1 @1", "split.42 @1")
+    with pytest.raises(ProgramFormatError, match="no offset of convolution_tanh_fusion.1"):
+        read_plan(slow("mlp"), default("mlp"), renamed, HEAP)
+    plan = read_own_plan(slow("mlp"), default("mlp"), renamed, HEAP)
+    assert plan.notes["offsets"] == REPACKED
+    assert plan == read_plan(slow("mlp"), default("mlp"), None, HEAP)
+    assert read_own_plan(slow("mlp"), default("mlp"), dump("mlp"), HEAP) == plan_of("mlp")
 
 
 def test_every_instruction_is_found_in_the_other_compile() -> None:
