@@ -137,7 +137,7 @@ def test_without_a_dump_of_offsets_they_are_our_own() -> None:
 def test_a_dump_that_does_not_name_all_is_taken_of_our_own_compiles_only() -> None:
     """XLA's parser renames what is called like something that it has met before."""
     renamed = dump("mlp").replace("convolution_tanh_fusion.1 @1", "split.42 @1")
-    with pytest.raises(ProgramFormatError, match="no offset of convolution_tanh_fusion.1"):
+    with pytest.raises(ProgramFormatError, match=r"no offset of convolution_tanh_fusion\.1"):
         read_plan(slow("mlp"), default("mlp"), renamed, HEAP)
     plan = read_own_plan(slow("mlp"), default("mlp"), renamed, HEAP)
     assert plan.notes["offsets"] == REPACKED
