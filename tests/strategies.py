@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engine.plan.check import check
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
-from engine.program.io import content_hash, validate
+from engine.program.io import content_hash
 from engine.program.model import (
     INPUT_TIME,
     TOP_LEVEL,
@@ -25,6 +25,7 @@ from engine.program.model import (
     Region,
     Value,
 )
+from engine.program.validate import validate
 
 BANDWIDTH = 1e9
 MAX_DEPTH = 3

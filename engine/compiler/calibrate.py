@@ -32,8 +32,8 @@ from engine.compiler.pool_fit import MUCH_LESS
 from engine.compiler.pools import SLOWER, fit_pool, pool_rows, slots_by_pool
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
-from engine.program.io import MOST_COSTS
 from engine.program.model import Program
+from engine.program.validate import MOST_COSTS
 
 NEAR = 0.03
 """A compile whose total is above the smallest one by this share counts e times less."""

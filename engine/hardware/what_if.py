@@ -27,8 +27,9 @@ from dataclasses import dataclass, replace
 
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES, find_device
-from engine.program.io import content_hash, validate
+from engine.program.io import content_hash
 from engine.program.model import Access, Hardware, Instruction, Program
+from engine.program.validate import validate
 
 KIND = "what-if"
 """`provenance["kind"]` of a derived program."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from engine.errors import EngineError, LessonError
 from engine.lessons.toml_table import TomlTable
-from engine.program.io import validate
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.teaching import KIB, MICROSECOND, Draft
+from engine.program.validate import validate
 
 MOST_STEPS = 40
 _MOST_KIB = 2**20

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from engine.errors import ProgramFormatError
 from engine.program.model import Access, Hardware, Instruction, Program, Region, Value
+from engine.program.validate import validate
 
 FORMAT = "mallocmuzero-program"
 VERSION = 1
@@ -33,13 +34,8 @@ _TABLES: Mapping[str, type] = {
 }
 _OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
-TINY_S = 1e-12
-"""Room for rounding in sums of times."""
 MAX_DIGITS = 40
 """Of a whole number in a file."""
-MOST_COSTS = 0.5
-"""What all negative savings come to, as a share of the all-slow latency, at most: the mallocGame
-counts seconds in integers (`engine.game.quantise`)."""
 _NO_IDENTITY = {"flops", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
 
@@ -206,110 +202,3 @@ def _typed(item: Any, kind: type) -> Any:
     if isinstance(item, float) and not math.isfinite(item):
         raise ValueError("a number is not finite")
     return item
-
-
-def validate(program: Program, where: str) -> None:
-    """Raise ProgramFormatError unless indices, times, sizes and regions make sense."""
-    problem = _first_problem(program)
-    if problem:
-        raise ProgramFormatError(f"{where}: {problem}")
-
-
-def _first_problem(program: Program) -> str:
-    hardware = program.hardware
-    if not (0 < hardware.alignment <= 2**24 and 0 < hardware.fast_bytes <= 2**40):
-        return "hardware has an impossible alignment or fast_bytes"
-    if not (hardware.bandwidth > 0 and hardware.clock_hz > 0):
-        return "hardware has no bandwidth or clock"
-    if not 0 <= hardware.max_cross_program_prefetches <= 1000:
-        return "hardware has an impossible max_cross_program_prefetches"
-    return (
-        _region_problem(program)
-        or _instruction_problem(program)
-        or _value_problem(program)
-        or _access_problem(program)
-        or _time_problem(program)
-    )
-
-
-def _region_problem(program: Program) -> str:
-    for index, region in enumerate(program.regions):
-        if not (0 <= region.start < region.end <= program.num_slots):
-            return f"region {index} has an impossible interval"
-        if region.multiplicity <= 0 or not -1 <= region.parent < index:
-            return f"region {index} has an impossible multiplicity or parent"
-        if region.parent >= 0:
-            parent = program.regions[region.parent]
-            if not (parent.start <= region.start and region.end <= parent.end):
-                return f"region {index} is not inside its parent"
-        for other in program.regions[:index]:
-            apart = other.end <= region.start or region.end <= other.start
-            inside = other.start <= region.start and region.end <= other.end
-            if not (apart or inside):
-                return f"region {index} overlaps another"
-    return ""
-
-
-def _instruction_problem(program: Program) -> str:
-    innermost = [-1] * program.num_slots
-    for index, region in enumerate(program.regions):
-        innermost[region.start : region.end] = [index] * (region.end - region.start)
-    for time, instruction in enumerate(program.instructions):
-        numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.flops)
-        if min(*numbers, instruction.floor_s) < 0:
-            return f"instruction {time} has a negative time, scratch or count of operations"
-        if instruction.level != innermost[time]:
-            return f"instruction {time} names a level that is not its innermost region"
-    return ""
-
-
-def _value_problem(program: Program) -> str:
-    groups = {v.group for v in program.values}
-    if groups != set(range(len(groups))):
-        return "alias groups are not numbered 0, 1, …"
-    for index, value in enumerate(program.values):
-        if not 0 <= value.size_bytes <= 2**50 or not -1 <= value.defined < program.num_slots:
-            return f"value {index} has an impossible size or defining time"
-    return ""
-
-
-def _access_problem(program: Program) -> str:
-    last = (-1, False)
-    unwritten = {i for i, value in enumerate(program.values) if not value.is_input}
-    for index, access in enumerate(program.accesses):
-        if not 0 <= access.value < len(program.values):
-            return f"access {index} names an unknown value"
-        value = program.values[access.value]
-        if not max(0, value.defined) <= access.time < program.num_slots:
-            return f"access {index} is before its value's definition or past the end"
-        if access.is_write and access.time != value.defined:
-            return f"access {index} writes a value that another instruction defines"
-        if min(access.slow_bytes, access.uncertainty_s) < 0:
-            return f"access {index} has a negative uncertainty or size"
-        if access.saving_s < 0 and not access.is_write:
-            return f"access {index} is a read with a negative saving"
-        if access.must_be_slow and access.saving_s != 0:
-            return f"access {index} must be slow, but has a saving"
-        if (access.time, access.is_write) < last:
-            return f"access {index} is out of order"
-        last = (access.time, access.is_write)
-        if access.is_write:
-            unwritten.discard(access.value)
-    return f"value {min(unwritten)} is no input, and no access writes it" if unwritten else ""
-
-
-def _time_problem(program: Program) -> str:
-    slow_s = [instruction.fast_s for instruction in program.instructions]
-    least_s, costs_s = list(slow_s), 0.0
-    for access in program.accesses:
-        slow_s[access.time] += access.saving_s
-        least_s[access.time] += min(0.0, access.saving_s)
-        costs_s -= min(0.0, access.saving_s)
-    for time, instruction in enumerate(program.instructions):
-        if instruction.floor_s > slow_s[time] + TINY_S:
-            return f"instruction {time} has a floor above its time with all accesses slow"
-        if least_s[time] < -TINY_S:
-            return f"instruction {time} takes less than no time without what its writes cost"
-    if costs_s > MOST_COSTS * sum(slow_s) + TINY_S:
-        return "writes into fast memory cost more than half of what the program takes without it"
-    return ""

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import ProgramFormatError
-from engine.program.io import read_bytes, validate
+from engine.program.io import read_bytes
 from engine.program.model import Access, Hardware, Instruction, Program, Value
+from engine.program.validate import validate
 
 MAX_FILE_BYTES = 32 * 2**20
 MAX_BUFFERS = 100_000

@@ -13,7 +13,6 @@ from typing import Any
 
 INPUT_TIME = -1
 """Defining time of program inputs and constants."""
-
 TOP_LEVEL = -1
 """Level of a slot that no region holds."""
 
@@ -39,13 +38,11 @@ class Region:
 class Instruction:
     """One scheduled instruction.
 
-    `fast_s`: seconds with every access served from fast memory, if savings add up.
-    `reserved_bytes`: scratch at offset 0 of the fast memory that no stay may touch in this slot;
-    `scratch_bytes`: the part of it that the instruction really uses (shown, never judged).
-    `flops`: floating-point operations over one run; 0 where nobody counted them (they never change
-    a plan's cost). `floor_s`: seconds that it takes at least, however much is fast: where it is
-    bound by compute, what its accesses save does not add up. At most its seconds with every access
-    slow.
+    `fast_s`: seconds with every access fast, if savings add up. `floor_s`: seconds that it takes at
+    least, where it is bound by compute; at most those with every access slow. `reserved_bytes`:
+    scratch at offset 0 of the fast memory that no stay may touch in this slot; `scratch_bytes`: the
+    part of it that is really used (shown, never judged). `flops`: floating-point operations over
+    one run, 0 where nobody counted them (they never change a plan's cost).
     """
 
     name: str
@@ -81,13 +78,11 @@ class Value:
 class Access:
     """Instruction `time` reads or writes `value`.
 
-    `saving_s`: seconds saved when served from fast instead of slow memory. Of a write it may be
-    negative: some write more slowly into fast memory, for those who read there.
-    `slow_bytes`: bytes drawn from slow memory when it is not. `operand`: operand number of a read,
-    result number of a write. `uncertainty_s`: how much more than `saving_s` it may save, as far as
-    anybody has seen (`docs/costs.md`); it changes no plan's latency. `must_be_slow`: the hardware
-    cannot serve it from fast memory, though it may serve other accesses of the value; it saves
-    nothing.
+    `saving_s`: seconds saved when served from fast instead of slow memory; of a write it may be
+    negative (`docs/costs.md`). `slow_bytes`: bytes drawn from slow memory when it is not.
+    `operand`: number of the operand that is read, or of the result. `uncertainty_s`: how much more
+    it may save, as far as anybody has seen; it changes no plan's latency. `must_be_slow`: the
+    hardware cannot serve it from fast memory, though it may other accesses of the value.
     """
 
     time: int
@@ -283,10 +278,7 @@ class Program:
 
     @cached_property
     def all_fast_s(self) -> float:
-        """Seconds with every access served from fast memory, but for writes that are slower there.
-
-        No plan takes less.
-        """
+        """Seconds with every access served where it is fastest: no plan takes less."""
         return sum(self.least_s)
 
     @cached_property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from engine.program.io import save, validate
+from engine.program.io import save
 from engine.program.library import INDEX_NAME, SampleEntry, describe, write_index
 from engine.program.model import (
     INPUT_TIME,
@@ -22,6 +22,7 @@ from engine.program.model import (
     Region,
     Value,
 )
+from engine.program.validate import validate
 
 KIB = 2**10
 MICROSECOND = 1e-6

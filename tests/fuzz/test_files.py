@@ -19,7 +19,8 @@ from engine.agent.trace_io import save_trace, trace_from_bytes
 from engine.analysis import bundle
 from engine.analysis.move_notes import notes_from_json
 from engine.errors import EngineError
-from engine.program.io import to_json, validate
+from engine.program.io import to_json
+from engine.program.validate import validate
 from tests.fuzz.hostile import MARKUP, PATHS, damaged
 from tests.fuzz.watched import strays
 from tests.ui.network import residual_network

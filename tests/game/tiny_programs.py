@@ -12,7 +12,6 @@ from engine.game.moves import Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
-from engine.program.io import validate
 from engine.program.model import (
     INPUT_TIME,
     TOP_LEVEL,
@@ -23,6 +22,7 @@ from engine.program.model import (
     Region,
     Value,
 )
+from engine.program.validate import validate
 
 TWO_ENDED = Rules(place="two_ended")
 LETTERS = "CNDcn"

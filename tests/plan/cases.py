@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.plan.model import Copy, Plan, Stay
-from engine.program.io import content_hash, validate
+from engine.program.io import content_hash
 from engine.program.model import TOP_LEVEL, Access, Hardware, Instruction, Program, Region, Value
+from engine.program.validate import validate
 
 HARDWARE = Hardware("test", fast_bytes=1408, alignment=128, bandwidth=1.0, clock_hz=1.0)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.plan.model import Plan, Stay
-from engine.program.io import content_hash, validate
+from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.validate import validate
 from tests.plan.cases import Buffer, program_of
 
 FAST_S, COST_S, SAVED_S, FLOOR_S = 20.0, 8.0, 128.0, 30.0

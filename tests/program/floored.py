@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.plan.model import Plan, Stay
-from engine.program.io import content_hash, validate
+from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.validate import validate
 from tests.plan.cases import Buffer, program_of
 
 FAST_S, LARGE_S, SMALL_S, FLOOR_S = 10.0, 256.0, 128.0, 300.0

@@ -17,8 +17,8 @@ from engine.plan.bounds.bound import lower_bound
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.floors import has_floor, loss_s, worth_s
-from engine.program.io import MOST_COSTS, validate
 from engine.program.model import Program
+from engine.program.validate import MOST_COSTS, validate
 from tests.program.costly import COST_S, FAST_S, FLOOR_S, SLOW_S, costly, kept
 from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import board

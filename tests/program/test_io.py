@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from engine.errors import ProgramFormatError
 from engine.program import io
 from engine.program.model import Program
+from engine.program.validate import validate
 from tests.strategies import programs, random_program
 
 Body = dict[str, Any]
@@ -117,7 +118,7 @@ def test_accesses_that_must_be_slow_are_part_of_the_identity_and_save_nothing() 
     assert io.content_hash(barred) != io.content_hash(idle)
     paid = replace(free, accesses=(replace(slow, saving_s=1.0), *free.accesses[1:]))
     with pytest.raises(ProgramFormatError, match="must be slow"):
-        io.validate(paid, "test")
+        validate(paid, "test")
 
 
 def test_a_value_that_nobody_writes_is_refused() -> None:

@@ -22,7 +22,6 @@ from engine.program.hlo.shape import (
     shape_text,
     size_bytes,
 )
-from engine.program.io import validate
 from engine.program.model import (
     INPUT_TIME,
     TOP_LEVEL,
@@ -33,6 +32,7 @@ from engine.program.model import (
     Region,
     Value,
 )
+from engine.program.validate import validate
 
 MAX_VALUE_BYTES = 2**45
 

@@ -33,9 +33,10 @@ from engine.plan.model import Plan
 from engine.program.hlo.build import build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo_file
-from engine.program.io import TINY_S, content_hash, from_json, read_json, to_json
+from engine.program.io import content_hash, from_json, read_json, to_json
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
+from engine.program.validate import TINY_S
 from tests.program.hlo.modules import FIXTURES, HARDWARE, costs, decoded
 from tests.program.hlo.mutations import damaged, damaged_message
 from tests.strategies import random_program

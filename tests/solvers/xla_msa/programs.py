@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.program.io import validate
 from engine.program.model import Access, Hardware, Instruction, Program, Region, Value
+from engine.program.validate import validate
 
 COMPUTE_S = 30.0
 """What every slot computes; it lasts longer only if it draws more than 30 bytes."""

@@ -12,7 +12,7 @@ from engine.compiler.calibrate import Fit, fit_costs, pools, total_error, with_c
 from engine.compiler.correct import corrected
 from engine.compiler.observe import Observation, observe
 from engine.program.hlo.build import Imported, build_program
-from engine.program.io import validate
+from engine.program.validate import validate
 from tests.compiler.test_calibrate import FIRST, LARGE, SECOND, instruction, observation
 from tests.program.hlo.modules import HARDWARE, decoded, module
 
