@@ -48,7 +48,9 @@ def _culprit(program: Program, plan: Plan) -> int | None:
 
 
 def _saving(program: Program, plan: Plan) -> float:
-    return sum(a.saving_s for a, fast in zip(program.accesses, plan.is_fast, strict=True) if fast)
+    """Seconds that the plan's fast accesses save; what writes cost is no part of it."""
+    fast = (a for a, is_fast in zip(program.accesses, plan.is_fast, strict=True) if is_fast)
+    return sum(max(0.0, access.saving_s) for access in fast)
 
 
 def _only(program: Program, plan: Plan, group: int) -> Plan:

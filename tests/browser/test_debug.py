@@ -106,7 +106,6 @@ def test_the_keys_work_wherever_the_focus_is(opened: tuple[Page, list[str]]) -> 
 def test_a_forced_action_is_answered_beside_the_original(opened: tuple[Page, list[str]]) -> None:
     page, errors = opened
     button = page.locator('[class*="st-key-force_"] button:enabled').first
-    button.scroll_into_view_if_needed(timeout=PATIENCE_MS)
     button.click(timeout=PATIENCE_MS)
     page.wait_for_selector(".st-key-forced_play", timeout=PATIENCE_MS)
     assert_no_error(page)

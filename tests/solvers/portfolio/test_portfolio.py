@@ -122,7 +122,7 @@ def test_a_plan_that_is_not_valid_is_not_taken(
 ) -> None:
     everything = (True,) * len(program.accesses)
     broken = Plan(content_hash(program), "liar", everything, (), ())
-    assert latency_s(program, broken) == pytest.approx(program.all_fast_s)
+    assert latency_s(program, broken) <= program.all_slow_s / 2
     for body in (plan_to_json(broken), {"format": "mallocmuzero-plan", "version": 1}):
         command = (sys.executable, "-c", LIAR, json.dumps(body))
         monkeypatch.setattr(crew, "COMMAND", command)
