@@ -46,7 +46,8 @@ another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass th
 `mutants` of the benchmarks makes this page. *Killed*: a test failed, or ran for ever. *Harmless*:
 the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
 The rows of `engine/game/` were made with `moves`, `reference`, `blocks`, `giants`, `explain`,
-`recorded_games` and `identity` of `tests/game` alone; all tests kill at least as many.
+`recorded_games` and `identity` of `tests/game` alone, that of `simulate.py` with its own test file;
+all tests kill at least as many.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
 |---|--:|--:|--:|--:|--:|--:|

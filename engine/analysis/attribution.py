@@ -79,16 +79,16 @@ def slow_costs(program: Program, plan: Plan) -> dict[Place, float]:
     """
     found: dict[Place, float] = defaultdict(float)
     sums_s = np.zeros(program.num_slots)
-    fastest_s = [instruction.fast_s for instruction in program.instructions]
     for access, is_fast in zip(program.accesses, plan.is_fast, strict=True):
-        fastest_s[access.time] += min(0.0, access.saving_s)
         added_s = max(0.0, -access.saving_s if is_fast else access.saving_s)
         if added_s:
             found[access.time, program.values[access.value].group] += added_s
             sums_s[access.time] += added_s
     shares = [
-        _added_share(i.floor_s, least_s, added_s)
-        for i, least_s, added_s in zip(program.instructions, fastest_s, sums_s, strict=True)
+        _added_share(i.floor_s, fastest_s, added_s)
+        for i, fastest_s, added_s in zip(
+            program.instructions, program.fastest_s, sums_s, strict=True
+        )
     ]
     return {place: added_s * shares[place[0]] for place, added_s in found.items()}
 

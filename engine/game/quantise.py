@@ -59,16 +59,6 @@ class Quantised:
         return max(0, ticks - self.base_draw[slot] - slow_draw)
 
 
-def above_floor(saving: float, spare: float) -> float:
-    """What a saving makes a slot shorter that is `spare` above its floor, or as much below it.
-
-    Either in seconds or in ticks, which stay whole.
-    """
-    if saving < 0:
-        return saving - max(saving - spare, 0) + max(-spare, 0)
-    return max(min(saving, spare), 0)
-
-
 def quantise(program: Program) -> Quantised:
     """The integers of `program`."""
     hardware = program.hardware

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, OTHER_END, Rules
-from engine.game.quantise import above_floor
 from engine.game.reference.blocks import Effect
 from engine.game.reference.game import ReferenceGame
+from engine.program.floors import above_floor
 from engine.program.model import Program
 
 EARN = NUM_ACTIONS

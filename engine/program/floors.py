@@ -35,11 +35,17 @@ def loss_s(program: Program, is_fast: Sequence[bool], touch: Touch) -> float:
 
 def has_floor(program: Program, time: int) -> bool:
     """Whether instruction `time` has a floor above what its savings would leave of it."""
-    instruction = program.instructions[time]
-    if instruction.floor_s <= 0.0:
-        return False
-    costs = (min(0.0, program.accesses[index].saving_s) for index in _accesses_at(program, time))
-    return instruction.floor_s > instruction.fast_s + sum(costs)
+    return program.instructions[time].floor_s > program.fastest_s[time]
+
+
+def above_floor(saving: float, spare: float) -> float:
+    """What a saving makes an instruction shorter that is `spare` above its floor, or below it.
+
+    In seconds, or in whole ticks. The first case of two is the second one without its rounding.
+    """
+    if saving >= 0:
+        return max(min(saving, spare), 0)
+    return saving - max(saving - spare, 0) + max(-spare, 0)
 
 
 def _accesses_at(program: Program, time: int) -> range:
@@ -52,5 +58,4 @@ def _saved_of(program: Program, touch: Touch, before_s: float) -> float:
     """What the touch saves of `before_s`, its instruction's seconds with it slow and no floor."""
     if not has_floor(program, touch.time):
         return touch.saving_s
-    spare_s = before_s - program.instructions[touch.time].floor_s
-    return max(0.0, spare_s) - max(0.0, spare_s - touch.saving_s)
+    return above_floor(touch.saving_s, before_s - program.instructions[touch.time].floor_s)

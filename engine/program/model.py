@@ -116,8 +116,7 @@ class Touch:
 class Sink:
     """A time by which the slow copy of `group` must be valid (`docs/model.md`).
 
-    `region` is the region that ends there, or `TOP_LEVEL` for the end of the program; the sink
-    asks nothing of a stay that began before that region.
+    `region` ends there (`TOP_LEVEL`: the program does); a stay from before it owes nothing.
     """
 
     time: int
@@ -139,10 +138,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Hardware:
-    """The memories of one chip, as the program was compiled for it.
-
-    Bandwidth in bytes per second; `clock_hz` turns the compiler's cycles into seconds.
-    """
+    """The memories of one chip; `bandwidth` is in bytes per second, `clock_hz` in cycles."""
 
     name: str
     fast_bytes: int
@@ -269,12 +265,17 @@ class Program:
         return carried
 
     @cached_property
-    def least_s(self) -> tuple[float, ...]:
-        """`[T]` seconds that each instruction takes at least, wherever its accesses are served."""
+    def fastest_s(self) -> tuple[float, ...]:
+        """`[T]` seconds with every access where it is fastest, if savings add up: no floors."""
         seconds = [i.fast_s for i in self.instructions]
         for access in self.accesses:
             seconds[access.time] += min(0.0, access.saving_s)
-        return tuple(max(i.floor_s, s) for i, s in zip(self.instructions, seconds, strict=True))
+        return tuple(seconds)
+
+    @cached_property
+    def least_s(self) -> tuple[float, ...]:
+        """`[T]` seconds that each instruction takes at least, wherever its accesses are served."""
+        return tuple(map(max, self.fastest_s, (i.floor_s for i in self.instructions)))
 
     @cached_property
     def all_fast_s(self) -> float:
@@ -283,8 +284,7 @@ class Program:
 
     @cached_property
     def all_slow_s(self) -> float:
-        """Seconds with every access served from slow memory."""
-        # No floor is higher than its instruction's seconds with every access slow.
+        """Seconds with every access served from slow memory; no floor is above that."""
         return sum(i.fast_s for i in self.instructions) + sum(a.saving_s for a in self.accesses)
 
     def level_at(self, time: int) -> int:

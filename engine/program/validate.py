@@ -104,15 +104,13 @@ def _access_problem(program: Program) -> str:
 
 def _time_problem(program: Program) -> str:
     slow_s = [instruction.fast_s for instruction in program.instructions]
-    least_s, costs_s = list(slow_s), 0.0
+    costs_s = sum(slow_s) - sum(program.fastest_s)
     for access in program.accesses:
         slow_s[access.time] += access.saving_s
-        least_s[access.time] += min(0.0, access.saving_s)
-        costs_s -= min(0.0, access.saving_s)
     for time, instruction in enumerate(program.instructions):
         if instruction.floor_s > slow_s[time] + TINY_S:
             return f"instruction {time} has a floor above its time with all accesses slow"
-        if least_s[time] < -TINY_S:
+        if program.fastest_s[time] < -TINY_S:
             return f"instruction {time} takes less than no time without what its writes cost"
     if costs_s > MOST_COSTS * sum(slow_s) + TINY_S:
         return "writes into fast memory cost more than half of what the program takes without it"

@@ -6,8 +6,8 @@ import numpy as np
 
 from engine.game.jaxgame.env import Record
 from engine.game.moves import DROP, Rules
-from engine.game.quantise import above_floor
 from engine.game.reference.game import ReferenceGame
+from engine.program.floors import above_floor
 from engine.program.model import Program
 
 

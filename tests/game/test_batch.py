@@ -12,9 +12,10 @@ from engine.game.jaxgame.encoding import encode
 from engine.game.jaxgame.state import initial_state, packed, unpacked
 from engine.game.jaxgame.step import step
 from engine.game.moves import COPY, DROP, NO_COPY
-from engine.game.quantise import TICKS, above_floor
+from engine.game.quantise import TICKS
 from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import EARN, NUM_WORDS, play_script
+from engine.program.floors import above_floor
 from engine.program.model import Program
 from tests.strategies import random_program
 

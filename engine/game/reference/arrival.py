@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.game.moves import COPY, NO_COPY, Hoist, Move
-from engine.game.quantise import TICKS, above_floor
+from engine.game.quantise import TICKS
 from engine.game.reference.blocks import OPEN, Block, Booking, Effect, Reason, Refusal
 from engine.game.reference.context import State, outermost_entered
 from engine.game.reference.placement import LAST_TRY, TRIES, Place, find_place
+from engine.program.floors import above_floor
 from engine.program.model import TOP_LEVEL, Program
 
 

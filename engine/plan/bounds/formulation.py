@@ -12,6 +12,7 @@ from engine.plan.bounds.group_rows import GroupRows
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.residency import Expression, Residency, Scale, scaled
 from engine.plan.bounds.traffic import Traffic
+from engine.program.floors import has_floor
 from engine.program.model import Program
 
 FloatArray = NDArray[np.float64]
@@ -75,17 +76,15 @@ def _add_floors(rows: Residency) -> dict[int, int]:
     """Per slot whose instruction has a floor: the time by which sums of savings are too many."""
     program, second_s = rows.program, rows.scale.second_s
     slow_s = np.array([i.fast_s for i in program.instructions])
-    least_s = slow_s.copy()
     terms: dict[int, Expression] = defaultdict(list)
     for index, touch in enumerate(program.touches):
         slow_s[touch.time] += touch.saving_s
-        least_s[touch.time] += min(0.0, touch.saving_s)
         served = rows.served.get(index, [])
         terms[touch.time] += scaled(served, -touch.saving_s / second_s)
     floors: dict[int, int] = {}
     for slot, instruction in enumerate(program.instructions):
         spare = (slow_s[slot] - instruction.floor_s) / second_s
-        if instruction.floor_s > least_s[slot] and terms[slot]:
+        if has_floor(program, slot) and terms[slot]:
             floors[slot] = rows.linear.add_variable(slow_s[slot] / second_s, cost=1.0)
             # The seconds with some served fast, and this, are at least the floor.
             rows.linear.add_row([(floors[slot], 1.0), *terms[slot]], low=-spare)

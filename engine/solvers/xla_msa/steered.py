@@ -209,7 +209,7 @@ def _worth(program: Program) -> dict[int, float]:
     worth: dict[int, float] = {}
     for access in program.accesses:
         group = program.values[access.value].group
-        if access.saving_s and program.groups[group].may_be_fast:
+        if program.groups[group].may_be_fast:
             worth[group] = worth.get(group, 0.0) + access.saving_s
     least = MIN_SAVING_SHARE * sum(max(0.0, saving) for saving in worth.values())
     return {group: saving for group, saving in worth.items() if saving > least}

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.game.moves import DROP, Move
-from engine.game.quantise import above_floor
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
-from engine.program.floors import has_floor, slow_s
+from engine.program.floors import above_floor, has_floor, slow_s
 from engine.program.model import Program
 from ui.components.memory_map.actions import NO_ACTION
 from ui.components.memory_map.board import stall_before_s
