@@ -17,9 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.compiler.answers import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
+from engine.compiler.calibrate import total_cycles
 from engine.compiler.observations import (
     Observations,
     load_observations,
@@ -268,10 +267,8 @@ def _assembled(
 
 def _compute_s(imported: Imported, flow: Flow) -> float:
     """The compiler's own cycles in seconds, loops multiplied out."""
-    program = imported.program
-    times = np.array([program.multiplicity(i.level) for i in program.instructions])
-    cycles = observe(imported, flow).cycles
-    return float(np.nansum(cycles * times)) / program.hardware.clock_hz
+    cycles = total_cycles(imported.program, None, observe(imported, flow))
+    return cycles / imported.program.hardware.clock_hz
 
 
 def _distrust(program: Program) -> str:

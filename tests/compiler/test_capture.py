@@ -91,6 +91,10 @@ def test_the_observations_of_a_capture_give_its_costs_again(
     again = refitted(program, found)
     assert again.accesses == program.accesses
     assert again.instructions == program.instructions
+    of_the_default = program.provenance["default_compile"]["compute_s"]
+    bare = replace(program, provenance={})
+    known = refitted(bare, found).provenance["default_compile"]
+    assert known == {"compute_s": pytest.approx(of_the_default)}
 
 
 def test_the_plan_of_the_default_compile_is_valid(tmp_path: Path, compiler: Interrupted) -> None:

@@ -81,7 +81,7 @@ def test_costs_that_explain_nothing_are_not_taken() -> None:
 def test_costs_that_no_program_file_may_say_are_not_taken() -> None:
     imported = written_and_read_twice()
     huge = np.where(SAVINGS < 0, -1e6, SAVINGS)
-    seen = [observation(imported, fast, huge) for fast in (TOGETHER, [WRITE, FIRST_READ], [WRITE])]
-    fit = fitted(imported, seen)
+    placements = (TOGETHER, [WRITE, FIRST_READ], [WRITE], [0])
+    fit = fitted(imported, [observation(imported, fast, huge) for fast in placements])
     assert (fit.savings >= 0).all()
     validate(with_costs(imported.program, fit), "plain")
