@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from engine.analysis.attribution import breakdown, slow_costs
@@ -14,6 +15,8 @@ from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds.bound import lower_bound
+from engine.plan.bounds.formulation import formulate
+from engine.plan.bounds.idle import idle_time
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.floors import has_floor, loss_s, worth_s
@@ -58,6 +61,20 @@ def test_the_bound_knows_that_the_read_is_not_had_without_the_write(program: Pro
     best_s = min(simulate(program, kept(program, *groups)).latency_s for groups in CHOICES)
     assert lower_bound(program).bound_s == pytest.approx(best_s)
     assert program.all_fast_s <= best_s
+
+
+@pytest.mark.parametrize("program", [FREE, FLOORED])
+def test_no_slot_of_the_bound_has_less_idle_time_than_a_plan(program: Program) -> None:
+    """The first one is longest with the write fast and the read slow; nothing is drawn here."""
+    accesses = tuple(replace(access, slow_bytes=0) for access in program.accesses)
+    program = replace(program, accesses=accesses)
+    found = formulate(program)
+    assert found is not None
+    most_s = [i.most * found.scale.second_s for i in idle_time(found.rows, found.traffic.floors)]
+    lasted = [simulate(program, kept(program, *groups)).timeline.duration_s for groups in CHOICES]
+    longest_s = np.max(lasted, axis=0)
+    assert longest_s[0] == SLOW_S + COST_S
+    assert (most_s >= longest_s - 1e-9).all()
 
 
 def test_a_touch_is_worth_what_it_changes() -> None:
