@@ -76,9 +76,14 @@ def left_out(program: Program, found: Observations) -> Iterator[LeftOut]:
         if placement in shown:
             continue
         shown.add(placement)
-        others = [c.seen for c in found.compiles if c.seen.is_fast.tobytes() != placement]
-        fit = fit_costs(program, found.pools, found.slow.seen, others)
+        fitted = [c.seen for c in others(found, one)]
+        fit = fit_costs(program, found.pools, found.slow.seen, fitted)
         yield LeftOut(one, total_error(program, fit, one.seen))
+
+
+def others(found: Observations, one: Compile) -> list[Compile]:
+    """The compiles with another placement than this one's."""
+    return [c for c in found.compiles if (c.seen.is_fast != one.seen.is_fast).any()]
 
 
 def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:

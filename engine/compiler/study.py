@@ -3,8 +3,9 @@
 Two kinds of placements take turns. One is what our own plan becomes when the compiler is steered to
 it: a solver looks for what pays most, and so for every saving that is too high, and the compile
 shows it. The other is what settles most of what is uncertain (`engine.compiler.identify`). Either
-is chosen among several by an early stop, which takes seconds, and then compiled whole. The study
-ends when the compiles agree with what was foretold, or the compiles that it may do are used up.
+is chosen among several by an early stop, which takes seconds, and then compiled whole. When all
+agrees, what a single placement has shown is shown once more by another, so that no saving rests on
+one compile. The study ends there, or when the compiles that it may do are used up.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from engine.compiler.identify import proposal, stakes, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import Observation, observe
 from engine.compiler.own_compile import own_compile
+from engine.compiler.refit import left_out, others
 from engine.compiler.toolchain import versions
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
@@ -33,6 +35,10 @@ GOOD_ERROR = 0.005
 
 GOOD_STAKE = 0.002
 """A share of the program's cycles that is not worth a compile."""
+
+LONE_ERROR = 0.01
+"""A placement that the others foretell no better than this has shown something that they have not.
+"""
 
 NUM_PROPOSALS = 3
 """Placements that an early stop looks at before one of them is compiled whole."""
@@ -81,12 +87,16 @@ class Study:
             self.compile("knobs", KNOBS[0])
         is_agreed = False
         while (turn := len(self.found.compiles) + self.refused) < compiles:
-            proposed = self._best_proposal(turn) if turn % 2 == 1 or is_agreed else None
+            asks = turn % 2 == 1 or is_agreed
+            proposed = self._best_proposal(turn, self.found.compiles) if asks else None
             if proposed is not None:
                 self.compile(f"stake-{turn}", proposed)
                 is_agreed = False
             elif is_agreed:
-                break
+                again = self._shown_again(turn)
+                if again is None:
+                    break
+                self.compile(f"again-{turn}", again)
             else:
                 ours = self._best_plan(turn)
                 is_agreed = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
@@ -113,8 +123,9 @@ class Study:
         self.keep(self.found)
         return abs(error)
 
-    def _fit(self) -> Fit:
-        seen = [c.seen for c in self.found.compiles]
+    def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
+        """The fit to these compiles; to all without any said."""
+        seen = [c.seen for c in (self.found.compiles if compiles is None else compiles)]
         return fit_costs(self.program, self.found.pools, self.found.slow.seen, seen)
 
     def _best_plan(self, turn: int) -> Mapping[str, str] | None:
@@ -137,10 +148,22 @@ class Study:
             return None
         return chosen[min(totals, key=lambda n: totals[n])].options
 
-    def _best_proposal(self, turn: int) -> Mapping[str, str] | None:
-        """The proposal that settles most; None if none settles enough."""
-        stake = stakes(self.program, self._fit())
-        seen = [c.seen.is_fast for c in self.found.compiles]
+    def _shown_again(self, turn: int) -> Mapping[str, str] | None:
+        """A proposal that settles what a single placement has shown; None if all was shown twice.
+
+        What the others would leave open without that placement is asked for as if it were open.
+        """
+        for lone in left_out(self.program, self.found):
+            if abs(lone.error) > LONE_ERROR:
+                proposed = self._best_proposal(turn, others(self.found, lone.compile))
+                if proposed is not None:
+                    return proposed
+        return None
+
+    def _best_proposal(self, turn: int, compiles: Sequence[Compile]) -> Mapping[str, str] | None:
+        """The proposal that settles most of what these compiles leave open; None if too little."""
+        stake = stakes(self.program, self._fit(compiles))
+        seen = [c.seen.is_fast for c in compiles]
         best, most = None, GOOD_STAKE * total_cycles(self.program, None, self.found.slow.seen)
         for number in range(NUM_PROPOSALS):
             knobs = KNOBS[(turn + number) % len(KNOBS)]
