@@ -35,6 +35,7 @@ SECTIONS = {
     "steering": "steering",
     "replays": "replays",
     "fidelity": "fidelity",
+    "exported": "exported",
     "soundness": "soundness",
     "tuning": "tuning",
     "sizes": "sizes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from engine.compiler.export import SORT_ORDER
 from engine.compiler.identify import MOST_FIRST, MOST_LAST, packed, proposal, stakes, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import observe
-from engine.compiler.study import Study
+from engine.compiler.refit import left_out
+from engine.compiler.study import LONE_ERROR, Study
 from engine.program import library
 from engine.program.hlo.build import Imported, build_program
 from engine.solvers import Budget, solve
@@ -58,6 +60,17 @@ def test_in_the_end_our_own_plans_are_foretold() -> None:
     placements = {c.seen.is_fast.tobytes() for c in found.compiles}
     assert len(placements) == len(found.compiles), "nothing is compiled twice"
     assert all("foretold" in line for line in said)
+
+
+def test_what_one_placement_alone_has_shown_is_shown_by_another() -> None:
+    compiler = TinyCompiler()
+    done = study(compiler, [])
+    found = done.run(12)
+    asked_again = [c.name for c in found.compiles if c.name.startswith("again-")]
+    assert len(asked_again) > 0
+    first = replace(found, compiles=found.compiles[:-1])
+    assert max(abs(one.error) for one in left_out(done.program, first)) > LONE_ERROR
+    assert max(abs(one.error) for one in left_out(done.program, found)) <= LONE_ERROR
 
 
 def test_an_aborting_compile_is_told_and_passed_over() -> None:

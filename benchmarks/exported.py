@@ -1,0 +1,119 @@
+"""The section `exported`: plans of every solver, compiled whole, beside what was predicted.
+
+The plans come from today's costs, and the compiles enter no fit. Of each plan the first export is
+compiled that the compiler takes. Compiled and predicted totals are cycles with loops multiplied out
+and stalls. A placement that the program's costs were fitted to all the same says so in its row, and
+counts apart. Rows go to `docs/results/exported.json` as soon as they are measured; what the
+compiler answered is kept in `.capture/`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Sequence
+
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
+from engine.analysis.tuning import ANSWERS_FOLDER
+from engine.compiler.answers import DEFAULT_OPTIONS, Answers
+from engine.compiler.compiled_plan import Bench, Outcome
+from engine.compiler.export import exports
+from engine.compiler.observations import load_observations, observations_path
+from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.tune import total
+from engine.errors import CompilerError
+from engine.plan.model import Plan
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.program.model import Program
+from engine.solvers import Budget, solve
+
+ROWS = RESULTS / "exported.json"
+SOLVERS = ("local", "evolution", "greedy", "muzero")
+SECONDS = 10.0
+GOALS = (0.005, 0.02)
+"""The median error without sign that is aimed at, and the worst."""
+
+
+def run(section: str, settings: Settings) -> None:
+    """Compile the plans that have no row yet; print the errors and what they come to."""
+    del section
+    names = settings.programs or tuple(row["key"][0] for row in read(RESULTS / "tuning.json"))
+    solvers = settings.solvers or SOLVERS
+    for name, solver in itertools.product(names, solvers):
+        key = [name, solver, settings.seconds or SECONDS, settings.seed]
+        if all(row["key"] != key for row in read(ROWS)):
+            for row in _rows(library.find_sample(name), key):
+                keep(ROWS, [*read(ROWS), row])
+                print(_line(row), flush=True)
+    print("\n".join(summary(read(ROWS))))
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """Errors of the predictions, of placements that no fit has seen and of the others."""
+    lines = []
+    for was_fitted, words in ((False, "seen by no fit"), (True, "among those fitted to")):
+        found = [row for row in rows if row["was_fitted"] is was_fitted]
+        if found:
+            errors = [abs(row["error"]) for row in found]
+            usual, most = GOALS
+            lines.append(
+                f"{words}: {len(found)} plans of {len({row['key'][0] for row in found})} programs,"
+                f" median error {statistics.median(errors):.2%} (goal {usual:.1%}), worst"
+                f" {max(errors):.2%} (goal {most:.0%}),"
+                f" {sum(error <= most for error in errors)} within {most:.0%}"
+            )
+    return lines
+
+
+def _rows(entry: SampleEntry, key: list[object]) -> Iterator[Row]:
+    """The row of one plan; none where the compiler takes no export of it."""
+    program = library.load_entry(entry)
+    _, solver, seconds, seed = key
+    plan = solve(str(solver), program, Budget(float(str(seconds)), int(str(seed))))
+    bench = Bench(
+        program, Answers(stored_stablehlo(program), program.hardware.name, ANSWERS_FOLDER)
+    )
+    outcome = _first_taken(bench, plan)
+    if outcome is None:
+        print(f"{entry.name} {solver}: no export of the plan can be compiled", flush=True)
+        return
+    default = bench.full(DEFAULT_OPTIONS)
+    yield {
+        "key": key,
+        "set": "samples" if entry.folder == library.SAMPLES_FOLDER else "held out",
+        "was_fitted": _was_fitted(entry, program, outcome),
+        "error": float(f"{_predicted(program, outcome) / total(outcome) - 1.0:.6g}"),
+        "gain": 1.0 - total(outcome) / total(default),
+        "predicted_gain": 1.0 - _predicted(program, outcome) / _predicted(program, default),
+        "commit": commit(),
+    }
+
+
+def _first_taken(bench: Bench, plan: Plan) -> Outcome | None:
+    for steering in exports(bench.program, plan):
+        try:
+            return bench.full(steering.options)
+        except CompilerError as error:
+            print(f"{bench.program.name}, {steering.title}: {error}", flush=True)
+    return None
+
+
+def _predicted(program: Program, outcome: Outcome) -> float:
+    return outcome.predicted.latency_s * program.hardware.clock_hz
+
+
+def _was_fitted(entry: SampleEntry, program: Program, outcome: Outcome) -> bool:
+    found = load_observations(observations_path(entry.name, entry.folder), program)
+    own = outcome.observation.is_fast
+    return any((one.seen.is_fast == own).all() for one in found.compiles)
+
+
+def _line(row: Row) -> str:
+    name, solver, seconds, _ = row["key"]
+    fitted = "  (fitted to)" if row["was_fitted"] else ""
+    return (
+        f"{name:24} {solver:10} {seconds:3.0f} s  {row['error']:+7.2%} of the compiled total;"
+        f" gain {row['gain']:+7.2%}, predicted {row['predicted_gain']:+7.2%}{fitted}"
+    )
