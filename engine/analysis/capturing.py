@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,16 +40,19 @@ def capturing(
     """
     from engine.compiler.capture import Capturing
 
-    return Capturing(planner(solvers, seconds), raw, compiles, is_offline, note)
+    return Capturing(planners(solvers, seconds), raw, compiles, is_offline, note)
 
 
-def planner(solvers: str, seconds: float) -> Callable[[Program], Plan]:
-    """A function from a program to a plan; `solvers`, named with commas, take turns.
+def planners(solvers: str, seconds: float) -> tuple[Callable[[Program], Plan], ...]:
+    """For each of `solvers`, named with commas, a function from a program to a plan.
 
     Raises UnknownNameError for an unknown solver.
     """
     names = [name.strip() for name in solvers.split(",")]
     for name in names:
         find(name)
-    turns = cycle(names)
-    return lambda program: solve(next(turns), program, Budget(seconds=seconds))
+    return tuple(functools.partial(_planned, name, seconds) for name in names)
+
+
+def _planned(solver: str, seconds: float, program: Program) -> Plan:
+    return solve(solver, program, Budget(seconds=seconds))

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engine.analysis.capturing import planner
+from engine.analysis.capturing import planners
 from engine.cli.arguments import add_command
 from engine.cli.capture import add_study
 from engine.cli.output import note, show
@@ -129,7 +129,7 @@ def _observe(program: Program, options: argparse.Namespace) -> int:
         imported,
         answers,
         found,
-        planner(options.solvers, options.seconds),
+        planners(options.solvers, options.seconds),
         note,
         lambda now: save_observations(now, path),
     )

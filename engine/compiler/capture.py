@@ -75,12 +75,12 @@ class Source:
 class Capturing:
     """How captures are made.
 
-    `solve` finds plans for the study to compile. `raw`: a folder for the compiler's answers.
+    `solvers` find plans for the study to compile. `raw`: a folder for the compiler's answers.
     `compiles`: whole ones per program, beside the all-slow one. `is_offline`: only what is known
     is used. `note` is told of every compile.
     """
 
-    solve: Solver
+    solvers: Sequence[Solver]
     raw: Path
     compiles: int
     is_offline: bool = False
@@ -104,7 +104,7 @@ def capture_source(
     path = observations_path(source.name, folder)
     found = _begun(imported, [path, *([known] if known else [])])
     study = Study(
-        imported, answers, found, how.solve, how.note, lambda now: save_observations(now, path)
+        imported, answers, found, how.solvers, how.note, lambda now: save_observations(now, path)
     )
     compiles = 0 if how.is_offline else how.compiles
     program = _assembled(source, imported, study.run(compiles), answers)

@@ -57,15 +57,15 @@ Solver = Callable[[Program], Plan]
 class Study:
     """One program's compiles, and what is to be compiled next.
 
-    `imported`: the program with its flow in the all-slow compile. `solve` finds plans. `note` is
-    told of every compile. `keep` gets the observations after each, so that an interrupted study
-    goes on where it stopped. `refused`: whole compiles that came to nothing.
+    `imported`: the program with its flow in the all-slow compile. `solvers` find plans, in turn.
+    `note` is told of every compile. `keep` gets the observations after each, so that an
+    interrupted study goes on where it stopped. `refused`: whole compiles that came to nothing.
     """
 
     imported: Imported
     answers: Answers
     found: Observations
-    solve: Solver
+    solvers: Sequence[Solver]
     note: Callable[[str], None]
     keep: Callable[[Observations], None] = lambda _: None
     refused: int = 0
@@ -79,27 +79,31 @@ class Study:
         """Compile until `compiles` whole compiles are made, or there is nothing more to learn.
 
         The first is the compiler's own plan; the second that with both knobs, if it is another.
+        All is agreed once the plans of all solvers, one after another, are foretold or known.
         """
         known = {c.name for c in self.found.compiles}
         if "default" not in known:
             self.compile("default", DEFAULT_OPTIONS)
         if "knobs" not in known and self._placement(KNOBS[0]) is not None:
             self.compile("knobs", KNOBS[0])
-        is_agreed = False
+        agreed, num_plans = 0, 0
         while (turn := len(self.found.compiles) + self.refused) < compiles:
+            is_agreed = agreed >= len(self.solvers)
             asks = turn % 2 == 1 or is_agreed
             proposed = self._best_proposal(turn, self.found.compiles) if asks else None
             if proposed is not None:
                 self.compile(f"stake-{turn}", proposed)
-                is_agreed = False
+                agreed = 0
             elif is_agreed:
                 again = self._shown_again(turn)
                 if again is None:
                     break
                 self.compile(f"again-{turn}", again)
             else:
-                ours = self._best_plan(turn)
-                is_agreed = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
+                ours = self._best_plan(turn, self.solvers[num_plans % len(self.solvers)])
+                num_plans += 1
+                is_good = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
+                agreed = agreed + 1 if is_good else 0
         return self.found
 
     def compile(self, name: str, options: Mapping[str, str]) -> float:
@@ -128,10 +132,10 @@ class Study:
         seen = [c.seen for c in (self.found.compiles if compiles is None else compiles)]
         return fit_costs(self.program, self.found.pools, self.found.slow.seen, seen)
 
-    def _best_plan(self, turn: int) -> Mapping[str, str] | None:
-        """Of the placements that our plans become, the new one that is foretold to be fastest."""
+    def _best_plan(self, turn: int, solver: Solver) -> Mapping[str, str] | None:
+        """Of the placements that a solver's plan becomes, the new one foretold to be fastest."""
         fit = self._fit()
-        plan = self.solve(with_costs(self.program, fit))
+        plan = solver(with_costs(self.program, fit))
         try:
             steerings = exports(with_costs(self.program, fit), plan)
         except PlanError:

@@ -59,7 +59,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Interrupted:
 
 def how(folder: Path, is_offline: bool = False) -> Capturing:
     return Capturing(
-        lambda program: solve("density", program, Budget(seconds=5.0)), folder, 8, is_offline
+        [lambda program: solve("density", program, Budget(seconds=5.0))], folder, 8, is_offline
     )
 
 

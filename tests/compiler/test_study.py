@@ -15,9 +15,11 @@ from engine.compiler.identify import MOST_FIRST, MOST_LAST, packed, proposal, st
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import observe
 from engine.compiler.refit import left_out
-from engine.compiler.study import LONE_ERROR, Study
+from engine.compiler.study import LONE_ERROR, Solver, Study
+from engine.plan.model import Plan
 from engine.program import library
 from engine.program.hlo.build import Imported, build_program
+from engine.program.model import Program
 from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import NAMES, TinyCompiler, hlo
 from tests.program.hlo.modules import HARDWARE, decoded
@@ -42,7 +44,7 @@ def study(compiler: TinyCompiler, said: list[str]) -> Study:
         imported,
         compiler,  # type: ignore[arg-type]
         found,
-        lambda costed: solve("density", costed, Budget(seconds=5.0)),
+        [lambda costed: solve("density", costed, Budget(seconds=5.0))],
         said.append,
     )
 
@@ -71,6 +73,22 @@ def test_what_one_placement_alone_has_shown_is_shown_by_another() -> None:
     first = replace(found, compiles=found.compiles[:-1])
     assert max(abs(one.error) for one in left_out(done.program, first)) > LONE_ERROR
     assert max(abs(one.error) for one in left_out(done.program, found)) <= LONE_ERROR
+
+
+def test_the_plans_of_every_solver_are_asked_for_before_a_study_ends() -> None:
+    asked: list[str] = []
+
+    def planner(name: str) -> Solver:
+        def plan(costed: Program) -> Plan:
+            asked.append(name)
+            return solve("density", costed, Budget(seconds=5.0))
+
+        return plan
+
+    done = study(TinyCompiler(), [])
+    done.solvers = [planner("first"), planner("second"), planner("third")]
+    assert len(done.run(12).compiles) < 12
+    assert asked[:3] == ["first", "second", "third"]
 
 
 def test_an_aborting_compile_is_told_and_passed_over() -> None:
