@@ -1,0 +1,44 @@
+"""The section `exported`: plans that no fit has seen count apart from those that one has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import exported
+from benchmarks.rows import Row, read
+from benchmarks.settings import Settings
+from engine.program.library import SampleEntry
+
+
+def row(key: list[object], error: float, was_fitted: bool) -> Row:
+    gains = {"gain": 0.1, "predicted_gain": 0.1, "set": "samples"}
+    return {"key": key, "error": error, "was_fitted": was_fitted, **gains}
+
+
+def test_errors_have_no_sign_and_what_was_fitted_to_stands_apart() -> None:
+    told = [("a", -0.03, False), ("a", 0.01, False), ("b", 0.002, False), ("c", 0.0, True)]
+    rows = [row([name, "local", 10.0, 0], error, fitted) for name, error, fitted in told]
+    new, fitted = exported.summary(rows)
+    assert new.startswith("seen by no fit: 3 plans of 2 programs, median error 1.00%")
+    assert "worst 3.00% (goal 2%), 2 within 2%" in new
+    assert fitted.startswith("among those fitted to: 1 plans of 1 programs, median error 0.00%")
+
+
+def test_what_has_a_row_is_not_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compiled: list[str] = []
+
+    def rows(entry: SampleEntry, key: list[object]) -> list[Row]:
+        compiled.append(f"{entry.name} {key[1]}")
+        return [row(key, 0.01, False)]
+
+    monkeypatch.setattr(exported, "ROWS", tmp_path / "exported.json")
+    monkeypatch.setattr(exported, "_rows", rows)
+    for solvers in (("local",), ("local", "greedy")):
+        exported.run("exported", Settings(programs=("t5-v5e-b24",), solvers=solvers))
+    assert compiled == ["t5-v5e-b24 local", "t5-v5e-b24 greedy"]
+    assert len(read(tmp_path / "exported.json")) == 2
+    assert "2 plans of 1 programs" in capsys.readouterr().out
