@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -86,7 +86,7 @@ def verify_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Verdic
 
     Raises PlanError for an invalid plan, CompilerError where no export can be compiled.
     """
-    steering = best_export(bench, plan, note)
+    steering = best_export(bench, exports(bench.program, plan), note)
     return _verdict(bench, steering, aims(bench.program, plan), ())
 
 
@@ -101,11 +101,16 @@ def verify_flags(bench: Bench, flags: Flags) -> Verdict:
     return _verdict(bench, steering, flags.aims, named_instructions(flags))
 
 
-def best_export(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Steering:
-    """The export of `plan` whose placements are predicted to run fastest."""
+def best_export(
+    bench: Bench, steerings: Sequence[Steering], note: Callable[[str], None]
+) -> Steering:
+    """Of some exports, that whose placements are predicted to run fastest, by early stops.
+
+    Raises CompilerError where the compiler takes none.
+    """
     best: tuple[float, Steering] | None = None
     failure = ""
-    for steering in exports(bench.program, plan):
+    for steering in steerings:
         try:
             latency_s = bench.early(steering.options).predicted.latency_s
         except CompilerError as error:
