@@ -1,10 +1,11 @@
 """The section `exported`: plans of every solver, compiled whole, beside what was predicted.
 
 The plans come from today's costs, and the compiles enter no fit. Of each plan the export in one
-order is compiled whose placements, by early stops, are predicted to run fastest. Compiled and predicted totals are cycles with loops multiplied out
-and stalls. A placement that the program's costs were fitted to all the same says so in its row, and
-counts apart. Rows go to `docs/results/exported.json` as soon as they are measured; what the
-compiler answered is kept in `.capture/`.
+order is compiled whose placements, by early stops, are predicted to run fastest. Compiled and
+predicted totals are cycles with loops multiplied out and stalls. A placement that the program's
+costs were fitted to all the same says so in its row, and counts apart. Rows go to
+`docs/results/exported.json` as soon as they are measured; what the compiler answered is kept in
+`.capture/`.
 """
 
 from __future__ import annotations
