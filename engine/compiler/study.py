@@ -10,9 +10,10 @@ one compile. The study ends there, or when the compiles that it may do are used 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.compiler.answers import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.compiler.calibrate import Fit, fit_costs, pools, total_cycles, total_error, with_costs
@@ -69,6 +70,7 @@ class Study:
     note: Callable[[str], None]
     keep: Callable[[Observations], None] = lambda _: None
     refused: int = 0
+    _observed: dict[str, Observation] = field(default_factory=dict, repr=False)
 
     @property
     def program(self) -> Program:
@@ -118,7 +120,7 @@ class Study:
             self.note(f"{self.program.name} {name}: {refusal}")
             self.refused += 1
             return math.inf
-        seen = observe(self.imported, self._flow(answer.hlo, name))
+        seen = self._observe(answer.hlo, name)
         error = total_error(self.program, fit, seen)
         total = total_cycles(self.program, None, seen)
         self.note(f"{self.program.name} {name}: {total:.0f} cycles, foretold {error:+.2%}")
@@ -188,9 +190,16 @@ class Study:
         except CompilerError as error:
             self.note(f"{self.program.name}: {error}")
             return None
-        seen = observe(self.imported, self._flow(answer.hlo, "early"))
+        seen = self._observe(answer.hlo, "early")
         known = any((c.seen.is_fast == seen.is_fast).all() for c in self.found.compiles)
         return None if known else seen
+
+    def _observe(self, hlo: str, name: str) -> Observation:
+        """What a compile's HLO tells; many options come to the same."""
+        key = hashlib.sha256(hlo.encode()).hexdigest()
+        if key not in self._observed:
+            self._observed[key] = observe(self.imported, self._flow(hlo, name))
+        return self._observed[key]
 
     def _flow(self, hlo: str, name: str) -> Flow:
         where = f"{self.program.name}/{name}"
