@@ -11,10 +11,10 @@ from engine.analysis.catalogue_readme import write_readme
 from engine.errors import PlanError
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.check import check
-from engine.plan.io import save_plan
+from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
-from engine.program.io import content_hash, load
+from engine.program.io import content_hash, load, save
 from engine.program.library import INDEX_NAME, SampleEntry, describe, index, load_entry, write_index
 from engine.program.model import Program
 from engine.solvers import Budget, solve
@@ -57,6 +57,25 @@ def keep_best(folder: Path, name: str, plan: Plan) -> bool:
     entries[name] = replace(entry, best_s=best_s, best_solver=plan.solver, best_plan=file)
     _write(folder, list(entries.values()))
     return True
+
+
+def recost(entry: SampleEntry, program: Program) -> None:
+    """Put the same program with other costs in place of a captured one.
+
+    The bound is made anew. The best plan known stays as what it comes to now.
+    """
+    known = None if entry.best_plan_path is None else load_plan(entry.best_plan_path)
+    save(program, entry.path)
+    _write(
+        entry.folder,
+        [
+            _entry(program, None) if other.name == entry.name else other
+            for other in index(entry.folder)
+            if other.folder == entry.folder
+        ],
+    )
+    if known is not None:
+        keep_best(entry.folder, entry.name, replace(known, program_hash=content_hash(program)))
 
 
 def keep_bound(folder: Path, name: str, bound: Bound) -> bool:

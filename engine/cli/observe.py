@@ -15,7 +15,7 @@ from engine.cli.output import note, show
 from engine.errors import CompilerError
 from engine.program import library
 from engine.program.io import save
-from engine.program.model import Program
+from engine.program.library import SampleEntry
 
 
 def add_parser(commands: Any) -> None:
@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="observed samples; else all")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="for the programs")
     parser.add_argument(
-        "--keep", action="store_true", help="put them in place of the samples, with a new index"
+        "--keep", action="store_true", help="put them in place of the samples; best plans stay"
     )
 
 
@@ -46,7 +46,7 @@ def run_observe(options: argparse.Namespace) -> int:
     names = options.names or quick_first(captured_names())
     for name in names:
         try:
-            count = _observe(library.load_sample(name), options)
+            count = _observe(library.find_sample(name), options)
         except CompilerError as error:
             if len(names) == 1:
                 raise
@@ -58,14 +58,8 @@ def run_observe(options: argparse.Namespace) -> int:
 
 def run_refit(options: argparse.Namespace) -> int:
     """Foretell each placement by the others; write the refitted programs where asked."""
-    from engine.analysis.catalogue import write_catalogue
-
-    folders = [options.output] if options.output is not None else []
-    folders += [library.SAMPLES_FOLDER] if options.keep else []
     for name in options.names or observed_names():
-        _refit(name, folders, options)
-    if options.keep:
-        write_catalogue(library.SAMPLES_FOLDER, captured_names(), note)
+        _refit(library.find_sample(name), options)
     return 0
 
 
@@ -87,12 +81,13 @@ def observed_names() -> list[str]:
     return [name for name in captured_names() if observations_path(name).exists()]
 
 
-def _refit(name: str, folders: Sequence[Path], options: argparse.Namespace) -> None:
+def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
+    from engine.analysis.catalogue import recost
     from engine.compiler.observations import load_observations, observations_path
     from engine.compiler.refit import left_out, refitted
 
-    program = library.load_sample(name)
-    found = load_observations(observations_path(name), program)
+    name, program = entry.name, library.load_entry(entry)
+    found = load_observations(observations_path(name, entry.folder), program)
     errors = {one.compile.name: one.error for one in left_out(program, found)}
     sizes = [abs(error) for error in errors.values()]
     text = [f"{name} without {other}: {error:+.2%}" for other, error in errors.items()]
@@ -101,12 +96,14 @@ def _refit(name: str, folders: Sequence[Path], options: argparse.Namespace) -> N
         f" others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
     )
     show(options, {"program": name, "errors": errors}, text)
-    for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True)
-        save(refitted(program, found), folder / f"{name}.json.gz")
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        save(refitted(program, found), options.output / f"{name}.json.gz")
+    if options.keep:
+        recost(entry, refitted(program, found))
 
 
-def _observe(program: Program, options: argparse.Namespace) -> int:
+def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
     """How many compiles are known of one program afterwards."""
     from engine.compiler.answers import Answers
     from engine.compiler.observations import (
@@ -117,7 +114,8 @@ def _observe(program: Program, options: argparse.Namespace) -> int:
     from engine.compiler.own_compile import stored_stablehlo
     from engine.compiler.study import Study, begun
 
-    path = observations_path(program.name)
+    program = library.load_entry(entry)
+    path = observations_path(program.name, entry.folder)
     folder = options.raw / program.name / "answers"
     answers = Answers(stored_stablehlo(program), program.hardware.name, folder)
     imported, found = begun(program, answers)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.analysis import catalogue
-from engine.cli import main, observe
-from engine.compiler.observations import OBSERVATIONS_FOLDER, load_observations
+from engine.cli import main
+from engine.compiler.observations import (
+    OBSERVATIONS_FOLDER,
+    load_observations,
+    observations_path,
+    save_observations,
+)
 from engine.compiler.refit import left_out, refitted
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
-from engine.plan.io import plan_from_json
+from engine.plan.io import load_plan, plan_from_json
+from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import load
+from engine.program.library import load_entry, write_index
 
 NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
 MAX_PAID_FOR_NOTHING = 0.01
@@ -65,20 +73,30 @@ def test_the_command_says_how_well_costs_foretell_and_writes_the_program(
     assert any(a.uncertainty_s > 0 for a in fresh.accesses)
 
 
-def test_refitted_programs_take_the_place_of_the_samples_with_a_new_index(
+def test_refitted_programs_take_the_place_of_the_samples_and_best_plans_stay(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    made: list[tuple[Path, list[str]]] = []
-    monkeypatch.setattr(
-        catalogue, "write_catalogue", lambda folder, names, note: made.append((folder, names))
-    )
-    monkeypatch.setattr(observe, "captured_names", lambda: ["all", "samples"])
-    program = library.load_sample(NAMES[0])
-    monkeypatch.setattr(library, "load_sample", lambda name: program)
-    monkeypatch.setattr(library, "SAMPLES_FOLDER", tmp_path)
-    assert main(["refit", NAMES[0], "--keep"]) == 0
-    assert [p.name for p in tmp_path.iterdir()] == [f"{NAMES[0]}.json.gz"]
-    assert made == [(tmp_path, ["all", "samples"])]
+    entry = library.find_sample("lstm-v5e-b128")
+    found = load_observations(observations_path(entry.name, entry.folder), load_entry(entry))
+    fewer = replace(found, compiles=found.compiles[:-1])
+    here = replace(entry, folder=tmp_path)
+    (tmp_path / "plans").mkdir()
+    assert entry.best_plan_path is not None
+    for file in (entry.file, str(entry.best_plan)):
+        shutil.copy(entry.folder / file, tmp_path / file)
+    save_observations(fewer, observations_path(entry.name, tmp_path))
+    write_index([here], tmp_path / "index.json")
+    monkeypatch.setattr(library, "find_sample", lambda name: {entry.name: here}[name])
+    assert main(["refit", entry.name, "--keep"]) == 0
+    (fresh,) = library.index(tmp_path)
+    program = load_entry(fresh)
+    assert fresh.content_hash != entry.content_hash
+    assert len(program.provenance["placements"]) == len(fewer.compiles) + 1
+    assert fresh.best_plan_path is not None
+    best = load_plan(fresh.best_plan_path)
+    assert check(program, best) is None
+    assert simulate(program, best).latency_s == fresh.best_s
+    assert best.stays == load_plan(entry.best_plan_path).stays
 
 
 def test_a_sample_that_nobody_observed_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
