@@ -15,6 +15,7 @@ from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.solvers.local.facts import encode
+from tests.plan.cases import HARDWARE, Buffer, program_of
 from tests.strategies import draw_plan, random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
@@ -44,6 +45,26 @@ def test_it_finds_at_least_the_optimum_of_all_games(name: str) -> None:
     program = library.load_sample(name)
     latency = simulate(program, moved(program, 0, 2000)).latency_s
     assert latency <= library.find_sample(name).best_s * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("touches", ["w0 r1 r2", "r1 r2"])
+def test_a_shorter_stay_is_found_where_a_longer_one_pays_too(touches: str) -> None:
+    """Fast all the time the group saves something; copied in for the last read it saves most.
+
+    The write takes longer into fast memory. Where there is none, no time hides the copy for the
+    first read.
+    """
+    saving_s = {(0, True): -200.0, (1, False): 10.0, (2, False): 256.0}
+    plain = program_of(
+        [Buffer(256, touches, is_input="w" not in touches)],
+        3,
+        fast_s=[220.0, 700.0, 20.0],
+        hardware=replace(HARDWARE, max_cross_program_prefetches=0),
+    )
+    accesses = [replace(a, saving_s=saving_s[a.time, a.is_write]) for a in plain.accesses]
+    program = replace(plain, accesses=tuple(accesses))
+    best = moved(program, 0, 300)
+    assert simulate(program, best).latency_s == program.all_slow_s - 256.0
 
 
 def test_moves_improve_on_the_greedy_start() -> None:
