@@ -92,6 +92,21 @@ def stays_of(held: Iterable[Held]) -> list[Stay]:
     return [Stay(h.group, h.place, h.start, h.end) for h in held]
 
 
+def housed(copies: Sequence[Copy], stays: Sequence[Stay]) -> list[Copy]:
+    """The copies during which a stay of their group holds its place."""
+    homes: dict[int, list[Stay]] = {}
+    for stay in stays:
+        homes.setdefault(stay.group, []).append(stay)
+    return [
+        copy
+        for copy in copies
+        if any(
+            stay.start <= copy.start and copy.deadline <= stay.end
+            for stay in homes.get(copy.group, ())
+        )
+    ]
+
+
 def repacked(program: Program, held: Sequence[Held]) -> list[Stay]:
     """The stays at offsets of our own, where places are mere numbers.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Mapping
+
 from engine.compiler.observe import fast_space, match_events
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
@@ -13,7 +16,8 @@ class Matching:
     """How the values of another compile map to a program's groups.
 
     Values and events are numbers of that compile's flow. `slot_of`: event -> slot of the program.
-    `space`: the number of fast memory in layouts.
+    `space`: the number of fast memory in layouts. `delayed`: events that come behind others which
+    the program has after them: slices that the compiler made asynchronous.
     """
 
     def __init__(self, imported: Imported, flow: Flow) -> None:
@@ -22,6 +26,7 @@ class Matching:
         self.flow = flow
         self.slot_of = match_events(imported, flow)
         self.space = fast_space(imported.program)
+        self.delayed = _delayed(self.slot_of)
         self._value_by_label = {
             imported.flow.values[v].label: number for v, number in imported.value_of.items()
         }
@@ -63,3 +68,34 @@ class Matching:
         """Whether the value is a part of a prefetch that comes in slices."""
         event = self.flow.values[value].event
         return event >= 0 and self.flow.events[event].kind == SLICE_START
+
+
+def _delayed(slot_of: Mapping[int, int]) -> frozenset[int]:
+    """Events that come behind a later slot; as few as possible count as out of order."""
+    in_order, delayed, last = _longest_rise(slot_of), set(), -1
+    for number in sorted(slot_of):
+        if number in in_order:
+            last = slot_of[number]
+        elif slot_of[number] < last:
+            delayed.add(number)
+    return frozenset(delayed)
+
+
+def _longest_rise(slot_of: Mapping[int, int]) -> set[int]:
+    """The most events whose slots rise with their numbers; of several such sets the earliest.
+
+    Read from the end, where slots fall.
+    """
+    lowest: list[int] = []
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for number in sorted(slot_of, reverse=True):
+        length = bisect_left(lowest, -slot_of[number])
+        before[number] = ends[length - 1] if length else None
+        lowest[length : length + 1] = [-slot_of[number]]
+        ends[length : length + 1] = [number]
+    rise, step = set(), ends[-1] if ends else None
+    while step is not None:
+        rise.add(step)
+        step = before[step]
+    return rise

@@ -7,12 +7,13 @@ goes; only the offsets stand in another dump, the buffer assignment.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from engine.compiler.buffer_assignment import fast_offsets
 from engine.compiler.held import (
     Held,
     delay_slices,
+    housed,
     joined,
     kept_for_the_next_run,
     repacked,
@@ -80,7 +81,7 @@ class _Reader:
         kept_for_the_next_run(self.program, held, self._copies({}))
         stays = repacked(self.program, held) if self.offsets is None else stays_of(held)
         copies = self._copies({h.value: h.start for h in held})
-        copies = _housed(copies, stays)
+        copies = housed(copies, stays)
         is_fast, dropped = self._flags(stays)
         notes: dict[str, object] = {"left_out_accesses": dropped}
         if self.offsets is None:
@@ -98,7 +99,9 @@ class _Reader:
         """Per event of the compile, the slot of the next program instruction at or after it."""
         following = [self.program.num_slots] * (len(self.flow.events) + 1)
         for number in range(len(self.flow.events) - 1, -1, -1):
-            following[number] = self.slot_of.get(number, following[number + 1])
+            following[number] = following[number + 1]
+            if number in self.slot_of and number not in self.matching.delayed:
+                following[number] = self.slot_of[number]
         return following
 
     def _copies_of_the_program(self) -> dict[int, int]:
@@ -177,6 +180,8 @@ class _Reader:
     def _starts(self, value: int) -> list[int]:
         """When the value's place begins to be held; a sliced prefetch has one time per slice."""
         event = self.flow.values[value].event
+        if event in self.matching.delayed:
+            return [self.next_slot[event]]
         if event in self.slot_of or event in self.stands_for:
             return [self.slot_of[event] if event in self.slot_of else self.stands_for[event]]
         if self.flow.events[event].kind == JOIN:
@@ -246,12 +251,30 @@ class _Reader:
                 if group is not None:
                     start = starts.get(event.writes[0], self.next_slot[first])
                     found.append((first, Copy(group, True, start, self.next_slot[number])))
+            elif number in self.matching.delayed:
+                found += [(number, copy) for copy in self._fetched_late(number)]
         return [copy for _, copy in sorted(found, key=lambda pair: (pair[1].start, pair[0]))]
+
+    def _fetched_late(self, number: int) -> Iterator[Copy]:
+        """What a delayed event puts into fast memory is fetched there for the first who reads it.
+
+        In the program it is made before, in slow memory.
+        """
+        for value in self.flow.events[number].writes:
+            readers = [
+                slot
+                for event, slot in self.slot_of.items()
+                if event > number and any(v == value for _, v, _ in self.flow.events[event].reads)
+            ]
+            group, start = self.matching.group(value), self.next_slot[number]
+            if group is not None and readers and self.matching.is_in_fast_memory(value):
+                yield Copy(group, True, start, max(start, min(readers)))
 
     def _flags(self, stays: Iterable[Stay]) -> tuple[list[bool], int]:
         """Which accesses are fast; those outside every stay of their group are left out.
 
-        An instruction that the compile does not have is served from where its operands are.
+        An instruction that the compile has not, or has later, is served from where its operands
+        are.
         """
         by_group: dict[int, list[Stay]] = defaultdict(list)
         for stay in stays:
@@ -259,6 +282,7 @@ class _Reader:
         fast_values = {
             slot: fast_accesses(self.imported, self.flow, slot, self.flow.events[number])
             for number, slot in self.slot_of.items()
+            if number not in self.matching.delayed
         }
         flags, dropped = [], 0
         for access in self.program.accesses:
@@ -269,18 +293,3 @@ class _Reader:
             dropped += is_fast and not covered
             flags.append(is_fast and covered)
         return flags, dropped
-
-
-def _housed(copies: Sequence[Copy], stays: Sequence[Stay]) -> list[Copy]:
-    """The copies during which a stay of their group holds its place."""
-    homes: dict[int, list[Stay]] = {}
-    for stay in stays:
-        homes.setdefault(stay.group, []).append(stay)
-    return [
-        copy
-        for copy in copies
-        if any(
-            stay.start <= copy.start and copy.deadline <= stay.end
-            for stay in homes.get(copy.group, ())
-        )
-    ]

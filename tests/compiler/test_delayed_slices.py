@@ -1,0 +1,102 @@
+"""A slice that the compiler made asynchronous is read as fetched, behind a slow slice."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.compiler.matching import Matching
+from engine.compiler.xla_plan import read_plan
+from engine.plan.check import check
+from engine.plan.model import Copy
+from engine.program.hlo.build import build_program
+from engine.program.hlo.flow import Flow
+from tests.program.hlo.modules import HARDWARE, decoded, flow, module
+
+FAST = "f32[64,128]{1,0:S(1)}"
+SLOW = "f32[64,128]{1,0}"
+PART = "f32[8,128]{1,0}"
+FAST_PART = "f32[8,128]{1,0:S(1)}"
+
+
+def call(name: str, shape: str, *operands: str) -> str:
+    config = '{"window_config":{"estimated_cycles":"100000"}}'
+    return (
+        f"  {name} = {shape} custom-call({', '.join(operands)}),"
+        f' custom_call_target="x", backend_config={config}\n'
+    )
+
+
+SOURCE = module(
+    f"  a = {SLOW} parameter(0)\n"
+    + call("p", SLOW, "a")
+    + f"  s = {PART} slice(p), slice={{[0:8], [0:128]}}\n"
+    + call("q", SLOW, "p")
+    + call("u", SLOW, "q")
+    + call("r", SLOW, "u", "p", "s")
+    + "  ROOT t = tuple(r)".replace("tuple(r)", f"({SLOW}) tuple(r)")
+)
+
+
+def compiled() -> Flow:
+    """`p` is made in fast memory and written back; the slice is taken of its slow copy, late."""
+    return flow(
+        module(
+            f"  a = {SLOW} parameter(0)\n"
+            + call("p", FAST, "a")
+            + f"  c = ({SLOW}, {FAST}, u32[]{{:S(2)}}) copy-start(p)\n"
+            + call("q", SLOW, "p")
+            + f"  d = {SLOW} copy-done(c)\n"
+            + f"  b = (({SLOW}), {FAST_PART}, s32[]{{:S(2)}}) slice-start(d),"
+            " slice={[0:8], [0:128]}\n"
+            + call("u", SLOW, "q")
+            + f"  e = {FAST_PART} slice-done(b)\n"
+            + call("r", SLOW, "u", "p", "e")
+            + f"  ROOT t = ({SLOW}) tuple(r)"
+        )
+    )
+
+
+def test_what_comes_late_is_fetched_for_its_reader() -> None:
+    imported = build_program(decoded(SOURCE), "late", HARDWARE, "late")
+    program, seen = imported.program, compiled()
+    slots = {i.name: slot for slot, i in enumerate(program.instructions)}
+    matching = Matching(imported, seen)
+    assert [matching.slot_of[event] for event in matching.delayed] == [slots["s"]]
+    plan = read_plan(imported, seen, None, 0)
+    assert check(program, plan) is None
+    group = {value.name: value.group for value in program.values}
+    stays = {stay.group: (stay.start, stay.end) for stay in plan.stays}
+    assert stays == {
+        group["p"]: (slots["p"], slots["r"] + 1),
+        group["s"]: (slots["u"], slots["r"] + 1),
+    }
+    assert Copy(group["s"], True, slots["u"], slots["r"]) in plan.copies
+    fast = {
+        (program.instructions[a.time].name, program.values[a.value].name)
+        for a, is_fast in zip(program.accesses, plan.is_fast, strict=True)
+        if is_fast
+    }
+    # Where the slice stands in the program its source is fast already.
+    assert fast == {("p", "p"), ("s", "p"), ("q", "p"), ("r", "p"), ("r", "s")}
+    assert plan.notes["left_out_accesses"] == 0
+
+
+@pytest.mark.parametrize(
+    ("slots", "delayed"),
+    [
+        ([0, 1, 2, 3], []),
+        ([0, 2, 3, 1, 4], [3]),
+        ([3, 0, 1, 2], []),
+        ([0, 3, 1, 2, 4], []),
+        ([2, 3, 4, 0, 1], [3, 4]),
+    ],
+)
+def test_as_few_as_possible_are_out_of_order(
+    slots: list[int], delayed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that comes early makes those behind it no later than they are."""
+    numbered = dict(enumerate(slots))
+    monkeypatch.setattr("engine.compiler.matching.match_events", lambda *_: numbered)
+    imported = build_program(decoded(SOURCE), "late", HARDWARE, "late")
+    monkeypatch.setattr(Matching, "_groups_by_use", lambda _: {})
+    assert sorted(Matching(imported, imported.flow).delayed) == delayed
