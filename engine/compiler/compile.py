@@ -191,9 +191,17 @@ def _complaint(folder: Path, code: int) -> str:
     lines = (folder / "log").read_text(errors="replace").splitlines()
     if code == REFUSED:
         return lines[-1] if lines else "the compiler refused it"
-    told = [line for line in lines if any(line.startswith(m) or m in line for m in _CRASH_MARKS)]
-    why = " ".join((told or lines or ["no reason given"])[0].split())[:300]
+    told = [line for line in lines if any(mark in line for mark in _CRASH_MARKS)]
+    why = " ".join(told[0].split())[:300] if told else _death(code)
     return f"the compiler aborted (code {code}: {why})"
+
+
+def _death(code: int) -> str:
+    """Why a child ended that said nothing of it."""
+    try:
+        return f"it died of {signal.Signals(-code).name} without a word"
+    except ValueError:
+        return "without a word"
 
 
 def _with(options: Mapping[str, str]) -> str:

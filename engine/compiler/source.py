@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from engine.compiler import toolchain
@@ -25,9 +26,30 @@ def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
     before = getattr(jax.config, _FRAMES)
     jax.config.update(_FRAMES, 0)
     try:
-        return bytes(export.export(jitted, platforms=["tpu"])(*args, **kwargs).serialize())
+        return _serialized(export.export(jitted, platforms=["tpu"])(*args, **kwargs))
     finally:
         jax.config.update(_FRAMES, before)
+
+
+def _serialized(program: Any) -> bytes:
+    """The bytes of an `Exported`.
+
+    JAX refuses containers that it has no name for, such as an Optax state. How arguments and
+    results are nested is nothing to the compiler, so they are listed flat then.
+    """
+    import jax
+
+    try:
+        return bytes(program.serialize())
+    except ValueError:
+        arguments = tuple(range(program.in_tree.num_leaves))
+        results = tuple(range(program.out_tree.num_leaves))
+        flat = replace(
+            program,
+            in_tree=jax.tree.structure((arguments, {})),
+            out_tree=jax.tree.structure(results),
+        )
+        return bytes(flat.serialize())
 
 
 def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:

@@ -45,6 +45,21 @@ def test_an_abort_is_an_error_that_names_the_options(
     assert "xla_some_knob=7" in told
 
 
+def test_a_child_that_dies_without_a_word_is_told_by_its_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = child_that(
+        tmp_path,
+        "print('I1124 Linux version', file=sys.stderr)",
+        "sys.stderr.flush()",
+        "os.kill(os.getpid(), 11)",
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompilerError) as error:
+        compile_full(b"any", V5E, {})
+    assert "aborted (code -11: it died of SIGSEGV without a word)" in str(error.value)
+
+
 def test_a_compile_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,7 +77,7 @@ def test_a_compile_that_takes_too_long_is_ended(
 def test_a_killed_compile_is_told_from_one_that_aborts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "os.kill(os.getpid(), 9)"))
+    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "os.kill(os.getpid(), 11)"))
     with pytest.raises(CompileInterruptedError, match="was killed"):
         compile_full(b"any", V5E)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
+from jax import export
 
 from engine.compiler.models import UnsupportedModeError, build, known_models
 from engine.compiler.models.image import _KERAS_NETS
 from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES, Sample
-from engine.compiler.source import sample_source
+from engine.compiler.source import exported, sample_source
+from engine.compiler.toolchain import exported_module
 
 WRITTEN = sorted(set(known_models()) - {net.name for net in _KERAS_NETS})
 PUBLISHED = {
@@ -61,3 +67,21 @@ def test_every_program_that_is_captured_is_of_a_known_model() -> None:
     captured = (*SAMPLES, *HELD_OUT, *LARGE)
     assert {sample.model for sample in captured} <= set(known_models())
     assert len({sample.name for sample in captured}) == len(captured)
+
+
+def test_containers_that_jax_has_no_name_for_are_listed_flat() -> None:
+    """As an Optax state, which every training step of a user has."""
+    optimizer = optax.adamw(1e-3)
+
+    def step(weights: Any, state: Any) -> tuple[Any, Any]:
+        updates, state = optimizer.update(weights, state, weights)
+        return optax.apply_updates(weights, updates), state
+
+    weights = {"w": jax.ShapeDtypeStruct((128, 256), jnp.float32)}
+    state = jax.eval_shape(optimizer.init, weights)
+    found = exported(jax.jit(step, donate_argnums=(0, 1)), weights, state)
+    module = exported_module(found)
+    assert (module.name, module.platforms) == ("jit_step", ("tpu",))
+    described = export.deserialize(bytearray(found))
+    assert [a.shape for a in described.in_avals] == [(128, 256), (), (128, 256), (128, 256)]
+    assert len(described.out_avals) == 4
