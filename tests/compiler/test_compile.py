@@ -77,7 +77,7 @@ def test_a_compile_that_takes_too_long_is_ended(
 def test_a_killed_compile_is_told_from_one_that_aborts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "os.kill(os.getpid(), 11)"))
+    monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "os.kill(os.getpid(), 9)"))
     with pytest.raises(CompileInterruptedError, match="was killed"):
         compile_full(b"any", V5E)
 

@@ -26,6 +26,10 @@ class SearchView extends View {
       this.go(Number(this.counter.value.replaceAll(",", "")) - 1);
       root.focus({ preventScroll: true });
     });
+    // An unchanged number is no change, but the keys are the page's again.
+    this.on(this.counter, "keydown", (e) => {
+      if (e.key === "Enter") root.focus({ preventScroll: true });
+    });
     this.on(curve.canvas, "pointerdown", (e) => {
       curve.canvas.setPointerCapture(e.pointerId);
       this.go(curve.moveAt(e.offsetX));
