@@ -11,7 +11,7 @@ compiler is needed.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from benchmarks.rows import RESULTS, Row, commit, keep
@@ -52,7 +52,7 @@ def run(section: str, settings: Settings) -> None:
         found = [row for row in rows if row["set"] == title]
         print(f"{title}: {len(found)} plans of {len({row['program'] for row in found})} programs")
         for key, words in FITS.items():
-            print(f"  predicted {words}: {_summary([abs(row[key]) for row in found])}")
+            print(f"  predicted {words}: {summary([row[key] for row in found])}")
 
 
 def _rows(entry: SampleEntry, title: str) -> Iterator[Row]:
@@ -83,9 +83,10 @@ def _error_before(program: Program, found: Observations, one: Compile) -> float:
     return total_error(program, fit, one.seen)
 
 
-def _summary(errors: list[float]) -> str:
-    usual, most = GOALS
+def summary(errors: Sequence[float]) -> str:
+    """What relative errors come to, signs apart."""
+    (usual, most), sizes = GOALS, [abs(error) for error in errors]
     return (
-        f"median error {statistics.median(errors):.2%} (goal {usual:.1%}), worst"
-        f" {max(errors):.2%} (goal {most:.0%}), {sum(e <= most for e in errors)} within {most:.0%}"
+        f"median error {statistics.median(sizes):.2%} (goal {usual:.1%}), worst"
+        f" {max(sizes):.2%} (goal {most:.0%}), {sum(s <= most for s in sizes)} within {most:.0%}"
     )

@@ -62,7 +62,8 @@ def keep_best(folder: Path, name: str, plan: Plan) -> bool:
 def recost(entry: SampleEntry, program: Program) -> None:
     """Put the same program with other costs in place of a captured one.
 
-    The bound is made anew. The best plan known stays as what it comes to now.
+    The bound is made anew. The best plan known stays, as what it comes to now, where it is valid
+    still.
     """
     known = None if entry.best_plan_path is None else load_plan(entry.best_plan_path)
     save(program, entry.path)
@@ -74,8 +75,11 @@ def recost(entry: SampleEntry, program: Program) -> None:
             if other.folder == entry.folder
         ],
     )
-    if known is not None:
-        keep_best(entry.folder, entry.name, replace(known, program_hash=content_hash(program)))
+    if known is None:
+        return
+    plan = replace(known, program_hash=content_hash(program))
+    if check(program, plan) is None:
+        keep_best(entry.folder, entry.name, plan)
 
 
 def keep_bound(folder: Path, name: str, bound: Bound) -> bool:

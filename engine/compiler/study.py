@@ -4,8 +4,8 @@ Two kinds of placements take turns. One is what our own plan becomes when the co
 it: a solver looks for what pays most, and so for every saving that is too high, and the compile
 shows it. The other is what settles most of what is uncertain (`engine.compiler.identify`). Either
 is chosen among several by an early stop, which takes seconds, and then compiled whole. When all
-agrees, what a single placement has shown is shown once more by another, so that no saving rests on
-one compile. The study ends there, or when the compiles that it may do are used up.
+agrees, what a single placement has shown is asked for once more, in another one. The study ends
+there, or when the compiles that it may do are used up.
 """
 
 from __future__ import annotations

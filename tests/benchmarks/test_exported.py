@@ -9,7 +9,8 @@ import pytest
 from benchmarks import exported
 from benchmarks.rows import Row, read
 from benchmarks.settings import Settings
-from engine.program.library import SampleEntry
+from engine.errors import PlanError
+from engine.solvers import Budget
 
 
 def row(key: list[object], error: float, was_fitted: bool) -> Row:
@@ -20,7 +21,7 @@ def row(key: list[object], error: float, was_fitted: bool) -> Row:
 def test_errors_have_no_sign_and_what_was_fitted_to_stands_apart() -> None:
     told = [("a", -0.03, False), ("a", 0.01, False), ("b", 0.002, False), ("c", 0.0, True)]
     rows = [row([name, "local", 10.0, 0], error, fitted) for name, error, fitted in told]
-    new, fitted = exported.summary(rows)
+    new, fitted = exported.told(rows)
     assert new.startswith("seen by no fit: 3 plans of 2 programs, median error 1.00%")
     assert "worst 3.00% (goal 2%), 2 within 2%" in new
     assert fitted.startswith("among those fitted to: 1 plans of 1 programs, median error 0.00%")
@@ -31,14 +32,20 @@ def test_what_has_a_row_is_not_compiled_again(
 ) -> None:
     compiled: list[str] = []
 
-    def rows(entry: SampleEntry, key: list[object]) -> list[Row]:
-        compiled.append(f"{entry.name} {key[1]}")
-        return [row(key, 0.01, False)]
+    def measured(name: str, solver: str, budget: Budget) -> Row:
+        compiled.append(f"{name} {solver} {budget.seconds:.0f} s")
+        if solver == "random":
+            raise PlanError("nothing to steer to")
+        found = row([], 0.01, False)
+        del found["key"]
+        return found
 
     monkeypatch.setattr(exported, "ROWS", tmp_path / "exported.json")
-    monkeypatch.setattr(exported, "_rows", rows)
-    for solvers in (("local",), ("local", "greedy")):
+    monkeypatch.setattr(exported, "_measured", measured)
+    for solvers in (("local",), ("local", "random", "greedy")):
         exported.run("exported", Settings(programs=("t5-v5e-b24",), solvers=solvers))
-    assert compiled == ["t5-v5e-b24 local", "t5-v5e-b24 greedy"]
+    assert compiled == [f"t5-v5e-b24 {solver} 10 s" for solver in ("local", "random", "greedy")]
     assert len(read(tmp_path / "exported.json")) == 2
-    assert "2 plans of 1 programs" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2 plans of 1 programs" in said
+    assert "t5-v5e-b24 random: nothing to steer to" in said

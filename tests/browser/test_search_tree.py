@@ -252,6 +252,14 @@ def test_surprises_are_visited_in_their_order(page: Page) -> None:
     assert "surprise 1 of" in page.locator(".sentence").inner_text()
 
 
+def test_enter_gives_the_keys_back_though_the_number_is_the_same(page: Page) -> None:
+    page.keyboard.press("Home")
+    assert eventually(lambda: move_of(page) == 0)
+    page.locator(".counter input").press("Enter")
+    page.keyboard.press("End")
+    assert eventually(lambda: move_of(page) == TRACE.num_moves - 1)
+
+
 def test_a_click_on_the_curve_jumps(page: Page) -> None:
     box = page.locator(".curve canvas").bounding_box()
     assert box

@@ -30,11 +30,8 @@ COPY_PRICE = 1e-3
 """Seconds that a second of copying counts: a hair, so that of equal plans the one that copies
 less wins, and idle time is left for others."""
 
-LEAVE_OUT = 0.3
-"""How often a touch that costs time when fast is left to slow memory from the start."""
-
-START_LATE = 0.1
-"""How often a run is cut anywhere before it is tried whole."""
+CUT_FIRST = 0.1
+"""How often a run is cut anywhere before it is tried whole: short stays may pay more."""
 
 MAX_ATTEMPTS = 12
 """Stays tried for one run of touches before what is left of it stays slow."""
@@ -64,12 +61,12 @@ def serve_group(facts: Facts, state: State, group: int) -> None:
 def serve_run(facts: Facts, state: State, first: int, last: int) -> None:
     """The whole run in one stay, else what is left and right of its widest pause, and so on."""
     runs = state.runs
-    num = _leave_out_costs(facts, state, first, last)
-    if num == 1 and first < last and uniform(state) < START_LATE:
+    runs[0, 0], runs[0, 1] = first, last
+    num = 1
+    if first < last and uniform(state) < CUT_FIRST:
         # What is copied in for a later touch has more slots to be copied in.
-        cut = first + below(state, last - first)
-        runs[0, 0], runs[0, 1] = first, cut
-        runs[1, 0], runs[1, 1] = cut + 1, last
+        runs[0, 1] = first + below(state, last - first)
+        runs[1, 0], runs[1, 1] = runs[0, 1] + 1, last
         num = 2
     for _ in range(MAX_ATTEMPTS):
         if num == 0 or not has_room(state):
@@ -82,24 +79,6 @@ def serve_run(facts: Facts, state: State, first: int, last: int) -> None:
         runs[num, 0], runs[num, 1] = first, cut
         runs[num + 1, 0], runs[num + 1, 1] = cut + 1, last
         num += 2
-
-
-@compiled
-def _leave_out_costs(facts: Facts, state: State, first: int, last: int) -> int:
-    """Fill `runs` with the run, cut at some of the touches that cost time when fast; how many.
-
-    With such a touch the run may pay, and without it pay more: what is copied in behind a write
-    into slow memory costs no slow write into fast memory.
-    """
-    runs, num = state.runs, 0
-    for touch in range(first, last + 1):
-        if facts.saving_s[touch] < 0 and uniform(state) < LEAVE_OUT:
-            if first < touch:
-                runs[num, 0], runs[num, 1] = first, touch - 1
-                num += 1
-            first = touch + 1
-    runs[num, 0], runs[num, 1] = first, last
-    return num + 1
 
 
 @compiled
