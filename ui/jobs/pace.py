@@ -25,5 +25,6 @@ class Pace:
             self._first, self._began = played, now
         text = f"move {played:,} of {self._num_moves:,}"
         if played > self._first and now > self._began:
-            text += f", {(played - self._first) / (now - self._began):,.3g} per second"
+            rate = (played - self._first) / (now - self._began)
+            text += f", {rate:,.0f} per second" if rate >= 100 else f", {rate:.3g} per second"
         return self._progress(played / max(1, self._num_moves), text)

@@ -19,3 +19,11 @@ def test_moves_and_their_pace_are_reported() -> None:
         (0.8, "move 16 of 20, 4 per second"),
         (1.0, "move 20 of 20, 2 per second"),
     ]
+
+
+def test_a_fast_game_has_no_powers_of_ten() -> None:
+    said: list[str] = []
+    times = iter([1.0, 1.01])
+    pace = Pace(80, lambda _, message: bool(said.append(message)), lambda: next(times))
+    assert [pace.reached(move) for move in (4, 76)] == [False, False]
+    assert said[-1] == "move 76 of 80, 7,200 per second"
