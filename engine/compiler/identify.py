@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compiler.calibrate import Fit, accesses_by_slot
-from engine.compiler.export import SORT_ORDER, both_rules, matcher_of
+from engine.compiler.export import SORT_ORDER, both_rules, matcher_of, matchers
+from engine.compiler.observe import Observation
 from engine.compiler.pools import is_told_apart, slots_by_pool
 from engine.program.model import Program
 
@@ -25,6 +26,9 @@ SEEN_SHARE = 0.5
 
 LAST_SHARE = 0.3
 """How many of the groups that were fast in every compile a proposal moves to the end."""
+
+LEAVE_SHARE = 0.2
+"""How many of a placement's rules one close to it goes without."""
 
 MOST_FIRST, MOST_LAST = 120, 60
 """Groups with a rule at most: with 900 rules an early stop of ViT-L takes six minutes."""
@@ -58,6 +62,25 @@ def proposal(
         [matcher_of(n) for g in groups for n in _names(program, g)] for groups in (first, last)
     )
     return {SORT_ORDER: both_rules(*named)}
+
+
+def thinned(options: Mapping[str, str], seed: int) -> Mapping[str, str]:
+    """`options` without some of their rules; `seed` says which."""
+    chance = random.Random(seed)
+    first, last = (
+        [m for m in named if chance.random() >= LEAVE_SHARE]
+        for named in matchers(options.get(SORT_ORDER, ""))
+    )
+    rest = {name: text for name, text in options.items() if name != SORT_ORDER}
+    return {**rest, SORT_ORDER: both_rules(first, last)} if first or last else rest
+
+
+def is_placed_alike(program: Program, one: Observation, other: Observation) -> NDArray[np.bool_]:
+    """`[T]` whether all accesses of a slot are where they are in the other placement."""
+    differs = np.flatnonzero(one.is_fast != other.is_fast)
+    alike = np.ones(program.num_slots, dtype=bool)
+    alike[[program.accesses[i].time for i in differs]] = False
+    return alike
 
 
 def packed(program: Program, groups: Sequence[int]) -> list[int]:

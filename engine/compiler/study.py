@@ -15,10 +15,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from engine.compiler.answers import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
-from engine.compiler.calibrate import Fit, fit_costs, pools, total_cycles, total_error, with_costs
+from engine.compiler.calibrate import (
+    Fit,
+    fit_costs,
+    pools,
+    slot_cycles,
+    total_cycles,
+    total_error,
+    with_costs,
+)
 from engine.compiler.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
-from engine.compiler.identify import proposal, stakes, worth
+from engine.compiler.identify import is_placed_alike, proposal, stakes, thinned, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import Observation, observe
 from engine.compiler.own_compile import own_compile
@@ -40,6 +50,12 @@ GOOD_STAKE = 0.002
 LONE_ERROR = 0.01
 """A placement that the others foretell no better than this has shown something that they have not.
 """
+
+ALIKE_SHARE = 0.5
+"""What a placement repeats of a misprediction at least, to be compiled for its sake."""
+
+NUM_ALIKE = 6
+"""Placements close to one that are looked at by an early stop."""
 
 NUM_PROPOSALS = 3
 """Placements that an early stop looks at before one of them is compiled whole."""
@@ -158,13 +174,31 @@ class Study:
         """A proposal that settles what a single placement has shown; None if all was shown twice.
 
         What the others would leave open without that placement is asked for as if it were open.
+        Where they leave nothing open, savings do not add up there: a placement close to that one
+        is asked for.
         """
         for lone in left_out(self.program, self.found):
             if abs(lone.error) > LONE_ERROR:
-                proposed = self._best_proposal(turn, others(self.found, lone.compile))
+                rest = others(self.found, lone.compile)
+                proposed = self._best_proposal(turn, rest) or self._alike(turn, lone.compile, rest)
                 if proposed is not None:
                     return proposed
         return None
+
+    def _alike(self, turn: int, lone: Compile, rest: Sequence[Compile]) -> Mapping[str, str] | None:
+        """A new placement that repeats most of what `rest` missed at `lone`; None if none does."""
+        foretold = slot_cycles(self.program, self._fit(rest), lone.seen)
+        missed = np.nan_to_num(slot_cycles(self.program, None, lone.seen) - foretold)
+        best, most = None, ALIKE_SHARE * abs(missed.sum())
+        for number in range(NUM_ALIKE):
+            options = thinned(lone.options, turn * 10 + number)
+            early = self._placement(options)
+            if early is None:
+                continue
+            repeated = abs(missed[is_placed_alike(self.program, early, lone.seen)].sum())
+            if repeated > most:
+                best, most = options, repeated
+        return best
 
     def _best_proposal(self, turn: int, compiles: Sequence[Compile]) -> Mapping[str, str] | None:
         """The proposal that settles most of what these compiles leave open; None if too little."""

@@ -10,8 +10,17 @@ import pytest
 
 from engine.compiler.answers import SLOW_OPTIONS
 from engine.compiler.calibrate import fit_costs, pools, total_error, with_costs
-from engine.compiler.export import SORT_ORDER
-from engine.compiler.identify import MOST_FIRST, MOST_LAST, packed, proposal, stakes, worth
+from engine.compiler.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
+from engine.compiler.identify import (
+    MOST_FIRST,
+    MOST_LAST,
+    is_placed_alike,
+    packed,
+    proposal,
+    stakes,
+    thinned,
+    worth,
+)
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import observe
 from engine.compiler.refit import left_out
@@ -73,6 +82,37 @@ def test_what_one_placement_alone_has_shown_is_shown_by_another() -> None:
     first = replace(found, compiles=found.compiles[:-1])
     assert max(abs(one.error) for one in left_out(done.program, first)) > LONE_ERROR
     assert max(abs(one.error) for one in left_out(done.program, found)) <= LONE_ERROR
+
+
+def test_a_placement_that_repeats_what_was_mispredicted_is_asked_for() -> None:
+    compiler = TinyCompiler(room=3)
+    done = study(compiler, [])
+    options = {SORT_ORDER: sort_rules(["y", "a", "z"])}
+    lone = Compile("plan-1", options, observe(done.imported, done._flow(hlo(["y", "a"]), "test")))
+    asked = done._alike(0, lone, [])
+    assert asked is not None and sorted(compiler.placed(asked)) == ["a", "y", "z"]
+    elsewhere = observe(done.imported, done._flow(hlo(["b"]), "test"))
+    assert done._alike(0, replace(lone, seen=elsewhere), []) is None
+
+
+def test_a_slot_is_placed_alike_where_all_its_accesses_are() -> None:
+    done = study(TinyCompiler(), [])
+    ay, ayz, by = (
+        observe(done.imported, done._flow(hlo(fast), "test"))
+        for fast in (["a", "y"], ["a", "y", "z"], ["b", "y"])
+    )
+    assert is_placed_alike(done.program, ay, ayz).tolist() == [True, False]
+    assert is_placed_alike(done.program, ay, by).tolist() == [False, False]
+
+
+def test_a_placement_close_to_another_goes_without_some_of_its_rules() -> None:
+    first, last = ([matcher_of(f"{kind}{n}") for n in range(40)] for kind in "fl")
+    options = {SORT_ORDER: both_rules(first, last), "other": "1"}
+    kept = matchers(thinned(options, 1)[SORT_ORDER])
+    for all_of_them, some in zip((first, last), kept, strict=True):
+        assert 20 < len(some) < 40 and some == [m for m in all_of_them if m in some]
+    assert thinned(options, 1) == thinned(options, 1) != thinned(options, 2)
+    assert thinned({"other": "1"}, 1) == {"other": "1"}
 
 
 def test_the_plans_of_every_solver_are_asked_for_before_a_study_ends() -> None:

@@ -13,8 +13,6 @@ from tests.program.hlo.modules import module
 
 NAMES = ("a", "b", "y", "z")
 SHAPE = "f32[64,128]{1,0}"
-ROOM = 2
-"""How many values the compiler below has a place for."""
 
 SLOW = {"y": 100_000, "z": 120_000}
 SAVINGS: Mapping[str, Sequence[int]] = {
@@ -52,6 +50,7 @@ class TinyCompiler:
     """Places values in the order of the rules, then by name, until there is no room left."""
 
     whole: list[Mapping[str, str]] = field(default_factory=list)
+    room: int = 2
     refuses: str = "nothing"
     refuses_all: bool = False
 
@@ -62,7 +61,7 @@ class TinyCompiler:
         last = [name for name, how in rules if how == "assign_last"]
         first = [name for name, how in rules if how != "assign_last"]
         rest = [name for name in NAMES if name not in first + last]
-        return (first + rest + last)[:ROOM]
+        return (first + rest + last)[: self.room]
 
     def early(self, options: Mapping[str, str]) -> Compiled:
         return Compiled(hlo(self.placed(options), False), "", "", is_full=False)
