@@ -43,3 +43,12 @@ def test_solvers_that_end_by_themselves_run_once() -> None:
     assert found.count(("greedy", 1.0)) == 1
     assert [seconds for name, seconds in found if name == "local"] == [1.0, 10.0, 60.0]
     assert len(found) == 7
+
+
+def test_programs_measured_with_several_seeds_have_a_line() -> None:
+    def measured(program: str, seed: int, closed: float) -> dict[str, object]:
+        return {"key": [program, "local", 60.0, seed, ""], "gap_closed": closed}
+
+    rows = [measured("a", 0, 0.5), measured("a", 2, 0.25), measured("b", 0, 1.0)]
+    lines = solver_table.table_of_seeds(rows).splitlines()[2:]
+    assert lines == ["| `local` | 60 | a | 0, 2 | 25.0% | 50.0% |"]
