@@ -33,8 +33,9 @@ has no scoped region.
 """
 
 BYTES_SHARE = 0.5
-"""A pair of dumps shows half of the accesses in slow memory only. These are credited with half of
-what their bytes suggest; captures, which look at many placements, guess nothing."""
+"""A pair of dumps shows half of the accesses in slow memory only, a single one shows all of them so.
+These are credited with half of what their bytes suggest; captures, which look at many placements,
+guess nothing."""
 
 MIN_MATCHED_SHARE = 0.5
 """Two compiles of one program have nearly all instruction names in common."""
@@ -64,6 +65,8 @@ def import_hlo(
     costs = CYCLES if imported.has_cycles else ROOFLINE
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
     program = imported.program
+    if fast is None and imported.has_cycles:
+        program, _ = calibrate(imported, observe(imported, imported.flow), [], [], BYTES_SHARE)
     if fast is not None:
         flow = _second_compile(imported, fast)
         refuse_other_hardware(flow, device, str(fast))

@@ -80,6 +80,13 @@ def test_a_pair_fits_the_savings() -> None:
     assert all(i.reserved_bytes == HEAP_BASES["tpu-v5e"] for i in program.instructions)
 
 
+def test_one_dump_is_credited_with_half_of_what_bytes_suggest() -> None:
+    accesses = import_hlo(SLOW, None, "tpu-v5e").accesses
+    assert sum(access.saving_s for access in accesses) > 0
+    for access in accesses:
+        assert access.uncertainty_s == pytest.approx(access.saving_s)
+
+
 def test_with_the_buffer_assignment_the_compilers_plan_comes_along(tmp_path: Path) -> None:
     packed = tmp_path / "buffers.txt.gz"
     packed.write_bytes(gzip.compress(BUFFERS.read_bytes()))
