@@ -294,11 +294,13 @@ def verify(
     from engine.compiler.answers import Answers
     from engine.compiler.compiled_plan import Bench
     from engine.compiler.own_compile import stored_stablehlo
-    from engine.compiler.verify import verify_default, verify_plan
+    from engine.compiler.verify import DEFAULT, asked_by_plan
+    from engine.compiler.verify import verify as compiled
 
     source = stored_stablehlo(program)
     bench = Bench(program, Answers(source, program.hardware.name, Path(answers)))
-    return verify_default(bench) if plan is None else verify_plan(bench, plan, lambda _: None)
+    asked = DEFAULT if plan is None else asked_by_plan(bench, plan, lambda _: None)
+    return compiled(bench, asked)
 
 
 def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:

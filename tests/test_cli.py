@@ -108,6 +108,13 @@ def test_local_begins_from_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert run_json(capsys, "solve", NAME, *words)["latency_s"] <= greedy["latency_s"] * (1 + 1e-9)
 
 
+def test_steerable_asks_for_plans_that_the_pass_itself_makes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = run_json(capsys, "solve", NAME, "--steerable", "--seconds", "1")
+    assert said["solver"] == "steered"
+
+
 def test_the_agent_solves_and_leaves_its_trace(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

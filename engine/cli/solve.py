@@ -16,13 +16,23 @@ from engine.solvers import SOLVERS, Budget, solve
 AGENT = "muzero"
 AGENT_OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 LOCAL = "local"
+STEERABLE = "steered"
+"""The solver whose plans are the pass's own: whole lives, and copies that overlap with compute."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "solve", run, "find a plan")
     add_program(parser)
-    parser.add_argument("--solver", default="portfolio", help=", ".join(SOLVERS))
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--solver", default="portfolio", help=", ".join(SOLVERS))
+    which.add_argument(
+        "--steerable",
+        dest="solver",
+        action="store_const",
+        const=STEERABLE,
+        help="only plans that XLA's own pass can be steered to: those of the solver steered",
+    )
     add_budget(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="plan.json")
     parser.add_argument(

@@ -14,11 +14,11 @@ from engine.errors import UsageError
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
 from engine.program.io import read_json
-from engine.program.model import Program
 
 if TYPE_CHECKING:
+    from engine.compiler.compiled_plan import Bench
     from engine.compiler.flags import Flags
-    from engine.compiler.verify import Placement, Verdict
+    from engine.compiler.verify import Asked, Placed, Placement, Verdict
 
 SHOWN = 20
 """Placements that are listed for a person; `--json` has all."""
@@ -39,6 +39,11 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "verify", run_verify, about)
     add_program(parser)
     parser.add_argument("plan", type=Path, nargs="?", metavar="plan.json|flags.json")
+    parser.add_argument(
+        "--early",
+        action="store_true",
+        help="placements and refusals alone, by early stops: seconds, and no cycles",
+    )
     _add_answers(parser)
     about = "search for the options under which the compiler's own cycles are fewest, resumable"
     parser = add_command(commands, "tune", run_tune, about)
@@ -113,6 +118,11 @@ def run_tune(options: argparse.Namespace) -> int:
     from engine.compiler.flags import save_flags
 
     refuse_missing_folder(options.output)
+
+    def keep(flags: Flags) -> None:
+        if options.output is not None:
+            save_flags(flags, options.output)
+
     tuned = tune_program(
         library.resolve(options.program),
         options.solver,
@@ -123,9 +133,9 @@ def run_tune(options: argparse.Namespace) -> int:
         note=note,
         plans=[load_plan(path) for path in options.plan],
         has_baseline=not options.no_baseline,
+        keep=keep,
     )
-    if options.output is not None:
-        save_flags(tuned.flags, options.output)
+    keep(tuned.flags)
     lines = verdict_lines(tuned.verdict)
     lines.append(f"{tuned.compiles} compiles in full")
     if tuned.random_improvement is not None:
@@ -136,28 +146,40 @@ def run_tune(options: argparse.Namespace) -> int:
 
 
 def run_verify(options: argparse.Namespace) -> int:
-    """Compile for real; exit 1 where the flags name instructions that the compile does not have."""
-    program = library.resolve(options.program)
-    verdict = _verdict(program, options.plan, options.answers)
-    show(options, verdict.to_json(), verdict_lines(verdict))
-    return EXIT_VIOLATION if verdict.unknown_instructions else 0
+    """Compile for real; exit 1 where the flags name instructions that the compile does not have.
 
-
-def _verdict(program: Program, path: Path | None, answers: Path) -> Verdict:
-    from engine.compiler import flags, verify
+    What early stops tell is told first, since a whole compile takes minutes.
+    """
+    from engine.compiler import verify
     from engine.compiler.answers import Answers
     from engine.compiler.compiled_plan import Bench
     from engine.compiler.own_compile import stored_stablehlo
 
-    body = None if path is None else read_json(path)
-    asked = None
+    program = library.resolve(options.program)
+    answers = Answers(stored_stablehlo(program), program.hardware.name, options.answers)
+    bench = Bench(program, answers)
+    asked = _asked(bench, options.plan)
+    told = verify.place(bench, asked)
+    if options.early:
+        show(options, told.to_json(), placed_lines(told))
+    else:
+        for line in placed_lines(told):
+            note(line)
+        told = verdict = verify.verify(bench, asked)
+        show(options, verdict.to_json(), verdict_lines(verdict))
+    return EXIT_VIOLATION if told.unknown_instructions else 0
+
+
+def _asked(bench: Bench, path: Path | None) -> Asked:
+    """What a plan, a flags file, or neither asks of the compiler."""
+    from engine.compiler import flags, verify
+
+    if path is None:
+        return verify.DEFAULT
+    body = read_json(path)
     if isinstance(body, dict) and body.get("format") == flags.FORMAT:
-        asked = flags.flags_from_json(body, str(path))
-    plan = None if asked is not None or path is None else plan_from_json(body, str(path))
-    bench = Bench(program, Answers(stored_stablehlo(program), program.hardware.name, answers))
-    if asked is not None:
-        return verify.verify_flags(bench, asked)
-    return verify.verify_default(bench) if plan is None else verify.verify_plan(bench, plan, note)
+        return verify.asked_by_flags(bench, flags.flags_from_json(body, str(path)))
+    return verify.asked_by_plan(bench, plan_from_json(body, str(path)), note)
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:
@@ -174,11 +196,25 @@ def verdict_lines(verdict: Verdict) -> list[str]:
         f"improvement {verdict.improvement:.2%} as compiled, {verdict.predicted_improvement:.2%}"
         " as predicted for the same placements"
     )
-    if verdict.realised is not None:
-        lines.append(f"{verdict.realised:.1%} of the saving aimed at was placed as planned")
-    lines += placement_lines(verdict.placements)
+    return lines + _aim_lines(verdict)
+
+
+def placed_lines(placed: Placed) -> list[str]:
+    """What early stops told, for a person: a prediction, then what became of the greatest aims."""
+    line = (
+        f"{placed.title}: simulated {placed.predicted_cycles:,.0f} cycles, default"
+        f" {placed.predicted_default_cycles:,.0f}: {placed.predicted_improvement:.2%} fewer"
+    )
+    return [line, *_aim_lines(placed)]
+
+
+def _aim_lines(placed: Placed) -> list[str]:
+    lines = []
+    if placed.realised is not None:
+        lines.append(f"{placed.realised:.1%} of the saving aimed at was placed as planned")
+    lines += placement_lines(placed.placements)
     lines += [
-        f"no instruction is called {n!r}: it does nothing" for n in verdict.unknown_instructions
+        f"no instruction is called {n!r}: it does nothing" for n in placed.unknown_instructions
     ]
     return lines
 

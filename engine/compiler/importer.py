@@ -33,9 +33,10 @@ has no scoped region.
 """
 
 BYTES_SHARE = 0.5
-"""A pair of dumps shows half of the accesses in slow memory only, a single one shows all of them so.
-These are credited with half of what their bytes suggest; captures, which look at many placements,
-guess nothing."""
+"""A pair of dumps shows half of the accesses in slow memory only, a single one all of them. Those
+are credited with half of what their bytes suggest; captures, which look at many placements, guess
+none.
+"""
 
 MIN_MATCHED_SHARE = 0.5
 """Two compiles of one program have nearly all instruction names in common."""

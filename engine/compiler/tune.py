@@ -69,7 +69,8 @@ class Tuning:
     `compiles`: how many whole compiles there may be, the default's among them. `is_planning`:
     whether plans are made and exported; without, only knobs and random rules are tried. `plans`:
     of the bench's program, exported first. `earlier`: what its costs were fitted to.
-    `first_random`: how many random rules the first round tries.
+    `first_random`: how many random rules the first round tries. `keep`: gets every trial that is
+    the best so far, once it is compiled in full.
     """
 
     bench: Bench
@@ -83,6 +84,7 @@ class Tuning:
     earlier: Sequence[Observation] = ()
     is_planning: bool = True
     first_random: int = RANDOM_PER_ROUND
+    keep: Callable[[Trial], None] = lambda _: None
     trials: list[Trial] = field(default_factory=list)
     default: Outcome | None = None
     num_random: int = 0
@@ -236,6 +238,8 @@ class Tuning:
             f"compile {self.num_compiles} of {self.compiles}: {title}: {gain:+.2%};"
             f" best so far {best_gain:+.2%}"
         )
+        if trial is self.best:
+            self.keep(trial)
 
     def _correct(self) -> None:
         """Fit the costs to what all whole compiles said."""

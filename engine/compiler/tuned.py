@@ -19,7 +19,7 @@ from engine.compiler.own_compile import stored_stablehlo
 from engine.compiler.toolchain import versions
 from engine.compiler.tune import PlanFn, Trial, Tuning, total
 from engine.compiler.tune_log import TuneLog
-from engine.compiler.verify import Verdict, verify_flags
+from engine.compiler.verify import Verdict, asked_by_flags, verify
 from engine.errors import UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
@@ -70,11 +70,13 @@ def tune_program(
     note: Callable[[str], None] = lambda _: None,
     plans: Sequence[Plan] = (),
     has_baseline: bool = True,
+    keep: Callable[[Flags], None] = lambda _: None,
 ) -> Tuned:
     """Search for options that make the compiler's own total smaller; minutes to hours.
 
     `plan_fn` plans anew whenever the costs are corrected; `plans` of the program are exported
-    first. `folder` keeps the compiler's answers: a run that was killed goes on there. Raises
+    first. `folder` keeps the compiler's answers: a run that was killed goes on there. `keep` gets
+    every options that are better than all before, as soon as they are compiled. Raises
     ProgramFormatError where the program cannot be compiled again, CompilerError, UsageError.
     """
     if compiles < 2:
@@ -93,13 +95,14 @@ def tune_program(
         TuneLog(folder / f"tuning-{digest}.json"),
         plans=plans,
         earlier=_earlier(program),
+        keep=lambda trial: keep(_flags(program, trial)),
     )
     own.run()
     now = time.monotonic()
     deadline = max(begun + seconds, now + (now - begun))
     baseline = _baseline(own, bench, deadline) if has_baseline else None
     flags = _flags(program, own.best)
-    verdict = verify_flags(bench, flags)
+    verdict = verify(bench, asked_by_flags(bench, flags))
     best = None if baseline is None else baseline.best
     improvement = None
     if baseline is not None and baseline.num_compiles > 1:

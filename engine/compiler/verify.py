@@ -33,22 +33,17 @@ class Placement:
     reason: str
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Compiled figures of the default and of ours, in cycles with loops multiplied out.
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """Where everything is placed under some options, beside the default; an early stop tells it.
 
     `predicted_cycles`, `predicted_default_cycles`: what our simulator and costs say, stalls
-    included, of the placements that the compiler chose. `improvement`: relative, of cycles and
-    stalls together, positive where ours is faster. `realised`: share of the saving aimed at that
-    the compiler placed as planned (None: nothing was aimed at). `unknown_instructions`: named in
-    the flags, but not in the compile: such a rule does nothing.
+    included, of the placements that the compiler chose. `realised`: share of the saving aimed at
+    that the compiler placed as planned (None: nothing was aimed at). `unknown_instructions`: named
+    in the flags, but not in the compile: such a rule does nothing.
     """
 
     title: str
-    default_cycles: float
-    default_stall_cycles: float
-    ours_cycles: float
-    ours_stall_cycles: float
     predicted_default_cycles: float
     predicted_cycles: float
     realised: float | None
@@ -57,48 +52,92 @@ class Verdict:
     compiler_options: Mapping[str, str]
 
     @property
+    def predicted_improvement(self) -> float:
+        """Share of the default's predicted cycles that ours does without."""
+        return 1.0 - self.predicted_cycles / self.predicted_default_cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data."""
+        own = {**asdict(self), "compiler_options": dict(self.compiler_options)}
+        return {**own, "predicted_improvement": self.predicted_improvement}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(Placed):
+    """The same with what whole compiles say: the compiler's cycles, with loops multiplied out.
+
+    `improvement`: relative, of cycles and stalls together, positive where ours is faster.
+    """
+
+    default_cycles: float
+    default_stall_cycles: float
+    ours_cycles: float
+    ours_stall_cycles: float
+
+    @property
     def improvement(self) -> float:
         """Share of the default's cycles and stalls that ours does without."""
         ours = self.ours_cycles + self.ours_stall_cycles
         return 1.0 - ours / (self.default_cycles + self.default_stall_cycles)
 
-    @property
-    def predicted_improvement(self) -> float:
-        """The same as predicted, for the placements that the compiler chose."""
-        return 1.0 - self.predicted_cycles / self.predicted_default_cycles
-
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
-        told = {
-            "improvement": self.improvement,
-            "predicted_improvement": self.predicted_improvement,
-        }
-        return {**asdict(self), **told, "compiler_options": dict(self.compiler_options)}
+        return {**super().to_json(), "improvement": self.improvement}
 
 
-def verify_default(bench: Bench) -> Verdict:
-    """The default compile alone: how well the program's costs predict it."""
-    return _verdict(bench, Steering("default", {}), (), ())
+@dataclass(frozen=True)
+class Asked:
+    """Options that are put before the compiler, what they aim at, and what they name."""
+
+    steering: Steering
+    aims: tuple[Aim, ...] = ()
+    names: tuple[str, ...] = ()
 
 
-def verify_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Verdict:
-    """The export of `plan` that an early stop finds best, compiled in full.
+DEFAULT = Asked(Steering("default", {}))
+"""The default compile alone: how well the program's costs predict it."""
+
+
+def asked_by_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Asked:
+    """The export of `plan` that an early stop finds best.
 
     Raises PlanError for an invalid plan, CompilerError where no export can be compiled.
     """
     steering = best_export(bench, exports(bench.program, plan), note)
-    return _verdict(bench, steering, aims(bench.program, plan), ())
+    return Asked(steering, aims(bench.program, plan))
 
 
-def verify_flags(bench: Bench, flags: Flags) -> Verdict:
-    """Flags compiled in full. Raises PlanError if they were made for another program."""
+def asked_by_flags(bench: Bench, flags: Flags) -> Asked:
+    """A flags file's options. Raises PlanError if they were made for another program."""
     if flags.program_hash != content_hash(bench.program):
         raise PlanError(
             f"the flags were made for another program ({flags.program}, {flags.program_hash});"
             " export or tune again"
         )
     steering = Steering("flags", flags.compiler_options)
-    return _verdict(bench, steering, flags.aims, named_instructions(flags))
+    return Asked(steering, flags.aims, named_instructions(flags))
+
+
+def place(bench: Bench, asked: Asked) -> Placed:
+    """Stop the default and what is asked early: placements, and what they are predicted to take."""
+    default, ours = bench.early({}), bench.early(asked.steering.options)
+    return Placed(**_placed(bench, asked, default, ours))
+
+
+def verify(bench: Bench, asked: Asked) -> Verdict:
+    """Compile the default and what is asked in full."""
+    default, ours = bench.full({}), bench.full(asked.steering.options)
+    assert default.cycles is not None
+    assert default.stall_cycles is not None
+    assert ours.cycles is not None
+    assert ours.stall_cycles is not None
+    return Verdict(
+        **_placed(bench, asked, default, ours),
+        default_cycles=default.cycles,
+        default_stall_cycles=default.stall_cycles,
+        ours_cycles=ours.cycles,
+        ours_stall_cycles=ours.stall_cycles,
+    )
 
 
 def best_export(
@@ -153,28 +192,18 @@ def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tu
     return tuple(found)
 
 
-def _verdict(
-    bench: Bench, steering: Steering, aimed: tuple[Aim, ...], names: tuple[str, ...]
-) -> Verdict:
-    default, ours = bench.full({}), bench.full(steering.options)
-    assert default.cycles is not None
-    assert default.stall_cycles is not None
-    assert ours.cycles is not None
-    assert ours.stall_cycles is not None
-    became = placements(bench.program, aimed, ours)
-    return Verdict(
-        title=steering.title,
-        default_cycles=default.cycles,
-        default_stall_cycles=default.stall_cycles,
-        ours_cycles=ours.cycles,
-        ours_stall_cycles=ours.stall_cycles,
-        predicted_default_cycles=_cycles(bench.program, default.predicted),
-        predicted_cycles=_cycles(bench.program, ours.predicted),
-        realised=realised_share(became),
-        placements=became,
-        unknown_instructions=unknown_names(names, ours),
-        compiler_options=dict(steering.options),
-    )
+def _placed(bench: Bench, asked: Asked, default: Outcome, ours: Outcome) -> dict[str, Any]:
+    """The fields of `Placed`."""
+    became = placements(bench.program, asked.aims, ours)
+    return {
+        "title": asked.steering.title,
+        "predicted_default_cycles": _cycles(bench.program, default.predicted),
+        "predicted_cycles": _cycles(bench.program, ours.predicted),
+        "realised": realised_share(became),
+        "placements": became,
+        "unknown_instructions": unknown_names(asked.names, ours),
+        "compiler_options": dict(asked.steering.options),
+    }
 
 
 def _cycles(program: Program, predicted: Simulation) -> float:

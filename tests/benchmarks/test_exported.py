@@ -27,6 +27,18 @@ def test_errors_have_no_sign_and_what_was_fitted_to_stands_apart() -> None:
     assert fitted.startswith("among those fitted to: 1 plans of 1 programs, median error 0.00%")
 
 
+def test_gains_of_each_solver_are_told_as_planned_placed_and_compiled() -> None:
+    rows = [
+        {**row([name, "local", 10.0, 0], 0.0, False), "planned_gain": planned}
+        for name, planned in (("a", 0.2), ("b", 0.4))
+    ]
+    rows.append(row(["a", "greedy", 10.0, 0], 0.0, False))
+    assert exported.told(rows)[1:] == [
+        "local: 2 plans, below the default by 30.0% as planned (simulated),"
+        " 10.0% as placed (simulated), 10.0% compiled"
+    ]
+
+
 def test_what_has_a_row_is_not_compiled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -113,7 +113,19 @@ def test_tune_prints_the_contract_and_saves_the_flags(
 ) -> None:
     options = {"xla_msa_max_cross_program_prefetches": "0"}
     lost = Placement(("fusion.3{1}",), ("fusion.9",), 2e-6, 0.25, "out of memory")
-    verdict = Verdict("flags", 1000.0, 20.0, 900.0, 18.0, 1010.0, 800.0, 0.25, (lost,), (), options)
+    verdict = Verdict(
+        title="flags",
+        default_cycles=1000.0,
+        default_stall_cycles=20.0,
+        ours_cycles=900.0,
+        ours_stall_cycles=18.0,
+        predicted_default_cycles=1010.0,
+        predicted_cycles=800.0,
+        realised=0.25,
+        placements=(lost,),
+        unknown_instructions=(),
+        compiler_options=options,
+    )
     flags = Flags("net", "0123", "tpu-v5e", options)
     asked: dict[str, object] = {}
 

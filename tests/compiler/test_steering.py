@@ -16,7 +16,7 @@ from engine.compiler.compiled_plan import Bench, unknown_names
 from engine.compiler.export import SORT_ORDER, exports, instruction_patterns, sort_rules
 from engine.compiler.flags import Flags, save_flags
 from engine.compiler.importer import roofline
-from engine.compiler.verify import placements, verify_flags
+from engine.compiler.verify import asked_by_flags, placements, verify
 from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -121,8 +121,46 @@ def test_verify_prints_the_contract_and_names_what_is_unknown(
     assert body["ours_cycles"] != body["default_cycles"] > 0
     # What was compiled for the command is known now: the same figures, and no further compile.
     known = len(list(folder.iterdir()))
-    assert verify_flags(bench, flags).ours_cycles == body["ours_cycles"]
+    assert verify(bench, asked_by_flags(bench, flags)).ours_cycles == body["ours_cycles"]
     assert len(list(folder.iterdir())) == known
+
+
+def test_options_that_abort_the_compiler_are_named_in_one_line(
+    bench: Bench, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The compiler checks this value by ending the process that it runs in."""
+    rule = (
+        'overrides { hlo_operand_filter { instruction_name_regex: ".*" operand_number: 0 }'
+        " override_options { prefetch_eagerness: 99 } }"
+    )
+    options = {"xla_tpu_preferred_prefetch_overrides": rule}
+    save(bench.program, tmp_path / "program.json")
+    flags = Flags("contested", content_hash(bench.program), "tpu-v5e", options)
+    save_flags(flags, tmp_path / "flags.json")
+    arguments = [str(tmp_path / "program.json"), str(tmp_path / "flags.json")]
+    code = main(["verify", *arguments, "--answers", str(folder)])
+    said = capsys.readouterr()
+    assert (code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "the compiler aborted (code -6: " in said.err
+    assert "Check failed: prefetch_eagerness <= 1.0 (99 vs. 1)" in said.err
+    assert "with the options xla_tpu_preferred_prefetch_overrides=" in said.err
+
+
+def test_early_stops_tell_placements_and_reasons_without_cycles(
+    bench: Bench, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(bench.program, tmp_path / "program.json")
+    save_plan(solve("greedy", bench.program, Budget(1.0, 0)), tmp_path / "plan.json")
+    arguments = [str(tmp_path / "program.json"), str(tmp_path / "plan.json")]
+    code = main(["verify", *arguments, "--answers", str(folder), "--early", "--json"])
+    body = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert "ours_cycles" not in body and "improvement" not in body
+    assert 0 < body["realised"] <= 1
+    assert all(bool(p["reason"]) == (p["realised"] < 0.999) for p in body["placements"])
+    assert body["predicted_improvement"] == pytest.approx(
+        1 - body["predicted_cycles"] / body["predicted_default_cycles"]
+    )
 
 
 def test_the_environment_steers_like_the_options(

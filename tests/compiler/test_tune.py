@@ -25,6 +25,7 @@ from engine.compiler.export import (
     matchers,
     sort_rules,
 )
+from engine.compiler.flags import Flags
 from engine.compiler.observe import Observation
 from engine.compiler.tune import Tuning
 from engine.compiler.tune_log import TuneLog
@@ -219,7 +220,7 @@ def test_the_answer_is_the_best_with_the_baseline_beside_it(
 
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
     monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify_flags", lambda bench, flags: None)
+    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked: None)
     tuned = tune_program(
         program,
         lambda program, seconds, seed: made_for(program, plan),
@@ -241,6 +242,34 @@ def test_the_answer_is_the_best_with_the_baseline_beside_it(
         assert (tuned.random_improvement, tuned.random_options) == (0.0, None)
 
 
+def test_what_is_best_so_far_is_kept_though_the_search_is_broken_off(
+    program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gains = {0: 0.0}
+
+    def cycles(options: Mapping[str, str]) -> float:
+        """Every new options are faster than those before."""
+        return gains.setdefault(key(options), DEFAULT_CYCLES - len(gains))
+
+    bench = FakeBench(program, plan, FakeAnswers(), cycles)
+    bench.limit = 4
+    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    kept: list[Flags] = []
+    with pytest.raises(KeyboardInterrupt):
+        tune_program(
+            program,
+            lambda program, seconds, seed: made_for(program, plan),
+            compiles=9,
+            seconds=600,
+            folder=tmp_path,
+            keep=kept.append,
+        )
+    told = [cycles(flags.compiler_options) for flags in kept]
+    assert told == sorted(told, reverse=True) and len(told) > 1
+    assert told[-1] == min(gains[asked] for asked in bench.asked if asked in gains and asked)
+    assert all(flags.program_hash == content_hash(program) for flags in kept)
+
+
 def test_the_baseline_has_as_long_as_the_search(
     program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,7 +285,7 @@ def test_the_baseline_has_as_long_as_the_search(
     known: set[str] = set()
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
     monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify_flags", lambda bench, flags: None)
+    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked: None)
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(tuned_module, "time", clock)

@@ -18,7 +18,8 @@ from engine.compiler.export import exports
 from engine.compiler.instruction_cycles import instruction_cycles
 from engine.compiler.own_compile import stored_stablehlo
 from engine.compiler.toolchain import prepare_environment, require_compiler
-from engine.compiler.verify import Verdict, verify_plan
+from engine.compiler.verify import Verdict, asked_by_plan
+from engine.compiler.verify import verify as compiled
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import load
@@ -43,7 +44,7 @@ def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str,
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
     bench = _bench(program, folder)
     note = _counted(progress, len(exports(program, plan)) + _WHOLE_COMPILES)
-    verdict = verify_plan(bench, plan, note)
+    verdict = compiled(bench, asked_by_plan(bench, plan, note))
     return _told(folder, bench, verdict, order)
 
 
