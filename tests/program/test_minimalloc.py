@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.cli import main
 from engine.errors import ProgramFormatError
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program import minimalloc
-from engine.program.io import content_hash
+from engine.program.io import content_hash, load
 from engine.program.minimalloc import import_minimalloc, minimalloc_program, read_buffers
 from engine.program.model import Program
 
@@ -197,3 +198,11 @@ def test_lifetimes_overlap_as_in_the_table(rows: list[tuple[int, int, int]]) -> 
         for two, second in zip(buffers, stays, strict=True):
             alive_together = one.lower < two.upper and two.lower < one.upper
             assert alive_together == (first.start < second.end and second.start < first.end)
+
+
+def test_a_table_is_imported_on_the_command_line(tmp_path: Path) -> None:
+    table, program = tmp_path / "table.csv", tmp_path / "table.json.gz"
+    table.write_text(EXAMPLE)
+    arguments = ["--minimalloc", str(table), "--capacity", "12", "-o", str(program)]
+    assert main(["import", *arguments]) == 0
+    assert content_hash(load(program)) == content_hash(import_minimalloc(table, 12))
