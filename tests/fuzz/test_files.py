@@ -50,6 +50,10 @@ def refused_in_a_line(read: Callable[[], object]) -> bool:
     return False
 
 
+FIGURES = 20 if settings().max_examples < 1000 else settings().max_examples
+"""Examples of which figures are made, which takes a while; `make fuzz` makes all of them."""
+
+
 @given(NAMES, st.sampled_from([".json", ".json.gz", ".csv", ".1024.csv", ".9999999999999999.csv"]))
 def test_no_name_of_a_file_leaves_the_folder(name: str, suffix: str) -> None:
     whole = {".json": BODY, ".json.gz": gzip.compress(BODY)}.get(suffix, TABLE)
@@ -93,7 +97,7 @@ def test_damaged_progress(data: bytes) -> None:
     refused_in_a_line(lambda: progress_of(data.decode(errors="replace"), "p.json"))
 
 
-@settings(max_examples=20)  # A figure takes a while.
+@settings(max_examples=FIGURES)
 @given(damaged(CURVE))
 def test_a_damaged_curve(data: bytes) -> None:
     run = curves.read_curve(data.decode(errors="replace"))
