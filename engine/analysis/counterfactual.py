@@ -24,7 +24,6 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 
 AS_PLAYED, GREEDY, POLICY, SEARCH, LOCAL = "as played", "greedy", "policy", "search", "local"
-CONTINUATIONS = (AS_PLAYED, GREEDY, POLICY, SEARCH, LOCAL)
 """How to go on after a forced action. `POLICY`, `SEARCH`: see `engine.analysis.agent_games`."""
 
 

@@ -15,7 +15,7 @@ from engine.compiler.writable import with_unwritable
 from engine.compiler.xla_plan import read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.cost import roofline_cost
-from engine.hardware.presets import DEVICES, Device, find_device
+from engine.hardware.presets import Device, find_device
 from engine.plan.io import plan_to_json
 from engine.program.hlo.build import Costs, Imported, Roofline, build_program
 from engine.program.hlo.flow import Flow
@@ -23,14 +23,6 @@ from engine.program.hlo.parse import parse_hlo_file
 from engine.program.io import content_hash, read_bytes
 from engine.program.model import Program
 from engine.program.origin import CYCLES, FITTED, ROOFLINE
-
-HEAP_BASES = {name: device.scoped_bytes for name, device in DEVICES.items()}
-"""Where XLA's heap begins in the fast memory: below it lies its scoped region.
-
-Measured: of tensors of growing size the largest placed were 112, 46 and 94 MiB on v5e, v5p and
-v6e; offsets in its dumps overlap the scratch at offset 0 freely, so the two are apart. CMEM on v4
-has no scoped region.
-"""
 
 BYTES_SHARE = 0.5
 """A pair of dumps shows half of the accesses in slow memory only, a single one all of them. Those

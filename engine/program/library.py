@@ -73,11 +73,6 @@ class SampleEntry:
         return is_optimal(self.best_s, self.bound_s)
 
     @property
-    def is_xla_optimal(self) -> bool:
-        """Whether XLA's own plan is proven to be optimal."""
-        return is_optimal(self.xla_latency_s, self.bound_s)
-
-    @property
     def best_plan_path(self) -> Path | None:
         """The plan file of the best plan known, if there is one."""
         return self.folder / self.best_plan if self.best_plan else None

@@ -83,7 +83,6 @@ def test_a_higher_bound_is_kept_and_proves_a_plan_optimal(folder: Path, program:
     assert keep_bound(folder, NAME, replace(optimal, seconds=relaxed.seconds / 2))
     (entry,) = library.index(folder)
     assert entry.is_best_optimal
-    assert not entry.is_xla_optimal
     assert "optimal, greedy | mip |" in (folder / "README.md").read_text()
 
 

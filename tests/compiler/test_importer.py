@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from engine.compiler.importer import HEAP_BASES, import_hlo, roofline
+from engine.compiler.importer import import_hlo, roofline
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.hardware.presets import DEVICES, find_device
 from engine.plan.check import check
@@ -77,7 +77,7 @@ def test_a_pair_fits_the_savings() -> None:
     assert single.provenance["costs"] == CYCLES
     assert program.all_slow_s == pytest.approx(single.all_slow_s)
     assert program.accesses != single.accesses
-    assert all(i.reserved_bytes == HEAP_BASES["tpu-v5e"] for i in program.instructions)
+    assert all(i.reserved_bytes == DEVICES["tpu-v5e"].scoped_bytes for i in program.instructions)
 
 
 def test_one_dump_is_credited_with_half_of_what_bytes_suggest() -> None:

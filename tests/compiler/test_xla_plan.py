@@ -12,11 +12,10 @@ from functools import cache
 
 import pytest
 
-from engine.compiler.importer import HEAP_BASES
 from engine.compiler.observe import match_events, observe
 from engine.compiler.xla_plan import REPACKED, fast_offsets, read_own_plan, read_plan
 from engine.errors import ProgramFormatError
-from engine.hardware.presets import PRESETS
+from engine.hardware.presets import DEVICES, PRESETS
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
@@ -26,7 +25,7 @@ from engine.program.io import content_hash
 from tests.program.hlo.modules import FIXTURES, decoded, flow
 
 HARDWARE = PRESETS["tpu-v5e"]
-HEAP = HEAP_BASES["tpu-v5e"]
+HEAP = DEVICES["tpu-v5e"].scoped_bytes
 MIB = 1 << 20
 
 

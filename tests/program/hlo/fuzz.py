@@ -21,12 +21,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from engine.compiler.calibrate import calibrate
-from engine.compiler.importer import HEAP_BASES
 from engine.compiler.observe import observe
 from engine.compiler.repair import repaired
 from engine.compiler.xla_plan import read_plan
 from engine.errors import EngineError
-from engine.hardware.presets import PRESETS
+from engine.hardware.presets import DEVICES, PRESETS
 from engine.plan.check import check
 from engine.plan.io import plan_from_json, plan_to_json
 from engine.plan.model import Plan
@@ -144,11 +143,15 @@ def built(module: object) -> Program:
 def plan_of(slow: object, module: object, buffers: bytes) -> Plan:
     """XLA's plan out of damaged sources: whatever remains of it must be valid."""
     hardware = PRESETS["tpu-v5e"]
-    imported = build_program(slow, "x", hardware, "good", reserved_bytes=HEAP_BASES[hardware.name])
+    imported = build_program(
+        slow, "x", hardware, "good", reserved_bytes=DEVICES[hardware.name].scoped_bytes
+    )
     flow = Flow(module, "damaged")
     seen = observe(imported, flow)
     program, _ = calibrate(imported, observe(imported, imported.flow), [seen], [seen])
-    plan = read_plan(imported, flow, buffers.decode(errors="replace"), HEAP_BASES[hardware.name])
+    plan = read_plan(
+        imported, flow, buffers.decode(errors="replace"), DEVICES[hardware.name].scoped_bytes
+    )
     plan = replace(plan, program_hash=content_hash(program))
     plan = repaired(program, plan, seen.is_fast.tolist())
     assert check(program, plan) is None, "an invalid plan"
