@@ -79,7 +79,7 @@ def _describe(found: Truth, node: int, game: ReferenceGame, effect: Effect) -> N
 
 
 def standing(game: ReferenceGame, until: int) -> list[tuple[int, int, int, int, int]]:
-    """Blocks on the board now: group, offset in granules, start, end, 1 if it may stay longer.
+    """Blocks in fast memory now: group, offset in granules, start, end, 1 if it may stay longer.
 
     Those that ended before the position's slot, or begin after slot `until`, are left out.
     """

@@ -94,15 +94,15 @@ def stays_of(held: Iterable[Held]) -> list[Stay]:
 
 def housed(copies: Sequence[Copy], stays: Sequence[Stay]) -> list[Copy]:
     """The copies during which a stay of their group holds its place."""
-    homes: dict[int, list[Stay]] = {}
+    of_group: dict[int, list[Stay]] = {}
     for stay in stays:
-        homes.setdefault(stay.group, []).append(stay)
+        of_group.setdefault(stay.group, []).append(stay)
     return [
         copy
         for copy in copies
         if any(
             stay.start <= copy.start and copy.deadline <= stay.end
-            for stay in homes.get(copy.group, ())
+            for stay in of_group.get(copy.group, ())
         )
     ]
 

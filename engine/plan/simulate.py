@@ -109,9 +109,9 @@ def copy_level(program: Program, copy: Copy, stays: Iterable[Stay]) -> int:
     if copy.is_prefetch or time < copy.deadline:
         return level_of_interval(program, time, copy.deadline)
     earlier = [s.start for s in stays if s.group == copy.group and s.start < time]
-    home = program.level_at(max(earlier, default=TOP_LEVEL))
-    if home != TOP_LEVEL and program.level_end(home) == time:
-        return home
+    own = program.level_at(max(earlier, default=TOP_LEVEL))
+    if own != TOP_LEVEL and program.level_end(own) == time:
+        return own
     around = set(enclosing_levels(program, time - 1))
     return next(level for level in enclosing_levels(program, time) if level in around)
 

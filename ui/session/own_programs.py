@@ -53,18 +53,18 @@ class OwnPrograms:
         """Keep a program; a full or read-only disk loses it, and nothing else."""
         if self._folder is None:
             return
-        home = self._folder / visitor
+        own_folder = self._folder / visitor
         try:
-            home.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".new-", dir=home) as made:
+            own_folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".new-", dir=own_folder) as made:
                 place = Path(made) / "own"
                 place.mkdir()
                 save(own.program, place / _PROGRAM)
                 (place / _LISTING).write_text(json.dumps([own.name, own.summary]))
-                target = home / content_hash(own.program)
+                target = own_folder / content_hash(own.program)
                 shutil.rmtree(target, ignore_errors=True)
                 place.rename(target)
-            self._forget(home)
+            self._forget(own_folder)
         except OSError:
             return
 
@@ -98,9 +98,9 @@ class OwnPrograms:
                 listed[found[0]] = (place, found[1])
         return listed
 
-    def _forget(self, home: Path) -> None:
+    def _forget(self, own_folder: Path) -> None:
         assert self._folder is not None
-        forget_oldest(home.glob("[0-9a-f]*"), self._most_of_one, self._most_bytes)
+        forget_oldest(own_folder.glob("[0-9a-f]*"), self._most_of_one, self._most_bytes)
         forget_oldest(self._folder.glob("*/[0-9a-f]*"), self._most_of_all, self._most_bytes)
 
 

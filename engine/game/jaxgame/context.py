@@ -93,7 +93,7 @@ def situation(encoded: EncodedProgram, state: State) -> Situation:
 
 
 def _own(encoded: EncodedProgram, table: Table, number: Array) -> Own:
-    level = level_of(at(table.home, number))
+    level = level_of(at(table.group_and_level, number))
     return Own(
         number=number,
         is_resident=number >= 0,

@@ -12,7 +12,15 @@ from engine.game.jaxgame.encoded import EncodedProgram, MoveRow
 from engine.game.jaxgame.entry import Entry
 from engine.game.jaxgame.options import Options, Ways, gained
 from engine.game.jaxgame.placement import NO_PLACE
-from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, KEPT, NOBODY, State, Table, home_of
+from engine.game.jaxgame.state import (
+    ENDED,
+    FIRST_HORIZON,
+    KEPT,
+    NOBODY,
+    State,
+    Table,
+    group_and_level_of,
+)
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NUM_ACTIONS
 from engine.game.quantise import TICKS
 from engine.program.model import TOP_LEVEL
@@ -198,7 +206,7 @@ def _new_block(
     level = jnp.where(is_before, TOP_LEVEL, entry.level)
     written = jnp.where(is_before, KEPT, jnp.where(row.writes > 0, row.time + 1, 0))
     return Table(
-        home=home_of(row.group, level),
+        group_and_level=group_and_level_of(row.group, level),
         offset=jnp.where(is_before, offset_before, entry.offset),
         size=row.size,
         until=jnp.where(is_before, row.busy_after(jnp.asarray(FIRST_HORIZON)), entry.until),

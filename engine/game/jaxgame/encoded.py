@@ -22,7 +22,8 @@ INT32_MAX = int(np.iinfo(np.int32).max)
 FAR_SLOT = 2**22
 """Later than every slot."""
 LEVEL_BITS = 12
-"""Bits that hold a level in `engine.game.jaxgame.state.Table.home`; a group has the other ones."""
+"""Bits that hold a level in `engine.game.jaxgame.state.Table.group_and_level`; the others hold a
+group."""
 MAX_DEPTH = 4
 """Most nested regions; programs nested deeper cannot be encoded."""
 

@@ -29,14 +29,14 @@ ENDED = -2
 """`Table.rank` of blocks that have ended, and of empty rows."""
 
 
-def home_of(group: Array, level: Array) -> Array:
-    """The entry of `Table.home`."""
+def group_and_level_of(group: Array, level: Array) -> Array:
+    """The entry of `Table.group_and_level`."""
     return (group << LEVEL_BITS) + (level + 1)
 
 
-def level_of(home: Array) -> Array:
-    """The level in an entry of `Table.home`."""
-    return jnp.bitwise_and(home, 2**LEVEL_BITS - 1) - 1
+def level_of(group_and_level: Array) -> Array:
+    """The level in an entry of `Table.group_and_level`."""
+    return jnp.bitwise_and(group_and_level, 2**LEVEL_BITS - 1) - 1
 
 
 @jax.tree_util.register_dataclass
@@ -44,14 +44,14 @@ def level_of(home: Array) -> Array:
 class Table:
     """The blocks, sorted by offset; empty rows at the end.
 
-    `home`: the group and the level of the block's start. `until`: of an ended block its end, of a
-    live one the first slot in which it is only a ghost (`busy + 1`). `written`: slot after its last
-    write, 0 if it is clean, `KEPT` of a cross-program prefetch. `work`: ticks of one copy of the
-    group at that level. `rank`: of the group's next touch, as in `MoveRow.next_rank`; `ENDED` if
-    the block has ended.
+    `group_and_level`: the group and the level of the block's start, in one integer. `until`: of an
+    ended block its end, of a live one the first slot in which it is only a ghost (`busy + 1`).
+    `written`: slot after its last write, 0 if it is clean, `KEPT` of a cross-program prefetch.
+    `work`: ticks of one copy of the group at that level. `rank`: of the group's next touch, as in
+    `MoveRow.next_rank`; `ENDED` if the block has ended.
     """
 
-    home: Array  # [K]
+    group_and_level: Array  # [K]
     offset: Array  # [K]
     size: Array  # [K]
     until: Array  # [K]
@@ -62,12 +62,12 @@ class Table:
     @property
     def group(self) -> Array:
         """Each block's group, `NOBODY` in empty rows, `[K]`."""
-        return self.home >> LEVEL_BITS
+        return self.group_and_level >> LEVEL_BITS
 
     @property
     def level(self) -> Array:
         """Level of each block's start, `[K]`."""
-        return level_of(self.home)
+        return level_of(self.group_and_level)
 
     @property
     def is_live(self) -> Array:
@@ -145,7 +145,7 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
         num_stays_before=number(0),
         is_dead=jnp.zeros(games, bool),
         table=Table(
-            home=column(NOBODY << LEVEL_BITS),
+            group_and_level=column(NOBODY << LEVEL_BITS),
             offset=column(FAR),
             size=column(0),
             until=column(FIRST_HORIZON),

@@ -1,4 +1,4 @@
-"""What stands on the board: blocks, booked copies, what an action would do, and free gaps.
+"""What stands in the fast memory: blocks, booked copies, what an action would do, and free gaps.
 
 Addresses are granules, times are slots, intervals are half-open, idle time is in ticks.
 """

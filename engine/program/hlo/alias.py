@@ -63,11 +63,11 @@ def live_spans(
     return [(birth[0], end) for birth, end in zip(births, ends, strict=True)]
 
 
-def _past_loops(use: Use, home: int, regions: Sequence[Loop]) -> int:
+def _past_loops(use: Use, born: int, regions: Sequence[Loop]) -> int:
     around = {-1}
-    while home >= 0:
-        around.add(home)
-        home = regions[home].parent
+    while born >= 0:
+        around.add(born)
+        born = regions[born].parent
     end, region = use.point, use.region
     while region not in around:
         if regions[region].repeats:

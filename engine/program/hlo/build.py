@@ -195,14 +195,14 @@ class _Builder:
 
     def _accesses(self, event: Event, slot: int) -> list[Access]:
         """Reads of distinct values, then writes; sizes per execution, savings still zero."""
-        flow, home, ins = self.flow, event.computation, event.instruction
+        flow, computation, ins = self.flow, event.computation, event.instruction
         copied_whole = {flow.refused[v] for v in event.writes if v in flow.refused}
         drawn: dict[int, tuple[int, int]] = {}
         for operand, value, _ in event.reads:
             number = self._value(flow.origin(value))
             size = self.values[number].size_bytes
             if value not in copied_whole:
-                size = self.work.read_bytes(home, ins, operand, size)
+                size = self.work.read_bytes(computation, ins, operand, size)
             first, so_far = drawn.get(number, (operand, 0))
             drawn[number] = (first, max(so_far, size))
         accesses = [Access(slot, v, False, 0.0, size, op) for v, (op, size) in drawn.items()]

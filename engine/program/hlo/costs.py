@@ -35,12 +35,12 @@ class Work:
         self._drawn = cache(self._drawn_of_parameter)
         self._flops = cache(self._flops_of_computation)
 
-    def read_bytes(self, home: int, ins: Any, operand: int, full: int) -> int:
-        """Bytes that `ins` (of computation `home`) draws of an operand of `full` bytes.
+    def read_bytes(self, computation: int, ins: Any, operand: int, full: int) -> int:
+        """Bytes that `ins` (of `computation`) draws of an operand of `full` bytes.
 
         What only slices its operand, or only updates a part of it, does not read it all.
         """
-        drawn = self._drawn_of_operand(home, ins, operand)
+        drawn = self._drawn_of_operand(computation, ins, operand)
         return full if drawn is None else min(full, drawn)
 
     def written_bytes(self, ins: Any, full: int, updated: int | None) -> int:
@@ -49,39 +49,41 @@ class Work:
             return 0
         return full if updated is None else min(full, updated)
 
-    def flops(self, home: int, ins: Any) -> float:
+    def flops(self, computation: int, ins: Any) -> float:
         """Floating-point operations of one execution: products of dots, else one per element."""
         if ins.opcode == "fusion":
             return float(self._flops(ins.called_computation_ids[0]))
         results = [num_elements(leaf) for _, leaf in leaves(ins.shape)]
         if ins.opcode in ("dot", "convolution", "custom-call"):
-            return 2.0 * results[0] * self._contracted(home, ins) if results else 0.0
+            return 2.0 * results[0] * self._contracted(computation, ins) if results else 0.0
         if ins.opcode == "reduce":
-            return float(num_elements(self._scope.operand(home, ins, 0).shape))
+            return float(num_elements(self._scope.operand(computation, ins, 0).shape))
         return 0.0 if ins.opcode in _FREE else float(sum(results))
 
     def _flops_of_computation(self, computation: int) -> float:
         instructions = self._scope.by_id[computation].values()
         return math.fsum(self.flops(computation, i) for i in instructions)
 
-    def _contracted(self, home: int, ins: Any) -> float:
+    def _contracted(self, computation: int, ins: Any) -> float:
         """Products per element of the result of a dot, a convolution, or a library call of one."""
         if ins.HasField("convolution_dimension_numbers"):
-            image, kernel = (self._scope.operand(home, ins, n).shape for n in (0, 1))
+            image, kernel = (self._scope.operand(computation, ins, n).shape for n in (0, 1))
             return _products_of_convolution(ins, image, kernel)
         dimensions: Sequence[Any] = ins.dot_dimension_numbers.lhs_contracting_dimensions
         if ins.opcode == "custom-call":
             dimensions = _library_dot(ins)
             if not dimensions:
                 return 0.5
-        left = self._scope.operand(home, ins, 0).shape.dimensions
+        left = self._scope.operand(computation, ins, 0).shape.dimensions
         return float(math.prod(left[int(d)] for d in dimensions))
 
-    def _drawn_of_operand(self, home: int, ins: Any, operand: int) -> int | None:
+    def _drawn_of_operand(self, computation: int, ins: Any, operand: int) -> int | None:
         """Bytes drawn of one operand; None for all of it."""
         if ins.opcode in _SLICERS and operand == 0:
             return size_bytes(ins.shape) if is_array(ins.shape) else None
-        is_updated = any(u.operand == operand for u in in_place_results(self._scope, home, ins))
+        is_updated = any(
+            u.operand == operand for u in in_place_results(self._scope, computation, ins)
+        )
         if ins.opcode != "fusion":
             return 0 if is_updated else None
         drawn: int | None = self._drawn(ins.called_computation_ids[0], operand, is_updated)

@@ -23,12 +23,12 @@ class InPlace:
     written: int
 
 
-def in_place_results(scope: Scope, home: int, ins: Any, depth: int = 0) -> list[InPlace]:
-    """Every result of `ins` (of computation `home`) that must share an operand's place."""
+def in_place_results(scope: Scope, computation: int, ins: Any, depth: int = 0) -> list[InPlace]:
+    """Every result of `ins` (of `computation`) that must share an operand's place."""
     if ins.opcode == "dynamic-update-slice":
-        return [InPlace((), 0, _size(scope.operand(home, ins, 1)))]
+        return [InPlace((), 0, _size(scope.operand(computation, ins, 1)))]
     if ins.opcode == "scatter":
-        return list(_scattered(scope, home, ins))
+        return list(_scattered(scope, computation, ins))
     if ins.opcode != "fusion" or depth > MAX_NESTING:
         return []
     inner = ins.called_computation_ids[0]
@@ -48,11 +48,11 @@ def _fused(scope: Scope, inner: int, depth: int) -> list[InPlace]:
     return [InPlace(index, f.operand, f.written) for index, f in found if f is not None]
 
 
-def _scattered(scope: Scope, home: int, ins: Any) -> Iterator[InPlace]:
+def _scattered(scope: Scope, computation: int, ins: Any) -> Iterator[InPlace]:
     """Operands are the updated arrays, the indices, then the updates."""
     count = (len(ins.operand_ids) - 1) // 2
     for number in range(count):
-        written = _size(scope.operand(home, ins, count + 1 + number))
+        written = _size(scope.operand(computation, ins, count + 1 + number))
         yield InPlace(() if count == 1 else (number,), number, written)
 
 
@@ -70,12 +70,12 @@ def _updated(scope: Scope, inner: int, result: Any, depth: int) -> InPlace | Non
     return None
 
 
-def _unwrapped(scope: Scope, home: int, ins: Any) -> Any:
+def _unwrapped(scope: Scope, computation: int, ins: Any) -> Any:
     """The instruction under any bitcasts."""
-    for _ in range(len(scope.by_id[home])):
+    for _ in range(len(scope.by_id[computation])):
         if ins.opcode != "bitcast":
             break
-        ins = scope.operand(home, ins, 0)
+        ins = scope.operand(computation, ins, 0)
     return ins
 
 

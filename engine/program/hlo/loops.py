@@ -16,8 +16,8 @@ _Caller = tuple[int, Any] | None
 """Computation and fusion instruction that call the one at hand, or None outside a fusion."""
 
 
-def trip_count(scope: Scope, home: int, loop: Any) -> tuple[int, bool]:
-    """How often a while loop of computation `home` runs, and whether that is certain.
+def trip_count(scope: Scope, computation: int, loop: Any) -> tuple[int, bool]:
+    """How often a while loop of `computation` runs, and whether that is certain.
 
     A loop that never runs counts once.
     """
@@ -25,7 +25,7 @@ def trip_count(scope: Scope, home: int, loop: Any) -> tuple[int, bool]:
     number = str(stated.get("n", "")) if isinstance(stated, dict) else ""
     if number.isascii() and number.isdigit() and len(number) < 20:
         return max(1, int(number)), True
-    derived = _derive(scope, home, loop)
+    derived = _derive(scope, computation, loop)
     return (DEFAULT_TRIP_COUNT, False) if derived is None else (max(1, derived), True)
 
 
@@ -43,12 +43,12 @@ def count_steps(direction: str, first: int, bound: int, step: int) -> int | None
     return -(-span // step) if step > 0 else None
 
 
-def _derive(scope: Scope, home: int, loop: Any) -> int | None:
+def _derive(scope: Scope, computation: int, loop: Any) -> int | None:
     """Bound and start of the induction value against its step; None if they are not constant."""
     try:
         body, condition = loop.called_computation_ids[:2]
         index, direction, bound = _condition(scope, condition)
-        first = _constant_of_leaf(scope, home, scope.operand(home, loop, 0), index)
+        first = _constant_of_leaf(scope, computation, scope.operand(computation, loop, 0), index)
         return count_steps(direction, first, bound, _step(scope, body, index))
     except (LookupError, ValueError, TypeError):
         return None
@@ -73,29 +73,29 @@ def _condition(scope: Scope, computation: int) -> tuple[int, str, int]:
     raise ValueError("the condition compares no induction value with a constant")
 
 
-def _forwarded(scope: Scope, home: int, instruction: Any) -> Any:
+def _forwarded(scope: Scope, computation: int, instruction: Any) -> Any:
     """The instruction whose number this one passes on unchanged."""
     seen = 0
     while instruction.opcode in _FORWARDS or instruction.opcode == "copy-start":
-        instruction = scope.operand(home, instruction, 0)
+        instruction = scope.operand(computation, instruction, 0)
         seen += 1
-        if seen > len(scope.by_id[home]):
+        if seen > len(scope.by_id[computation]):
             raise ValueError("a chain of copies without a beginning")
     return instruction
 
 
-def _resolve(scope: Scope, home: int, instruction: Any, caller: _Caller) -> tuple[str, int]:
+def _resolve(scope: Scope, computation: int, instruction: Any, caller: _Caller) -> tuple[str, int]:
     """('index', i) for element i of the loop's tuple, ('constant', c) for a constant."""
-    instruction = _forwarded(scope, home, instruction)
+    instruction = _forwarded(scope, computation, instruction)
     if instruction.opcode == "parameter" and caller is not None:
-        home, fusion = caller
+        computation, fusion = caller
         instruction = _forwarded(
-            scope, home, scope.operand(home, fusion, instruction.parameter_number)
+            scope, computation, scope.operand(computation, fusion, instruction.parameter_number)
         )
     if instruction.opcode == "constant":
         return "constant", _literal(instruction)
     if instruction.opcode == "get-tuple-element":
-        whole = _forwarded(scope, home, scope.operand(home, instruction, 0))
+        whole = _forwarded(scope, computation, scope.operand(computation, instruction, 0))
         if whole.opcode == "parameter":
             return "index", instruction.tuple_index
     raise ValueError("neither a constant nor an element of the loop's tuple")
@@ -109,12 +109,12 @@ def _literal(constant: Any) -> int:
     return int(numbers[0])
 
 
-def _constant_of_leaf(scope: Scope, home: int, init: Any, index: int) -> int:
+def _constant_of_leaf(scope: Scope, computation: int, init: Any, index: int) -> int:
     """The constant that enters the loop as element `index` of its tuple."""
-    init = _forwarded(scope, home, init)
+    init = _forwarded(scope, computation, init)
     if init.opcode != "tuple":
         raise ValueError("the loop's operand is no tuple")
-    kind, number = _resolve(scope, home, scope.operand(home, init, index), None)
+    kind, number = _resolve(scope, computation, scope.operand(computation, init, index), None)
     if kind != "constant":
         raise ValueError("the induction value does not start at a constant")
     return number
@@ -122,7 +122,7 @@ def _constant_of_leaf(scope: Scope, home: int, init: Any, index: int) -> int:
 
 def _step(scope: Scope, body: int, index: int) -> int:
     """What one iteration adds to element `index` of the loop's tuple."""
-    home, caller, root = body, None, scope.root(body)
+    computation, caller, root = body, None, scope.root(body)
     if root.opcode != "tuple":
         raise ValueError("the body ends in no tuple")
     following = _forwarded(scope, body, scope.operand(body, root, index))
@@ -132,14 +132,17 @@ def _step(scope: Scope, body: int, index: int) -> int:
         following = scope.operand(body, following, 0)
     if following.opcode == "fusion":
         caller = (body, following)
-        home = following.called_computation_ids[0]
-        following = scope.root(home)
+        computation = following.called_computation_ids[0]
+        following = scope.root(computation)
         if following.opcode == "tuple":
-            following = scope.operand(home, following, result)
-        following = _forwarded(scope, home, following)
+            following = scope.operand(computation, following, result)
+        following = _forwarded(scope, computation, following)
     if following.opcode not in ("add", "subtract"):
         raise ValueError("the induction value is not stepped by a constant")
-    left, right = (_resolve(scope, home, scope.operand(home, following, n), caller) for n in (0, 1))
+    left, right = (
+        _resolve(scope, computation, scope.operand(computation, following, n), caller)
+        for n in (0, 1)
+    )
     if following.opcode == "subtract" and right[0] == "constant" and left == ("index", index):
         return -right[1]
     if following.opcode == "add" and ("index", index) in (left, right):

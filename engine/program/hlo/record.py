@@ -135,15 +135,17 @@ class Record:
             self.aliases.append((source, target))
         return is_pair
 
-    def event(self, home: int, ins: Any, kind: str, operands: list[Tree], region: int) -> Event:
+    def event(
+        self, computation: int, ins: Any, kind: str, operands: list[Tree], region: int
+    ) -> Event:
         """A new event that reads all leaves of its operands."""
         number = len(self.events)
-        event = Event(ins.name, ins, home, kind, region)
+        event = Event(ins.name, ins, computation, kind, region)
         self.events.append(event)
         for position, (operand, tree) in enumerate(zip(ins.operand_ids, operands, strict=True)):
             held = list(flat(tree))
             self.spend(1 + len(held))
-            shape = self.scope.by_id[home][operand].shape
+            shape = self.scope.by_id[computation][operand].shape
             spaces = [memory_space(leaf) for _, leaf in leaves(shape)]
             spaces += [0] * (len(held) - len(spaces))
             event.reads += [(position, v, s) for v, s in zip(held, spaces, strict=False)]

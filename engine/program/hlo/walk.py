@@ -55,7 +55,7 @@ class Walker:
         self._depth -= 1
         return trees[self.scope.computations[computation].root_id]
 
-    def _visit(self, home: int, ins: Any, operands: list[Tree], region: int) -> Tree:
+    def _visit(self, computation: int, ins: Any, operands: list[Tree], region: int) -> Tree:
         opcode = ins.opcode
         if opcode == "tuple":
             return operands
@@ -68,33 +68,33 @@ class Walker:
         if opcode == "constant":
             return self._constant(ins)
         if opcode == "while":
-            return self._while(home, ins, operands[0], region)
+            return self._while(computation, ins, operands[0], region)
         if opcode == "conditional":
             return self._conditional(ins, operands, region)
         if opcode == "call":
             return self.walk(ins.called_computation_ids[0], operands, region)
-        if opcode == "async-start" and not is_joined_slice(self.record, home, ins):
+        if opcode == "async-start" and not is_joined_slice(self.record, computation, ins):
             return self._async_start(ins, operands, region)
         if is_asynchronous(opcode):
-            return asynchronous(self.record, home, ins, operands, region)
-        return self._compute(home, ins, operands, region)
+            return asynchronous(self.record, computation, ins, operands, region)
+        return self._compute(computation, ins, operands, region)
 
     def _constant(self, ins: Any) -> Tree:
         tree = self.record.define(ins.name, ins.shape, -1, -1)
         self.record.keep(tree)
         return tree
 
-    def _compute(self, home: int, ins: Any, operands: list[Tree], region: int) -> Tree:
+    def _compute(self, computation: int, ins: Any, operands: list[Tree], region: int) -> Tree:
         joined = self._joined(ins, operands)
         kind = COMPUTE if joined is None else JOIN
-        event = self.record.event(home, ins, kind, operands, region)
+        event = self.record.event(computation, ins, kind, operands, region)
         if joined is not None:
             return self.record.copy(event, f"{ins.name}{{}}", ins.shape, joined)
         tree = self.record.result(event, ins.name, ins.shape)
         for alias in ins.output_operand_aliasing:
             source = at(operands[alias.operand_index], alias.operand_shape_index)
             self.record.pair(source, at(tree, alias.output_shape_index))
-        for update in in_place_results(self.scope, home, ins):
+        for update in in_place_results(self.scope, computation, ins):
             source, target = operands[update.operand], at(tree, update.index)
             if self.record.pair(source, target):
                 self.record.updates[target] = (source, update.written)
@@ -117,9 +117,9 @@ class Walker:
             self.record.events[begun].name = ins.name
         return [operands, result, COMPUTE]
 
-    def _while(self, home: int, ins: Any, init: Tree, region: int) -> Tree:
+    def _while(self, computation: int, ins: Any, init: Tree, region: int) -> Tree:
         body, condition = ins.called_computation_ids[:2]
-        count, is_known = trip_count(self.scope, home, ins)
+        count, is_known = trip_count(self.scope, computation, ins)
         number = self.record.open(ins.name, count, region, "while", is_known)
         carried = mapped(lambda leaf: self._carry(ins.name, leaf, number), init)
         self.walk(condition, [carried], number)
