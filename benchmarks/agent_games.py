@@ -85,7 +85,7 @@ def rows_of(name: str) -> list[Row]:
 
 
 def latencies(workload: Workload, params: Params, config: SearchConfig) -> Iterator[float]:
-    """Of the checked plans of `GAMES` games, the one without noise first."""
+    """Latencies of the checked plans of `GAMES` games, the one without noise first."""
     played = play_games(
         params,
         workload.arena,

@@ -83,7 +83,7 @@ def practise_rounds(
 
 
 def main(text: str) -> None:
-    """Measure and tell."""
+    """Measure the run that the arguments describe, and print its row as JSON."""
     run = json.loads(text)
     if cores := os.environ.get("CORES"):
         os.sched_setaffinity(0, {int(core) for core in cores.split(",")})

@@ -53,7 +53,7 @@ def programs() -> Iterator[tuple[str, Program]]:
 
 
 def scores(workload: Workload, params: Params) -> list[float]:
-    """Of single games, points above the baseline; the one without noise first."""
+    """Points above the baseline of single games, the one without noise first."""
     slow_s = workload.program.all_slow_s
     return [
         (slow_s - latency_s) / workload.point_s - workload.baseline

@@ -97,7 +97,7 @@ def often(search: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax
 
 
 def seconds_of(run: Callable[[], Any]) -> float:
-    """Of one call."""
+    """Seconds that one call takes."""
     begun = time.perf_counter()
     jax.block_until_ready(run())
     return time.perf_counter() - begun

@@ -108,7 +108,7 @@ def line(row: Row) -> str:
 
 
 def growth(rows: Sequence[Row]) -> list[str]:
-    """For each thing its exponent over the programs, and what it took on the largest of them."""
+    """A line for each thing measured: its exponent over the programs, and what the largest took."""
     lines = []
     for what in dict.fromkeys(what for row in rows for what in row["seconds"]):
         some = [row for row in rows if row["seconds"].get(what) is not None]

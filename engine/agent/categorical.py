@@ -18,7 +18,7 @@ EPSILON = 0.01
 
 
 def transform(scalar: Array) -> Array:
-    """`h`."""
+    """MuZero's value transform `h`."""
     return jnp.sign(scalar) * (jnp.sqrt(jnp.abs(scalar) + 1.0) - 1.0) + EPSILON * scalar
 
 

@@ -143,12 +143,12 @@ class AgentConfig:
 
 
 def to_json(config: AgentConfig) -> dict[str, Any]:
-    """Nested plain values."""
+    """The settings as nested plain values."""
     return asdict(config)
 
 
 def changes(config: AgentConfig) -> dict[str, Any]:
-    """By dotted name the values that are not the default ones (see `changed`)."""
+    """The values that are not the default ones, by dotted name (see `changed`)."""
     return _differences(to_json(config), to_json(AgentConfig()))
 
 
@@ -164,7 +164,7 @@ def _differences(body: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_value(text: str) -> tuple[str, Any]:
-    """Of NAME=VALUE, the value as JSON; raises ConfigError."""
+    """Split NAME=VALUE, and read the value as JSON. Raises ConfigError."""
     name, _, value = text.partition("=")
     try:
         return name, json.loads(value)

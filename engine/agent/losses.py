@@ -118,12 +118,12 @@ def policy_losses(logits: Array, batch: Batch) -> Array:
 
 
 def cross_entropy(logits: Array, scalar: Cells) -> Array:
-    """Of predicted atoms `[..., N]` with the two-hot atoms of scalars in points, `[...]`."""
+    """Cross entropy of atoms `[..., N]` with the two-hot atoms of scalars in points `[...]`."""
     return -jnp.sum(to_atoms(jnp.asarray(scalar)) * jax.nn.log_softmax(logits), axis=-1)
 
 
 def halve_gradient(x: Array) -> Array:
-    """The same, but half of its gradient: MuZero's damping at the begin of each dynamics step."""
+    """The value itself, its gradient halved: MuZero's damping where a dynamics step begins."""
     return 0.5 * x + 0.5 * jax.lax.stop_gradient(x)
 
 

@@ -61,7 +61,7 @@ class SearchTrace:
 
     @property
     def num_moves(self) -> int:
-        """`L`."""
+        """The number of moves, `L`."""
         return len(self.action)
 
     def root_visits(self) -> NDArray[np.int32]:

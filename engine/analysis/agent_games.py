@@ -33,7 +33,7 @@ class Side:
     params: Params
 
     def with_search(self, **changes: object) -> Side:
-        """The same weights with other settings of the search. Raises ConfigError."""
+        """An agent of the same weights with other settings of the search. Raises ConfigError."""
         search = replace(self.config.search, **changes)  # type: ignore[arg-type]
         return replace(self, config=replace(self.config, search=search))
 

@@ -67,12 +67,12 @@ class Bout:
 
     @property
     def change_us(self) -> float:
-        """Of the second against the first; negative: the second is faster."""
+        """Microseconds by which the second is slower; negative where it is faster."""
         return (self.second_s - self.first_s) * MICRO
 
     @property
     def change_share(self) -> float:
-        """Of the first's latency."""
+        """The same change as a share of the first's latency."""
         return self.second_s / self.first_s - 1 if self.first_s > 0 else 0.0
 
 
@@ -188,7 +188,7 @@ def _kinds(
 def _changes(
     all_moves: Sequence[Move], first: Sequence[int], second: Sequence[int]
 ) -> dict[int, str]:
-    """By group, how the two first treated it differently."""
+    """How the two first treated each group differently, by group."""
     found: dict[int, str] = {}
     for move, a, b in zip(all_moves, first, second, strict=True):
         if a != b:

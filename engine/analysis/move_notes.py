@@ -25,7 +25,7 @@ _MOST_BYTES = 2**18
 
 
 def game_key(actions: Iterable[int]) -> str:
-    """The same for games with the same actions."""
+    """A key that games with the same actions share."""
     digest = hashlib.sha256(bytes(int(action) for action in actions))
     return digest.hexdigest()[:10]
 
@@ -59,7 +59,7 @@ class MoveNotes:
         return self._notes.get((game, move), Note(game, move))
 
     def of(self, game: str) -> dict[int, Note]:
-        """Those of one game, by move."""
+        """The notes on one game, by move."""
         return {note.move: note for note in self if note.game == game}
 
     def put(self, note: Note) -> None:

@@ -179,7 +179,7 @@ def _enters(program: Program, stay: Stay, slot: int) -> bool:
 def _undominated(
     entries: list[tuple[float, int, tuple[int, ...]]],
 ) -> list[tuple[float, int, tuple[int, ...]]]:
-    """By rising size, without those that another one beats or equals in cost and size."""
+    """The choices by rising size, without those that another beats or equals in cost and size."""
     kept: list[tuple[float, int, tuple[int, ...]]] = []
     for entry in sorted(entries, key=lambda e: (-e[1], e[0])):
         if not kept or entry[0] < kept[-1][0]:

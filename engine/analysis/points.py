@@ -48,7 +48,7 @@ def achieved_us(trace: SearchTrace) -> Floats:
 
 
 def spread(errors_us: NDArray[Any]) -> Spread:
-    """Of at least one error. Raises ValueError if there is none."""
+    """The spread of at least one error. Raises ValueError if there is none."""
     if not errors_us.size:
         raise ValueError("no errors to describe")
     size = np.abs(errors_us)

@@ -51,7 +51,7 @@ class Line:
 
     @property
     def action(self) -> int:
-        """The first action."""
+        """The first action of the line."""
         return self.actions[0]
 
 

@@ -57,7 +57,7 @@ class Surprises:
 
     @property
     def index(self) -> Floats:
-        """`[L]`."""
+        """The surprise of each move, `[L]`."""
         found: Floats = self.relative.mean(axis=1)
         return found
 

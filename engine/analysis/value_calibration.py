@@ -43,7 +43,7 @@ class ValueCalibration:
 
 
 def value_calibration(trace: SearchTrace, num_bins: int = NUM_BINS) -> ValueCalibration:
-    """Of a game with at least one move. Raises ValueError for one without."""
+    """How values foretold the rest of a game. Raises ValueError for a game without moves."""
     achieved = achieved_us(trace)
     return ValueCalibration(
         raw=calibrate(microseconds(trace, trace.raw_value), achieved, num_bins),

@@ -103,7 +103,7 @@ def export_body(flags: Flags) -> dict[str, Any]:
 
 
 def export_lines(flags: Flags) -> list[str]:
-    """The same for a person."""
+    """The lines that a person reads of an export."""
     return [
         f"# {flags.notes.get('title', '')}: {len(flags.aims)} aims",
         "# In Python:",

@@ -71,11 +71,11 @@ class Bench:
         return self._outcome(self.answers.early(options))
 
     def full(self, options: Mapping[str, str]) -> Outcome:
-        """The same with cycles; minutes, if it is not known. Raises CompilerError."""
+        """Where everything is placed, with cycles; minutes, if not known. Raises CompilerError."""
         return self._outcome(self.answers.full(options))
 
     def with_costs(self, program: Program) -> Bench:
-        """The same bench for the program with other costs."""
+        """This bench for the program with other costs."""
         bench = object.__new__(Bench)
         bench.program, bench.answers = program, self.answers
         bench.imported = replace(self.imported, program=program)
@@ -103,7 +103,7 @@ class Bench:
 
 
 def unknown_names(patterns: tuple[str, ...], outcome: Outcome) -> tuple[str, ...]:
-    """Those of the patterns that match no instruction of the compile, so that they do nothing."""
+    """The patterns that match no instruction of the compile, so that they do nothing."""
     return tuple(p for p in patterns if not any(_matches(p, name) for name in outcome.names))
 
 

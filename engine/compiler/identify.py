@@ -84,7 +84,7 @@ def is_placed_alike(program: Program, one: Observation, other: Observation) -> N
 
 
 def packed(program: Program, groups: Sequence[int]) -> list[int]:
-    """Those of `groups`, in that order, that fit into the fast memory beside one another."""
+    """The groups of `groups`, in that order, that fit into the fast memory beside one another."""
     free = np.array(
         [program.hardware.fast_bytes - i.reserved_bytes for i in program.instructions], dtype=float
     )

@@ -31,7 +31,7 @@ class InstructionCycles:
 def instruction_cycles(
     program: Program, default: Observation, compiled: Observation
 ) -> tuple[InstructionCycles, ...]:
-    """Of every instruction that both compiles have, in the order of the schedule."""
+    """The cycles of every instruction that both compiles have, in the order of the schedule."""
     predicted = predicted_cycles(program, compiled)
     found = []
     for slot, instruction in enumerate(program.instructions):

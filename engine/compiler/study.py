@@ -151,7 +151,7 @@ class Study:
         return fit_costs(self.program, self.found.pools, self.found.slow.seen, seen)
 
     def _best_plan(self, turn: int, solver: Solver) -> Mapping[str, str] | None:
-        """Of the placements that a solver's plan becomes, the new one foretold to be fastest."""
+        """The placement foretold to be fastest of the new ones that a solver's plan becomes."""
         fit = self._fit()
         plan = solver(with_costs(self.program, fit))
         try:

@@ -64,7 +64,7 @@ class Placed:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict(Placed):
-    """The same with what whole compiles say: the compiler's cycles, with loops multiplied out.
+    """Placements, and what whole compiles say: the compiler's cycles, with loops multiplied out.
 
     `improvement`: relative, of cycles and stalls together, positive where ours is faster.
     """
@@ -143,7 +143,7 @@ def verify(bench: Bench, asked: Asked) -> Verdict:
 def best_export(
     bench: Bench, steerings: Sequence[Steering], note: Callable[[str], None]
 ) -> Steering:
-    """Of some exports, that whose placements are predicted to run fastest, by early stops.
+    """The export whose placements, by early stops, are predicted to run fastest.
 
     Raises CompilerError where the compiler takes none.
     """

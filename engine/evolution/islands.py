@@ -34,7 +34,7 @@ class Islands:
 
     @property
     def generations(self) -> int:
-        """Of all islands."""
+        """Generations that all islands have gone through together."""
         return sum(island.generations for island in self.islands)
 
     def step(self) -> None:

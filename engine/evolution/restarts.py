@@ -123,7 +123,7 @@ def start(
 
 
 def run(program: Program, seed: int, generations: int) -> Evolution:
-    """That many generations, whatever time they take: equal for equal arguments."""
+    """Breed so many generations, whatever time they take: equal for equal arguments."""
     found = start(program, seed)
     for _ in range(generations):
         found.step()

@@ -149,7 +149,7 @@ class Move:
 
     @property
     def region(self) -> int:
-        """Of a sink, the region that ends there (`TOP_LEVEL`: the program); else `TOP_LEVEL`."""
+        """The region that ends at a sink (`TOP_LEVEL`: the program); of other moves `TOP_LEVEL`."""
         return self.level if self.is_sink else TOP_LEVEL
 
 

@@ -111,7 +111,7 @@ def quantise(program: Program) -> Quantised:
 
 
 def _ticks(seconds: list[list[float]], tick: float) -> tuple[int, ...]:
-    """Of each slot, its parts in whole ticks, summed."""
+    """The parts of each slot in whole ticks, summed."""
     return tuple(sum(math.floor(s / tick) for s in parts) for parts in seconds)
 
 

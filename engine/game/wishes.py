@@ -41,7 +41,7 @@ class Wishes:
                 self._prefetches[copy.group].append(copy)
 
     def amended(self, key: Key, amendment: Amendment | None) -> Wishes:
-        """The same with one more amendment, or with what the plan says of this stay again."""
+        """These wishes with one more amendment, or with what the plan says of this stay again."""
         amendments = {k: a for k, a in self.amendments.items() if k != key}
         if amendment is not None:
             amendments[key] = amendment

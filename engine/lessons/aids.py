@@ -23,7 +23,7 @@ class Imagined:
 
 
 def seen(game: ReferenceGame, depth: int) -> dict[int, float]:
-    """By legal action: seconds that a search of `depth` moves sees it save at most."""
+    """Seconds that a search of `depth` moves sees each legal action save at most, by action."""
     found = {}
     for action in _legal(game):
         reward = look_ahead(game, action, depth)
@@ -33,7 +33,7 @@ def seen(game: ReferenceGame, depth: int) -> dict[int, float]:
 
 
 def imagined(game: ReferenceGame, fast_bytes: int) -> dict[int, Imagined]:
-    """By legal action: what a model expects that takes fast memory to be `fast_bytes` large.
+    """What a model expects of each legal action that takes fast memory to be `fast_bytes` large.
 
     It plays the best continuation on that memory. As in MuZero, only the actions of the position
     itself are known to be legal; what comes after is imagined.

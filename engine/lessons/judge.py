@@ -57,7 +57,7 @@ class Judge:
 
     @cached_property
     def optimum_s(self) -> float:
-        """Its simulated latency."""
+        """The simulated latency of the best game."""
         game = self.lesson.begin()
         for action in self.best.actions:
             game.step(action)

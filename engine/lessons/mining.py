@@ -111,7 +111,7 @@ def _on_strong(
     tries: int,
     is_last: bool,
 ) -> list[Find]:
-    """Positions of the strong game that hold, far enough from one another.
+    """Good positions of the strong game, far enough from one another.
 
     Raises _Refuted with a better game, unless this `is_last`; then the position is left out.
     """
@@ -238,7 +238,7 @@ def _margin(
     dice: random.Random,
     tries: int,
 ) -> tuple[float, ReferenceGame | None]:
-    """By how much `line`, which ends at `total`, leads whatever rivals find with another answer.
+    """The lead of `line`, which ends at `total`, over whatever rivals find with another answer.
 
     And the best rival's game. The same answer at the other end is none, unless it is better. Rivals
     search only while known games do not refute the line already.

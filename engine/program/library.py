@@ -64,7 +64,7 @@ class SampleEntry:
 
     @property
     def path(self) -> Path:
-        """The program file."""
+        """The path of the program file."""
         return self.folder / self.file
 
     @property

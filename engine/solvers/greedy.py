@@ -18,7 +18,7 @@ def greedy(program: Program, budget: Budget) -> Plan:
 
 
 def play_greedily(program: Program, rules: Rules) -> ReferenceGame:
-    """The finished game."""
+    """Play every move greedily; returns the finished game."""
     game = ReferenceGame(program, rules)
     while not game.is_over:
         game.step(best_action(game))

@@ -134,7 +134,7 @@ class _Clock:
 
     @property
     def share(self) -> float:
-        """Of the time that is over, at most 1."""
+        """The share of the time that is over, at most 1."""
         left = self._deadline - time.perf_counter()
         return min(1.0, 1.0 - left / max(self._budget.seconds, 1e-9))
 

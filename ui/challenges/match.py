@@ -101,5 +101,5 @@ def inviting(
 
 
 def leads_of(mined: Sequence[Mined]) -> dict[str, float]:
-    """By program: by how much greedy can be beaten, as a share of its runtime."""
+    """How far greedy can be beaten on each program, as a share of its runtime."""
     return {game.program: game.lead for game in mined if game.decisive}

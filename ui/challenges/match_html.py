@@ -20,7 +20,7 @@ _LEVEL_S = 1e-9
 
 
 def match_html(match: Match, seat: Seat, state: ChallengeState) -> str:
-    """The whole panel."""
+    """The whole panel of a match, as HTML."""
     attempt = seat.attempt
     game = attempt.tip.game
     latency_s = greedy_end_s(game)

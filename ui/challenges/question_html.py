@@ -29,7 +29,7 @@ def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
 
 
 def _worth(answer: Answer) -> dict[int, str]:
-    """By action what it is worth in the end beside the best one."""
+    """What each action is worth in the end beside the best one."""
     found = {}
     for action, value in answer.values.items():
         lost_s = best_value(answer.values) - value.saved_s

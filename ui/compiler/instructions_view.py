@@ -50,7 +50,7 @@ def _shown(session: Session) -> str:
 
 
 def instruction_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Those that another placement changed or the costs misjudge, by the greater of both."""
+    """Instructions that another placement changed or the costs misjudge, by the greater of both."""
     found = pd.DataFrame(rows, columns=["name", "slot", "default", "compiled", "predicted"])
     found["change"] = found["compiled"] - found["default"]
     found["predicted"] = found["predicted"].round()

@@ -20,7 +20,7 @@ from ui.session.state import Session
 
 
 def show(session: Session, thought: Thought) -> None:
-    """Buttons for everything."""
+    """Buttons that export all that the inbox holds."""
     stem = f"{file_name(session.program_name)}-findings"
     _save(
         "Report (HTML)", lambda: html(stem, _blocks(session, thought)), f"{stem}.html", "text/html"

@@ -43,7 +43,7 @@ class Filter:
     least_pressure: float = 0.0
 
     def rows(self, found: Iterable[Finding]) -> list[Finding]:
-        """Those of the inbox that pass, sorted; equals keep the order of the inbox."""
+        """The rows of the inbox that pass, sorted; equals keep the order of the inbox."""
         return sorted(filter(self._passes, inbox(found)), key=lambda f: -SORTS[self.sort](f))
 
     @property

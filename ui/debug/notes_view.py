@@ -12,7 +12,7 @@ from ui.session.state import Session
 
 
 def show(session: Session, thought: Thought) -> None:
-    """Of the move that is shown, and a list of all on this game."""
+    """Notes on the move that is shown, and a list of all on this game."""
     debug, state, game = session.open.debug, session.open.searches, studies.key_of(thought)
     known = debug.notes.at(game, state.move)
     left, right = st.columns([1, 1.3], gap="medium")

@@ -60,7 +60,7 @@ def known_weights(session: Session, thought: Thought) -> list[str]:
 
 
 def weights_of(thought: Thought) -> str:
-    """Those that are known to be nearest to what played the game."""
+    """The weights that are known to be nearest to those that played the game."""
     if thought.weights:
         return PRACTISED
     told = str(thought.facts.get("weights", ""))
@@ -78,7 +78,7 @@ def study_of(session: Session, thought: Thought) -> Study:
 
 
 def all_findings(session: Session) -> list[Finding]:
-    """Of the game that is shown, or of all games of the program; each with its game's name."""
+    """Findings on the game that is shown, or on all games of the program, with each game's name."""
     state, found = session.open.searches, list[Finding]()
     for name, thought in state.thoughts.items():
         if name == state.current or session.open.debug.is_of_all:
@@ -87,5 +87,5 @@ def all_findings(session: Session) -> list[Finding]:
 
 
 def key_of(thought: Thought) -> str:
-    """Of the thought's game, for its notes."""
+    """The key of the thought's game, for its notes."""
     return game_key(thought.trace.action.tolist())

@@ -219,7 +219,7 @@ class Job:
 
     @property
     def bound_s(self) -> float | None:
-        """Of a `BOUND` order: the lower bound, once it is known."""
+        """The lower bound that a `BOUND` order asked for, once it is known."""
         found = self.result.get("bound_s")
         return None if found is None else float(found)
 
@@ -266,7 +266,7 @@ class Job:
         return self.state in (DONE, FAILED) and not self._is_announced
 
     def announce(self) -> None:
-        """Say so."""
+        """Note that it has been said that the job is over."""
         self._is_announced = True
 
     def take(self) -> bool:

@@ -26,7 +26,7 @@ def stars_html(stars: int) -> str:
 
 
 def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
-    """The whole panel."""
+    """The whole panel of a lesson, as HTML."""
     attempt = seat.attempt
     head = _verdict_html(judge, seat, has_next) if attempt.is_over else _goal_html(judge, seat)
     parts = [head, hints_html(judge.lesson.hints, seat.num_hints), decision_html(judge, seat)]

@@ -77,7 +77,7 @@ class Progress:
         return Progress(stars, won, cards)
 
     def text(self) -> str:
-        """As JSON."""
+        """The progress as JSON."""
         body = {
             "format": FORMAT,
             "version": VERSION,

@@ -32,7 +32,7 @@ class Choice:
     other: Choice | None = None
 
     def thinking(self, thoughts: Mapping[int, str]) -> Choice:
-        """The same, with what somebody else makes of it and of its other end, by action."""
+        """This choice with what another player makes of it and of its other end, by action."""
         other = self.other.thinking(thoughts) if self.other else None
         return replace(self, thought=thoughts.get(self.action, ""), other=other)
 

@@ -70,7 +70,7 @@ def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
 
 
 def by_size(blockers: Sequence[Blocker]) -> list[Blocker]:
-    """Those that take most of the memory first."""
+    """The ghosts, those that take most of the memory first."""
     return sorted(blockers, key=lambda b: b.low - b.high)
 
 

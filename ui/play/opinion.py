@@ -14,9 +14,8 @@ from ui.search.state import Thought
 
 @dataclass(frozen=True)
 class Opinion:
-    """Of one position, by action: `prior` before the search, `visits` of it, the actions' share.
-
-    `num_visits`: of all actions. `name`: of the game in which it was thought.
+    """What a search thought of one position. `prior`: of each action before it; `visits`: each
+    action's share of its simulations, `num_visits`.
     """
 
     prior: tuple[float, ...]

@@ -147,7 +147,7 @@ def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
 
 
 def _figures(session: Session, plan: OpenPlan, line: Line) -> str:
-    """Of the plan, or of the variation with the plan's rest.
+    """Figures of the plan, or of the variation with the plan's rest.
 
     They are drawn at every step, and so are short: what a fragment does not draw again outside of
     itself is gone.
@@ -250,7 +250,7 @@ def _map_data(
 
 
 def _news(session: Session, **parts: object) -> dict[str, object]:
-    """Those parts that are others than at the last step: the browser keeps them."""
+    """The parts that differ from those of the last step: the browser keeps the others."""
     found = {name: part for name, part in parts.items() if session.told.get(name) != part}
     session.told |= found
     return found

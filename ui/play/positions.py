@@ -25,7 +25,7 @@ class Positions:
     """
 
     def __init__(self, num_moves: int) -> None:
-        """Of a game of `num_moves` moves."""
+        """Positions of a game of `num_moves` moves."""
         self._spacing = NEAR * -(-num_moves // (NEAR * MOST_FIXED) or 1)
         self._fixed: dict[int, ReferenceGame] = {}
         self._recent: OrderedDict[int, ReferenceGame] = OrderedDict()

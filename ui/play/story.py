@@ -83,7 +83,7 @@ def _much_text(program: Program, touch: Touch, verb: str) -> str:
 
 
 def _floor_text(program: Program, time: int) -> str:
-    """That the saving may be worth less, where the instruction has a floor; else nothing."""
+    """A sentence on a floor that may make the saving worth less; empty where there is none."""
     if not has_floor(program, time):
         return ""
     least = time_text(program.instructions[time].floor_s)

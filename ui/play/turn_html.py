@@ -40,7 +40,7 @@ def turn_html(
     opinion: Opinion | None,
     is_game: bool = True,
 ) -> str:
-    """Of the position at the cursor: where it lies, what is at stake, what each action would do.
+    """The turn at the cursor: where it lies, what is at stake, what each action would do.
 
     `is_game`: the map shows `plan` as the game has it, so that both speak of the same addresses.
     """

@@ -124,7 +124,7 @@ class Variations:
         return Variations((*self.lines, new), len(self.lines))
 
     def rated(self, rating: Rating) -> Variations:
-        """The same tree, with the current variation's worth."""
+        """This tree with the current variation's worth."""
         lines = list(self.lines)
         lines[self.current] = replace(lines[self.current], rating=rating)
         return replace(self, lines=tuple(lines))

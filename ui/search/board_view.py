@@ -30,7 +30,7 @@ def collect(session: Session) -> None:
 
 
 def identity_of(session: Session, thought: Thought) -> str:
-    """Of the game as the browser draws it: with the bound, the classes, the rows of the inbox."""
+    """Identity of the game as the browser draws it: with bound, classes, the rows of the inbox."""
     state = session.open.searches
     study = state.studies.get(thought.identity)
     known = "" if study is None else f"~{study.completeness:.6f}"

@@ -113,7 +113,7 @@ def _trend(values: Sequence[float]) -> list[float | None]:
 
 
 def positive(values: Sequence[float]) -> list[float | None]:
-    """For a logarithmic axis: a gap in place of what has no logarithm."""
+    """The values for a logarithmic axis, with a gap in place of what has no logarithm."""
     return [value if value > 0 else None for value in values]
 
 

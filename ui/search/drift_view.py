@@ -22,7 +22,7 @@ _COLUMNS = {
 
 
 def show(session: Session, thought: Thought) -> None:
-    """Of the current move as a table, of the whole game as a chart."""
+    """Drift at the current move as a table, over the whole game as a chart."""
     move = session.open.searches.move
     now, average = st.columns([1.25, 1], gap="medium")
     with now:

@@ -83,7 +83,7 @@ class Study:
 
     @property
     def regrets(self) -> dict[int, Finding]:
-        """By move, those whose regret is known."""
+        """The regrets that are known, by move."""
         return {f.move: f for f in self.findings if f.regret_us is not None}
 
 
@@ -205,7 +205,7 @@ class Searches:
 
     @property
     def study(self) -> Study | None:
-        """Of the game that is looked at, once it is there."""
+        """The study of the game that is looked at, once it is there."""
         thought = self.thought
         return None if thought is None else self.studies.get(thought.identity)
 

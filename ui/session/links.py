@@ -60,8 +60,8 @@ def query(session: Session, plan: OpenPlan, line: Line) -> dict[str, str]:
 
 
 def for_browser(session: Session, plan: OpenPlan, line: Line) -> dict[str, object]:
-    """For the copy-link button: a plan that every visitor has, and the move from which on the link
-    spells out the actions (-1: none, it is that plan).
+    """What the copy-link button links to: a plan that every visitor has, and from which move on the
+    link spells out the actions (-1: none, it is that plan).
     """
     lasting = COMPILED if COMPILED in session.open.plans else next(iter(session.open.plans))
     path = line.path

@@ -32,7 +32,7 @@ class News:
     _items: list[Item] = field(default_factory=list)
 
     def tell(self, subject: str, text: str, *, is_error: bool = False) -> None:
-        """Something is new."""
+        """Note that there is something new."""
         self._items.append(Item(subject, text, is_error, self.clock()))
 
     def items(self) -> Sequence[Item]:

@@ -89,7 +89,7 @@ class OwnPrograms:
             shutil.rmtree(place, ignore_errors=True)
 
     def _listed(self, visitor: str) -> dict[str, tuple[Path, Summary]]:
-        """By name, the folder and the summary of each program of a visitor, the oldest first."""
+        """The folder and the summary of each program of a visitor, by name, the oldest first."""
         if self._folder is None or not visitor:
             return {}
         listed = {}

@@ -68,7 +68,7 @@ class OpenProgram:
         self.plans[name] = OpenPlan(name, plan, self.identity_of(plan))
 
     def identity_of(self, plan: Plan) -> str:
-        """The same for plans of this program that do the same, by the same moves."""
+        """An identity that plans of this program share if they do the same by the same moves."""
         content = (plan.is_fast, plan.stays, plan.copies, plan.notes.get("moves"))
         return f"{self.identity}-{hashlib.sha256(repr(content).encode()).hexdigest()[:12]}"
 

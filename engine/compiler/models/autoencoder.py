@@ -84,7 +84,7 @@ def _dense_autoencoder(params: PyTree, x: Array) -> Array:
 
 @workload("mlpae", "Autoencoder of eight dense layers, from 4,096 down to 256 and back")
 def mlpae(batch: int, train: bool) -> Program:
-    """Dense layers only."""
+    """An autoencoder of dense layers only."""
     widths = [*WIDTHS, *reversed(WIDTHS[:-1])]
     params = [dense_shapes(i, o) for i, o in pairwise(widths)]
     return _program(_dense_autoencoder, params, weight(batch, WIDTHS[0]), train)

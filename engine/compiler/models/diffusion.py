@@ -233,7 +233,7 @@ def _program(config: Config, batch: int, train: bool) -> Program:
 
 @workload("unet", "Diffusion U-Net over 64 x 64 latents, three levels, attention in two")
 def unet(batch: int, train: bool) -> Program:
-    """Without a prompt."""
+    """A U-Net that denoises without a prompt."""
     return _program(SMALL, batch, train)
 
 

@@ -156,7 +156,7 @@ def _gpt_program(config: Config, batch: int, train: bool) -> Program:
 
 @workload("gpt", "GPT-like decoder over a prompt: 4 layers of width 1024, 32,000 tokens")
 def gpt(batch: int, train: bool) -> Program:
-    """Few wide layers."""
+    """A GPT of few wide layers."""
     return _gpt_program(GPT, batch, train)
 
 
@@ -279,11 +279,11 @@ def _vit_program(config: Config, batch: int, train: bool) -> Program:
 
 @workload("vit", "Vision transformer, ViT-B/16 cut to 6 layers")
 def vit(batch: int, train: bool) -> Program:
-    """Half of ViT-B."""
+    """A vision transformer of half of ViT-B's layers."""
     return _vit_program(VIT, batch, train)
 
 
 @workload("vitlarge", "Vision transformer ViT-L/16: 24 layers of width 1,024")
 def vit_large(batch: int, train: bool) -> Program:
-    """All layers."""
+    """ViT-L with all its layers."""
     return _vit_program(VIT_LARGE, batch, train)

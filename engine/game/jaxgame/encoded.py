@@ -155,7 +155,7 @@ class EncodedProgram:
 
     @property
     def shape(self) -> Shape:
-        """Its padded sizes."""
+        """The sizes to which this program is padded."""
         return Shape(
             num_moves=self.moves.shape[-2],
             num_slots=self.next_slot.shape[-1] - 2,

@@ -93,7 +93,7 @@ def find_entry(now: Situation, leaving: Leaving) -> Pair:
 
 
 def _either(may_enter: Array, found: Pair, later: Pair) -> Pair:
-    """At each end what was found, or else what came later."""
+    """The entry found at each end, or else the one that begins later."""
 
     def either(one: Entry, other: Entry) -> Entry:
         return _chosen(may_enter & ~one.is_possible & other.is_possible, other, one)
@@ -172,7 +172,7 @@ def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
 
 
 def _hoisted(now: Situation) -> Entry:
-    """In front of the loop; not placed yet."""
+    """The entry whose copy runs in front of the loop; it is not placed yet."""
     row, work = now.row, now.row.hoist_work
     earliest = jnp.maximum(now.state.horizon, jnp.maximum(row.slow_valid, now.stood_until))
     copy = now.ledger.prefetch(row.hoist_level, row.hoist_start, work, earliest)

@@ -96,7 +96,7 @@ def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Ends:
 
 
 def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:
-    """Of each row the largest entry before it, at least `floor`; and the largest of all.
+    """The largest entry before each row, at least `floor`; and the largest of all.
 
     Within groups of rows first, then across groups: a chain of all rows is slow on a CPU.
     """

@@ -130,7 +130,7 @@ def _arrival(
 
 @in_lanes
 def _memory(encoded: EncodedProgram, table: Table, time: Array, worth: Array) -> Array:
-    """Of each part of the address space the share taken for certain, by ghosts, and their worth.
+    """The share of each part of the address space taken for certain, by ghosts, and their worth.
 
     `worth` `[K]`: points per granule that the next touch of each block saves.
     """

@@ -134,7 +134,7 @@ class _Table:
         self._later: list[tuple[int, float, float]] = []
 
     def rows(self) -> Doubles:
-        """`[moves, F]`."""
+        """The features of every move, `[moves, F]`."""
         told = np.array([self._move(i, m) for i, m in enumerate(self._rows)], np.float64)
         prices = self._price_rows()
         times = np.array([m.time for m in self._rows], int)

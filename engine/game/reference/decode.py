@@ -21,7 +21,7 @@ class Records:
     fast_touches: list[int] = field(default_factory=list)
 
     def copy(self) -> Records:
-        """An independent copy."""
+        """A copy that changes by itself."""
         return Records(list(self.stays), list(self.copies), list(self.fast_touches))
 
 

@@ -33,7 +33,7 @@ class Formulation:
         return self.program.all_slow_s + objective * self.scale.second_s
 
     def objective(self, latency_s: float) -> float:
-        """The other way round."""
+        """The objective that stands for a latency."""
         return (latency_s - self.program.all_slow_s) / self.scale.second_s
 
     def served(self, values: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from engine.program.model import Touch
 
 @dataclass(frozen=True)
 class Idle:
-    """Of one slot, in the units of the linear program: at most `constant` and `terms` together.
+    """Idle time of a slot, in the linear program's units: at most `constant` and `terms` together.
 
     `terms`: of the shares to which its touches are served, and of its floor. `most`: whatever they
     are.

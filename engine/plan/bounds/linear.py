@@ -107,7 +107,7 @@ class LinearProgram:
         )
 
     def model(self) -> highspy.HighsLp:
-        """The same as HiGHS takes it; all variables are continuous."""
+        """This program as HiGHS takes it; all variables are continuous."""
         model = highspy.HighsLp()
         model.num_col_ = len(self.costs)
         model.num_row_ = len(self.row_low)

@@ -100,7 +100,7 @@ class Traffic:
             self._in_place[slot].append((old, 1.0))
 
     def _forbid_giants(self) -> None:
-        """Nothing is held where it does not fit beside the scratch: not even a share of it."""
+        """Forbid to hold anything, even a share of it, where it does not fit beside the scratch."""
         room = [self._room(slot) for slot in range(self._end)]
         for piece in self.rows.pieces:
             if piece.place > min(room[piece.start : piece.end]) + ROUNDING:

@@ -131,7 +131,7 @@ class WholeCopies:
         return found + [piece for own in left.values() for piece in own.values()]
 
     def _followed(self, slots: range, work: float) -> int:
-        """In how many of these slots, in their order, a copy is followed."""
+        """The number of these slots, from the first, in which a copy is followed."""
         number, idle = 0, 0.0
         for slot in slots:
             if number == MOST_SLOTS or idle >= MANY_TIMES * work:

@@ -120,7 +120,7 @@ class Record:
         return nest(shape, made)
 
     def keep(self, tree: Tree) -> None:
-        """Nothing in the program may overwrite these values."""
+        """Note that nothing in the program may overwrite these values."""
         for value in flat(tree):
             self.use(value, FOREVER, -1)
 

@@ -39,7 +39,7 @@ def is_scalar(shape: Any) -> bool:
 
 
 def shape_text(shape: Any) -> str:
-    """Like `bf16[4096,512]`."""
+    """The shape as text, like `bf16[4096,512]`."""
     kind = TYPE_NAMES.get(shape.element_type, f"type{shape.element_type}")
     return f"{kind}[{','.join(str(d) for d in shape.dimensions)}]"
 

@@ -131,7 +131,7 @@ NUM_COUNTS = 14
 
 
 def empty_state(facts: Facts, seed: int) -> State:
-    """Nothing in fast memory, not simulated yet; `seed` decides all randomness."""
+    """A state with nothing in fast memory, not simulated yet; `seed` decides all randomness."""
     num_touches, num_slots = len(facts.time), facts.num_slots
     rows = num_touches + 1
     copies = KINDS * rows

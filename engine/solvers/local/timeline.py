@@ -29,7 +29,7 @@ MARK_STEP, MARKS = 1_000_003, 2**31 - 1
 
 @compiled
 def forget_agenda(state: State) -> None:
-    """Nothing is stale."""
+    """Take back that slots are stale; none is afterwards."""
     for index in range(state.counts[NUM_AGENDA]):
         state.is_stale[state.agenda[index]] = False
     state.counts[NUM_AGENDA] = 0

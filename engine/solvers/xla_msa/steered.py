@@ -216,7 +216,7 @@ def _worth(program: Program) -> dict[int, float]:
 
 
 def _orders(program: Program, worth: Mapping[int, float]) -> Iterator[tuple[int, ...]]:
-    """By saving, by saving per byte, by saving per byte and slot of its life, by size."""
+    """Orders by saving, by saving per byte, by saving per byte and slot of its life, by size."""
 
     def size(group: int) -> int:
         return max(1, program.groups[group].size_bytes)
