@@ -27,8 +27,8 @@ SEEN_SHARE = 0.5
 LAST_SHARE = 0.3
 """How many of the groups that were fast in every compile a proposal moves to the end."""
 
-LEAVE_SHARE = 0.2
-"""How many of a placement's rules one close to it goes without."""
+LEAVE_SHARE, AWAY_SHARE = 0.2, 0.1
+"""How many of a placement's rules one close to it goes without, and how many of its groups go."""
 
 MOST_FIRST, MOST_LAST = 120, 60
 """Groups with a rule at most: with 900 rules an early stop of ViT-L takes six minutes."""
@@ -64,15 +64,27 @@ def proposal(
     return {SORT_ORDER: both_rules(*named)}
 
 
-def thinned(options: Mapping[str, str], seed: int) -> Mapping[str, str]:
-    """`options` without some of their rules; `seed` says which."""
+def close_to(
+    program: Program, options: Mapping[str, str], is_fast: NDArray[np.bool_], seed: int
+) -> Mapping[str, str]:
+    """`options` without some of their rules, and with some of what they made fast put last.
+
+    `is_fast` `[A]`: their placement. `seed` says which.
+    """
     chance = random.Random(seed)
-    first, last = (
-        [m for m in named if chance.random() >= LEAVE_SHARE]
-        for named in matchers(options.get(SORT_ORDER, ""))
+
+    def rest(named: Sequence[str]) -> list[str]:
+        return [m for m in named if chance.random() >= LEAVE_SHARE]
+
+    first, last = map(rest, matchers(options.get(SORT_ORDER, "")))
+    groups = sorted(
+        {program.values[program.accesses[i].value].group for i in np.flatnonzero(is_fast)}
     )
-    rest = {name: text for name, text in options.items() if name != SORT_ORDER}
-    return {**rest, SORT_ORDER: both_rules(first, last)} if first or last else rest
+    away = [g for g in groups if chance.random() < AWAY_SHARE][:MOST_LAST]
+    last += [matcher_of(name) for group in away for name in _names(program, group)]
+    others = {name: text for name, text in options.items() if name != SORT_ORDER}
+    text = both_rules([m for m in first if m not in last], last)
+    return {**others, SORT_ORDER: text} if text else others
 
 
 def is_placed_alike(program: Program, one: Observation, other: Observation) -> NDArray[np.bool_]:

@@ -28,7 +28,7 @@ from engine.compiler.calibrate import (
     with_costs,
 )
 from engine.compiler.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
-from engine.compiler.identify import is_placed_alike, proposal, stakes, thinned, worth
+from engine.compiler.identify import close_to, is_placed_alike, proposal, stakes, worth
 from engine.compiler.observations import Compile, Observations, structure_hash
 from engine.compiler.observe import Observation, observe
 from engine.compiler.own_compile import own_compile
@@ -191,7 +191,8 @@ class Study:
         missed = np.nan_to_num(slot_cycles(self.program, None, lone.seen) - foretold)
         best, most = None, ALIKE_SHARE * abs(missed.sum())
         for number in range(NUM_ALIKE):
-            options = thinned(lone.options, turn * 10 + number)
+            seed = turn * 10 + number
+            options = close_to(self.program, lone.options, lone.seen.is_fast, seed)
             early = self._placement(options)
             if early is None:
                 continue

@@ -14,11 +14,11 @@ from engine.compiler.export import SORT_ORDER, both_rules, matcher_of, matchers,
 from engine.compiler.identify import (
     MOST_FIRST,
     MOST_LAST,
+    close_to,
     is_placed_alike,
     packed,
     proposal,
     stakes,
-    thinned,
     worth,
 )
 from engine.compiler.observations import Compile, Observations, structure_hash
@@ -105,14 +105,21 @@ def test_a_slot_is_placed_alike_where_all_its_accesses_are() -> None:
     assert is_placed_alike(done.program, ay, by).tolist() == [False, False]
 
 
-def test_a_placement_close_to_another_goes_without_some_of_its_rules() -> None:
+def test_a_placement_close_to_another_goes_without_some_of_its_rules_and_groups() -> None:
+    done = study(TinyCompiler(), [])
+    nothing = np.zeros(len(done.program.accesses), dtype=bool)
     first, last = ([matcher_of(f"{kind}{n}") for n in range(40)] for kind in "fl")
     options = {SORT_ORDER: both_rules(first, last), "other": "1"}
-    kept = matchers(thinned(options, 1)[SORT_ORDER])
-    for all_of_them, some in zip((first, last), kept, strict=True):
+    asked = close_to(done.program, options, nothing, 1)
+    assert asked["other"] == "1"
+    for all_of_them, some in zip((first, last), matchers(asked[SORT_ORDER]), strict=True):
         assert 20 < len(some) < 40 and some == [m for m in all_of_them if m in some]
-    assert thinned(options, 1) == thinned(options, 1) != thinned(options, 2)
-    assert thinned({"other": "1"}, 1) == {"other": "1"}
+    assert asked == close_to(done.program, options, nothing, 1)
+    assert asked != close_to(done.program, options, nothing, 2)
+    assert close_to(done.program, {"other": "1"}, nothing, 1) == {"other": "1"}
+    everything = [close_to(done.program, {}, ~nothing, seed) for seed in range(60)]
+    away = [name for asked in everything for name in asked.get(SORT_ORDER, "").split('"')[1::2]]
+    assert set(away) == set(NAMES) and len(away) < 60
 
 
 def test_the_plans_of_every_solver_are_asked_for_before_a_study_ends() -> None:
