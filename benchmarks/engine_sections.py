@@ -27,7 +27,8 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers import Budget, has_compiled_plan, solve
+from engine.program.reading import has_compiled_plan
+from engine.solvers import Budget, solve
 from engine.solvers.random_play import play_randomly
 
 PROCESSES = 2

@@ -11,7 +11,8 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers import share_read, solve
+from engine.program.reading import share_read
+from engine.solvers import solve
 
 Rows = list[dict[str, Any]]
 

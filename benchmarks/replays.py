@@ -18,7 +18,8 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from engine.solvers import SOLVERS, has_compiled_plan, solve
+from engine.program.reading import has_compiled_plan
+from engine.solvers import SOLVERS, solve
 
 REPAIRS = 200
 """Tries of a replay that does not reach the plan's saving."""

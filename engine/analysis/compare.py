@@ -10,13 +10,11 @@ from engine.errors import SolverError
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.model import Program
+from engine.program.reading import has_compiled_plan, reading_warning, share_read
 from engine.solvers import (
     SOLVERS,
     Budget,
     find,
-    has_compiled_plan,
-    reading_warning,
-    share_read,
     solve,
 )
 

@@ -12,22 +12,12 @@ from engine.solvers import (
     xla_msa,
 )
 from engine.solvers.registry import SOLVERS, Budget, Solver, find, solve
-from engine.solvers.xla_compiled import (
-    has_compiled_plan,
-    offsets_of_compiled_plan,
-    reading_warning,
-    share_read,
-)
 
 __all__ = [
     "SOLVERS",
     "Budget",
     "Solver",
     "find",
-    "has_compiled_plan",
-    "offsets_of_compiled_plan",
-    "reading_warning",
-    "share_read",
     "solve",
 ]
 

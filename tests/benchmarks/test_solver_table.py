@@ -9,6 +9,7 @@ import pytest
 from benchmarks import solver_table
 from benchmarks.settings import Settings, is_contested
 from engine.program import library
+from engine.program.model import Program
 
 
 def row(program: str, latency_s: float) -> dict[str, object]:
@@ -52,3 +53,30 @@ def test_programs_measured_with_several_seeds_have_a_line() -> None:
     rows = [measured("a", 0, 0.5), measured("a", 2, 0.25), measured("b", 0, 1.0)]
     lines = solver_table.table_of_seeds(rows).splitlines()[2:]
     assert lines == ["| `local` | 60 | a | 0, 2 | 25.0% | 50.0% |"]
+
+
+def test_faster_than_a_plan_that_was_read_in_part_is_no_win(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = library.load_sample("teach-prefetch")
+    parts = {"whole": 1.0, "part": 0.98}
+
+    def load(name: str) -> Program:
+        plan = {"notes": {"left_out_saving_share": 1.0 - parts[name]}}
+        return replace(program, provenance={"xla_plan": plan})
+
+    monkeypatch.setattr(solver_table.library, "load_sample", load)
+    solver_table.is_xla_a_measure.cache_clear()
+    rows = [
+        {
+            "key": [name, "local", 60.0, 0, ""],
+            "program": name,
+            "latency_s": 1.0,
+            "xla_s": 2.0,
+            "gap_closed": 0.5,
+        }
+        for name in parts
+    ]
+    (line,) = solver_table.table(rows).splitlines()[2:]
+    solver_table.is_xla_a_measure.cache_clear()
+    assert line == "| `local` | 60 | 2 | 50.0% | 50.0% | 50.0% | 1 of 1 |"

@@ -13,6 +13,7 @@ from engine.lessons.strong import Judged, Recorded, judged
 from engine.plan.io import plan_from_json
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.program.reading import reading_warning
 from ui.learn.attempt import Attempt
 
 EVERY = 10**6
@@ -69,8 +70,12 @@ class Match:
 
 
 def match_of(program: Program, entry: SampleEntry | None, mined: Mined | None) -> Match:
-    """The challenge on a program; judged by the strong game that was mined, where there is one."""
-    compiled = program.provenance.get("xla_plan")
+    """The challenge on a program; judged by the strong game that was mined, where there is one.
+
+    XLA is no opponent where its plan was read in part only.
+    """
+    is_measure = reading_warning(program) is None
+    compiled = program.provenance.get("xla_plan") if is_measure else None
     plan = plan_from_json(compiled, f"{program.name}: xla_plan") if compiled else None
     bound_s, best_s = (entry.bound_s, entry.best_s) if entry else (None, None)
     games = (mined.strong(program),) if mined else ()

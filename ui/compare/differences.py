@@ -24,15 +24,21 @@ _ABOUT = {
 }
 
 
-def summary(names: tuple[str, str], latencies_s: tuple[float, float]) -> str:
-    """Which of the two plans is faster and by how much, as Markdown."""
+def summary(names: tuple[str, str], latencies_s: tuple[float, float], unmeasured: str = "") -> str:
+    """Which of the two plans is faster and by how much, as Markdown.
+
+    `unmeasured`: a plan that is no measure for others; to be faster than it is said to be no win.
+    """
     difference_s = latencies_s[1] - latencies_s[0]
     if abs(difference_s) < 1e-6 * latencies_s[0]:
         return f"**{names[1]}** and **{names[0]}** take the same time, {time_text(latencies_s[0])}."
     word = "faster" if difference_s < 0 else "slower"
     share = share_text(abs(difference_s) / latencies_s[0])
     gap = f"**{time_text(abs(difference_s))}** ({share})"
-    return f"**{names[1]}** is {gap} {word} than **{names[0]}**."
+    loser, winner = names if difference_s < 0 else names[::-1]
+    caveat = f" No win for **{winner}**: XLA's plan was read in part only."
+    caveat = caveat if loser == unmeasured else ""
+    return f"**{names[1]}** is {gap} {word} than **{names[0]}**.{caveat}"
 
 
 def counts_text(differences: Sequence[TouchDifference], num_touches: int) -> str:

@@ -15,6 +15,7 @@ from ui.components.names import tensor_name
 from ui.components.table_view import chosen_row
 from ui.components.units import share_text, time_text
 from ui.session import caching
+from ui.session.reading import unmeasured
 from ui.session.state import OpenPlan, Session, current_session
 
 KEY = "sheet"
@@ -130,7 +131,7 @@ def _story(session: Session) -> None:
     )
     told, parting = st.columns([1, 1.25], gap="medium")
     with told.container(border=True, height="stretch"):
-        st.markdown(summary(names, latencies))
+        st.markdown(summary(names, latencies, unmeasured(program)))
         st.caption(counts_text(found, len(program.touches)))
     with parting.container(border=True, height="stretch"):
         divergence = first_divergence(program, found, _LEAST_S)

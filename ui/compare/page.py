@@ -15,6 +15,7 @@ from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.program_picker_view import program_picker
+from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenProgram, Session, current_session
 
 _SHOWN = (SOLVE, BOUND)
@@ -41,6 +42,7 @@ def render() -> None:
     rows = _rows(opened)
     opened.comparison.settle([row.solver for row in ranked(rows)])
     _figures(opened, rows, figures)
+    warn_of_reading(opened.program)
     _controls(session)
     _failures(opened)
     if rows:

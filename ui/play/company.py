@@ -11,6 +11,7 @@ from ui.components.units import NOTHING_S
 from ui.play.line import Line
 from ui.session import caching
 from ui.session.opening import COMPILED, title_of
+from ui.session.reading import unmeasured
 from ui.session.state import OpenPlan, Session
 
 _BEST = "best known"
@@ -51,14 +52,18 @@ def company_tag(session: Session, plan: OpenPlan) -> str:
 
 
 def rival_of(session: Session, plan: OpenPlan) -> OpenPlan | None:
-    """The compiler's plan, or beside that the best other one."""
+    """The compiler's plan, or beside that the best other one.
+
+    A lead over the compiler's plan is none where that was read in part only.
+    """
+    lost = unmeasured(session.open.program)
     compiled = session.open.plans.get(COMPILED)
-    if compiled is not None and compiled.identity != plan.identity:
+    if compiled is not None and compiled.identity != plan.identity and not lost:
         return compiled
     others = [
         p
         for p in session.open.plans.values()
-        if p.identity != plan.identity and _is_valid(session, p)
+        if p.identity != plan.identity and p.name != lost and _is_valid(session, p)
     ]
     return min(others, key=lambda p: _row(session, p).latency_s, default=None)
 

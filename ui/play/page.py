@@ -28,6 +28,7 @@ from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.program_picker_view import program_picker
+from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenPlan, Session, current_session
 
 MAP_KEY = "map"
@@ -61,6 +62,7 @@ def render() -> None:
     session.awaited = session.open.play_request
     session.told.clear()
     plan, figures = _header(session)
+    warn_of_reading(session.open.program)
     if plan is not None:
         if not session.is_restored:
             session.is_restored = True

@@ -8,6 +8,8 @@ from ui.components.html import facts_html
 from ui.components.map_svg import thumbnail
 from ui.programs.catalogue import above_bound, facts, own_card_html
 from ui.session import caching, opening
+from ui.session.reading import unmeasured
+from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenProgram, Session
 
 _PAGES = (("play", "Play"), ("compare", "Compare"), ("debug", "Debug"))
@@ -31,13 +33,14 @@ def show(session: Session) -> None:
 
 def _card(session: Session, opened: OpenProgram) -> None:
     picture, told = st.columns([1, 2.2], gap="medium")
-    gaps = [(plan.name, _over(opened, plan.name)) for plan in opened.plans.values()]
+    gaps = [(_label(opened, name), _over(opened, name)) for name in opened.plans]
     compiled = opened.plans.get(opening.COMPILED)
     drawn = thumbnail(opened.program, compiled.plan if compiled else None)
     picture.html(own_card_html(opened.name, opened.program, gaps[:2], drawn))
     with told:
         derived = [f for f in facts(opened.program) if f[0] in _OF_DERIVED]
         st.html(facts_html(opened.summary or derived))
+        warn_of_reading(opened.program)
         *places, last = st.columns(len(_PAGES) + 1)
         if last.button("Remove", key=f"yours_remove_{opened.name}", width="stretch"):
             opening.remove(session, opened.name)
@@ -47,6 +50,11 @@ def _card(session: Session, opened: OpenProgram) -> None:
             if place.button(label, key=key, width="stretch"):
                 session.open_program(opened.name, opened.program)
                 st.switch_page(session.pages[page])
+
+
+def _label(opened: OpenProgram, name: str) -> str:
+    """A plan's name; of XLA's also that it is not whole, where it is no measure for others."""
+    return f"{name}, in part" if name == unmeasured(opened.program) else name
 
 
 def _over(opened: OpenProgram, name: str) -> float | None:

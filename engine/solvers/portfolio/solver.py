@@ -23,10 +23,10 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.io import save
 from engine.program.model import Program
+from engine.program.reading import has_compiled_plan
 from engine.solvers.portfolio.crew import Answers, Worker, num_cores
 from engine.solvers.portfolio.members import Member, Turns, members_named, prepare
 from engine.solvers.registry import SOLVERS, Budget, register
-from engine.solvers.xla_compiled import has_compiled_plan
 
 OPTIONS = ("members", "processes", "start")
 """Of `Budget.options`: names of solvers, how many processes, a plan to begin from."""

@@ -1,0 +1,46 @@
+"""How much of XLA's plan was read, and when it is a measure for others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.program.library import load_sample
+from engine.program.model import Program
+from engine.program.reading import (
+    WHOLE_SHARE,
+    has_compiled_plan,
+    is_read_whole,
+    reading_warning,
+    share_read,
+)
+
+BY_HAND = load_sample("teach-prefetch")
+
+
+def with_plan(plan: object) -> Program:
+    return replace(BY_HAND, provenance={"xla_plan": plan})
+
+
+@pytest.mark.parametrize(
+    ("lost", "share"), [(0.0, 1.0), (0.02, 0.98), (1, 0.0), ("much", 1.0), (-3.0, 1.0)]
+)
+def test_the_share_is_what_was_not_left_out(lost: object, share: float) -> None:
+    program = with_plan({"notes": {"left_out_saving_share": lost}})
+    assert share_read(program) == share
+    warning = reading_warning(program)
+    assert (warning is None) == (share >= WHOLE_SHARE)
+    assert warning is None or (f"only {share:.1%}" in warning and "no win" in warning)
+
+
+@pytest.mark.parametrize("plan", [{}, {"notes": None}, {"notes": [1]}, [], "plan"])
+def test_a_plan_that_notes_nothing_is_whole(plan: object) -> None:
+    assert share_read(with_plan(plan)) == 1.0
+    assert reading_warning(with_plan(plan)) is None
+
+
+def test_without_a_plan_there_is_nothing_to_read() -> None:
+    assert not has_compiled_plan(BY_HAND)
+    assert share_read(BY_HAND) is None and reading_warning(BY_HAND) is None
+    assert is_read_whole(None) and is_read_whole(0.99) and not is_read_whole(0.9899)
