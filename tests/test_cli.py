@@ -14,6 +14,7 @@ import pytest
 from engine.agent.trace_io import load_trace
 from engine.cli import main
 from engine.program import library
+from engine.program.observed import observed
 
 TEACHING = "teach-keep-or-drop"
 NAME = next(e.name for e in library.index() if e.xla_latency_s is not None)
@@ -245,6 +246,17 @@ def test_a_dump_does_not_say_which_chip_it_is_of(
     assert code == 2
     assert "--hardware" in err
     assert "tpu-v5e" in err
+
+
+def test_info_says_how_much_of_the_savings_is_observed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = observed(library.load_sample(NAME))
+    assert found is not None and 0 < found.share < 1
+    body = run_json(capsys, "info", NAME)
+    assert (body["program"], body["saving_observed"]) == (NAME, found.share)
+    assert f"saving_observed  {found.share}" in run(capsys, "info", NAME)[1].splitlines()
+    assert "saving_observed" not in run_json(capsys, "info", TEACHING)
 
 
 def test_the_share_of_the_compilers_plan_that_was_read_is_told(

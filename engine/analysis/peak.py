@@ -19,6 +19,7 @@ from engine.plan.model import Plan, Stay
 from engine.plan.simulate import enclosing_levels, simulate
 from engine.program.floors import loss_s
 from engine.program.model import TOP_LEVEL, Program
+from engine.program.observed import more_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Resident:
     """A group that holds a place at a slot. `stay`: index into the plan's stays.
 
     `next_use`: slot of its next touch in this stay, at this slot or later; None: it only holds the
-    place. `saving_s`: what is lost if that touch is served from slow memory; `stay_saving_s`: if
-    all touches of the stay are.
+    place. `saving_s`: what is lost if that touch is served from slow memory, and `uncounted_s` more
+    at most, where no compile has shown it; `stay_saving_s`: if all touches of the stay are.
     """
 
     stay: int
@@ -39,6 +40,7 @@ class Resident:
     next_use: int | None
     saving_s: float
     stay_saving_s: float
+    uncounted_s: float
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,7 @@ def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
     coming = [t for t in touches if t.time >= slot]
     whole_s = sum(loss_s(program, plan.is_fast, t) for t in touches)
     is_whole = not coming or _enters(program, stay, slot)
+    lost = touches if is_whole else coming[:1]
     return Resident(
         stay=index,
         group=stay.group,
@@ -167,6 +170,7 @@ def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
         next_use=coming[0].time if coming else None,
         saving_s=whole_s if is_whole else loss_s(program, plan.is_fast, coming[0]),
         stay_saving_s=whole_s,
+        uncounted_s=sum(more_s(program, t) for t in lost),
     )
 
 

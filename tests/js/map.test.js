@@ -10,6 +10,7 @@ const { PlanData } = declared(["PlanData"], [`${MAP}plan.js`], `const TABLES = $
 const { ticksOf, kept } = declared(["ticksOf", "kept"], [`${MAP}axes.js`]);
 const colours = declared(["heatOf", "rangeOf", "logShare", "HEAT"], [`${MAP}colours.js`]);
 const WORDS = "components/words.js";
+const { Listing } = declared(["Listing"], [WORDS, `${MAP}listing.js`], "const NONE = -1, UNDECIDED = 5;");
 const { savedBefore } = declared(["savedBefore"], [WORDS, `${MAP}curve.js`]);
 const { actionOf } = declared(["actionOf"], [`${MAP}hands.js`], "class MapView {}");
 
@@ -73,6 +74,23 @@ test("the next move that matters skips those with little at stake", () => {
   some.least = undefined;
   some.move_saving = new Float64Array(4);
   assert.equal(some.mattering(1, 1), 1, "nothing is at stake anywhere");
+});
+
+test("the listing marks a use that may save much more than a compile has shown", () => {
+  const whole = plan();
+  Object.assign(whole, {
+    move_more: Float64Array.of(0, 0.02, 0.03, 0),
+    value_names: ["a", "b"],
+    value_shapes: ["", ""],
+    group_bytes: [4, 2],
+  });
+  const listing = { map: { plan: whole, state: { selected: -1 } } };
+  const chip = (slot, group) => Listing.prototype.chip.call(listing, slot, group, group);
+  const marks = [chip(0, 0), chip(1, 1), chip(2, 0)].map((html) => html.includes("<sup>?</sup>"));
+  assert.deepEqual(marks, [false, false, true], "a thousandth of all that is at stake is 0.026");
+  assert.match(chip(1, 1), /; saves 6.00 s, not observed: up to 6.02 s"/);
+  assert.doesNotMatch(chip(0, 0), /observed/);
+  assert.doesNotMatch(chip(1, 0), /observed/, "no move is about it");
 });
 
 test("a draft changes its rows and leaves the plan that it is about", () => {

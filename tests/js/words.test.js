@@ -14,6 +14,7 @@ const names = [
   "escapeText",
   "cardOf",
   "moveSentence",
+  "stayCard",
 ];
 const words = declared(names, ["components/words.js"], "const NONE = -1;");
 
@@ -62,6 +63,7 @@ test("a move is a sentence", () => {
     move_value: [0, 0, 0],
     move_group: [0, 0, 0],
     move_saving: [1e-6, 2e-6, 0],
+    move_more: [0, 0.5e-6, 0],
     move_action: [1, 5, 5],
     value_names: ["weights"],
     group_bytes: [2048],
@@ -71,8 +73,31 @@ test("a move is a sentence", () => {
     [0, 1, 2].map((move) => words.moveSentence(plan, move)),
     [
       "fusion.1 updates weights · 2.00 KiB · 1.00 µs at stake → NoCopy",
-      "copy.2 writes weights · 2.00 KiB · 2.00 µs at stake → ?",
+      "copy.2 writes weights · 2.00 KiB · 2.00 µs at stake, not observed: up to 2.50 µs → ?",
       "end of the program needs in slow memory weights · 2.00 KiB → ?",
     ],
   );
+});
+
+test("a tensor's card marks what no compile has shown", () => {
+  const plan = {
+    stay_group: [0, 1],
+    stay_start: [0, 0],
+    stay_end: [1, 1],
+    stay_offset: [0, 0],
+    stay_arrival: [-1, -1],
+    group_value: [0, 0],
+    group_bytes: [2048, 2048],
+    group_kind: [0, 0],
+    group_saving: [1e-6, 1e-6],
+    group_more: [0, 2e-6],
+    group_layer: [0, 0],
+    granule: 128,
+    layers: ["layer"],
+    value_names: ["weights"],
+    value_shapes: ["f32[512]"],
+  };
+  const [shown, marked] = [0, 1].map((stay) => words.stayCard(plan, stay));
+  assert.match(shown, /could save<\/td><td>1.00 µs<\/td>/);
+  assert.match(marked, /could save<\/td><td>1.00 µs, not observed: up to 3.00 µs<\/td>/);
 });

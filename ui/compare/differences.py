@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import pandas as pd
@@ -13,8 +13,9 @@ from engine.analysis.plan_diff import Change, Service, Source, TouchDifference
 from engine.game.moves import Move
 from engine.program.floors import worth_s
 from engine.program.model import Program, Touch
+from engine.program.observed import more_s
 from ui.components.names import instruction_name, tensor_name
-from ui.components.units import address_text, count_text, share_text, time_text
+from ui.components.units import address_text, count_text, share_text, time_text, unobserved_text
 
 _ABOUT = {
     Change.MEMORY: "fast in one, slow in the other",
@@ -57,10 +58,16 @@ def divergence_text(program: Program, found: TouchDifference, names: tuple[str, 
     instruction = program.instructions[found.time].name
     return (
         f"Slot {found.time:,}, `{instruction}` {verb} `{tensor_name(program, found.group)}`"
-        f" ({time_text(worth_s(program, touch))} at stake):"
+        f" ({_stake_text(program, touch)}):"
         f" {names[0]} {_service_text(found.first, touch)},"
         f" {names[1]} {_service_text(found.second, touch)}."
     )
+
+
+def _stake_text(program: Program, touch: Touch) -> str:
+    worth = worth_s(program, touch)
+    mark = unobserved_text(worth, more_s(program, touch))
+    return f"{time_text(worth)} at stake{f', {mark}' if mark else ''}"
 
 
 def cost_table(
@@ -68,11 +75,15 @@ def cost_table(
 ) -> pd.DataFrame:
     """One row per tensor that costs differently, in microseconds, dearest first.
 
-    `time` and `group` say where the largest part of it arises.
+    `uncounted`: by how much more it may be, since no compile has shown what the uses save that are
+    fast in one plan only. `time` and `group` say where the largest part of it arises.
     """
     changes: dict[int, Counter[Change]] = {}
+    uncounted: dict[int, float] = defaultdict(float)
     for difference in differences:
         changes.setdefault(difference.group, Counter())[difference.change] += 1
+        if difference.change is Change.MEMORY:
+            uncounted[difference.group] += more_s(program, program.touches[difference.touch])
     return pd.DataFrame(
         {
             "tensor": [tensor_name(program, c.group) for c in costs],
@@ -80,6 +91,7 @@ def cost_table(
             "total": [1e6 * c.total_s for c in costs],
             "slow": [1e6 * c.slow_s for c in costs],
             "stall": [1e6 * c.stall_s for c in costs],
+            "uncounted": [1e6 * uncounted[c.group] for c in costs],
             "what": [_changes_text(changes.get(c.group, Counter())) for c in costs],
             "where": [instruction_name(program, c.time) for c in costs],
             "time": [c.time for c in costs],

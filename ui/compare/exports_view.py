@@ -10,6 +10,7 @@ import streamlit as st
 from engine.analysis.bundle import bundle, file_name
 from engine.analysis.chrome_trace import chrome_trace
 from engine.plan.io import plan_to_json
+from engine.program.observed import uncounted_by_slot
 from ui.compare.differences import cost_table
 from ui.compare.ranking import VALID, Row, table
 from ui.compare.timing import kinds_table, time_table
@@ -107,7 +108,12 @@ def _tables(session: Session, rows: list[Row]) -> None:
     )
     _save(
         f"Instructions, {second.name} − {first.name} (CSV)",
-        lambda: time_table(opened.program, parts[0], parts[1]).to_csv(index=False),
+        lambda: time_table(
+            opened.program,
+            parts[0],
+            parts[1],
+            uncounted_by_slot(opened.program, second.plan.is_fast, first.plan.is_fast),
+        ).to_csv(index=False),
         f"{pair}-instructions.csv",
         "text/csv",
     )

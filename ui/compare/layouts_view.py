@@ -12,7 +12,7 @@ from ui.compare.jumps_view import jump_buttons
 from ui.compare.maps.component import SIDE_BY_SIDE
 from ui.compare.sheet import Panel, identity_of
 from ui.components.names import tensor_name
-from ui.components.table_view import chosen_row
+from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.components.units import share_text, time_text
 from ui.session import caching
 from ui.session.reading import unmeasured
@@ -173,6 +173,7 @@ _COLUMNS = {
     "total": st.column_config.NumberColumn("Costs, µs", format="%+.2f"),
     "slow": st.column_config.NumberColumn("by slow accesses", format="%+.2f"),
     "stall": st.column_config.NumberColumn("by waits", format="%+.2f"),
+    "uncounted": NOT_OBSERVED,
     "what": st.column_config.TextColumn("What differs", width="large"),
     "where": st.column_config.TextColumn("Most of it at", width="medium"),
     "time": st.column_config.NumberColumn("Slot", format="localized"),

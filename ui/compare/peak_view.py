@@ -8,7 +8,7 @@ from engine.analysis.peak import fullest_slot, largest_hole, residents
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.pressure import moment_text, occupancy, relief_text, resident_table
 from ui.components.charts import CHART_CONFIG
-from ui.components.table_view import chosen_row
+from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
 from ui.session import caching
@@ -70,16 +70,17 @@ def _residents(session: Session, plan: OpenPlan, slot: int) -> None:
 
 _RESIDENTS = {
     "address": st.column_config.TextColumn("Address", width="small"),
-    "tensor": st.column_config.TextColumn("Tensor", width="medium"),
+    "tensor": st.column_config.TextColumn("Tensor", width=150),
     "size": st.column_config.NumberColumn("MiB", format="%.3g", width="small"),
     "slots": st.column_config.TextColumn("Slots", width="small"),
-    "next": st.column_config.TextColumn("Next use", width="medium"),
+    "next": st.column_config.TextColumn("Next use", width=150),
     "saving": st.column_config.NumberColumn(
         "At stake, µs",
         format="%.2f",
         width="small",
         help="Lost if its next use is served from slow memory",
     ),
+    "uncounted": NOT_OBSERVED,
 }
 
 

@@ -38,6 +38,7 @@ def resident_table(program: Program, found: Sequence[Resident]) -> pd.DataFrame:
             "slots": [f"{max(0, r.start):,} – {r.end:,}" for r in rows],
             "next": [_next_text(program, r) for r in rows],
             "saving": [1e6 * r.saving_s for r in rows],
+            "uncounted": [1e6 * r.uncounted_s for r in rows],
             "group": [r.group for r in rows],
         }
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
+from engine.program.observed import uncounted_by_slot
 from ui.compare.comparison import MOST_PLANS
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.timing import kinds_table, time_chart, time_table
 from ui.components.charts import CHART_CONFIG
-from ui.components.table_view import chosen_row
+from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.session import caching
 from ui.session.state import Session, current_session
 
@@ -67,11 +68,13 @@ def _instructions(name: str, against: str | None) -> None:
     mine = caching.breakdown_of(plan.identity, program, plan.plan)
     key = plan.identity
     if against is None:
-        rows = time_table(program, mine, None)
+        rows = time_table(program, mine, None, uncounted_by_slot(program, plan.plan.is_fast))
         st.markdown(f"##### Time per instruction under {name}")
     else:
         other = session.open.plans[against]
-        rows = time_table(program, caching.breakdown_of(other.identity, program, other.plan), mine)
+        uncounted = uncounted_by_slot(program, plan.plan.is_fast, other.plan.is_fast)
+        theirs = caching.breakdown_of(other.identity, program, other.plan)
+        rows = time_table(program, theirs, mine, uncounted)
         key += other.identity
         st.markdown(f"##### What each instruction takes more under {name} than under {against}")
     if rows.empty:
@@ -92,7 +95,8 @@ def _instructions(name: str, against: str | None) -> None:
             st.caption("Choose a row to open its move on the map.")
 
 
-_ORDER = ["instruction", "slot", "total", "compute", "slow", "stall", "opcode", "source"]
+_ORDER = ["instruction", "slot", "total", "compute", "slow", "uncounted", "stall"]
+_ORDER += ["opcode", "source"]
 
 
 def _columns(is_difference: bool) -> dict[str, ColumnConfig]:
@@ -104,6 +108,7 @@ def _columns(is_difference: bool) -> dict[str, ColumnConfig]:
         "total": st.column_config.NumberColumn("Total, µs", format=number, width="small"),
         "compute": st.column_config.NumberColumn("Compute", format=number, width="small"),
         "slow": st.column_config.NumberColumn("Slow", format=number, width="small"),
+        "uncounted": NOT_OBSERVED,
         "stall": st.column_config.NumberColumn("Stalls", format=number, width="small"),
         "source": st.column_config.TextColumn("Source", width="large"),
     }

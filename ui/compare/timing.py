@@ -18,11 +18,17 @@ _KINDS = (("compute", COMPUTE), ("slow", SLOW), ("stall", STALL))
 _LABELS = {"compute": "compute", "slow": "slow accesses", "stall": "stalls before it"}
 
 
-def time_table(program: Program, first: Breakdown, second: Breakdown | None) -> pd.DataFrame:
+def time_table(
+    program: Program,
+    first: Breakdown,
+    second: Breakdown | None,
+    uncounted_s: Sequence[float] = (),
+) -> pd.DataFrame:
     """One row per instruction that takes time, in microseconds, largest first.
 
     With `second` the columns are the differences `second - first`, and only rows that differ are
-    kept. `slot` `T` is the end of the program.
+    kept. `slot` `T` is the end of the program. `uncounted_s` `[T]`: how much an instruction's
+    placement may save beyond what counts (`engine.program.observed`).
     """
     columns = {
         "compute": first.compute_s,
@@ -37,6 +43,8 @@ def time_table(program: Program, first: Breakdown, second: Breakdown | None) -> 
         }
     total = sum(columns.values(), np.zeros(program.num_slots + 1))
     size = sum((np.abs(c) for c in columns.values()), np.zeros(program.num_slots + 1))
+    uncounted = np.zeros(program.num_slots + 1)
+    uncounted[: len(uncounted_s)] = uncounted_s
     order = [int(k) for k in np.argsort(-np.abs(total), kind="stable") if size[k] > 1e-15]
     return pd.DataFrame(
         {
@@ -45,6 +53,7 @@ def time_table(program: Program, first: Breakdown, second: Breakdown | None) -> 
             "slot": order,
             "total": 1e6 * total[order],
             **{name: 1e6 * column[order] for name, column in columns.items()},
+            "uncounted": 1e6 * uncounted[order],
             "source": [_source(program, k) for k in order],
         }
     )

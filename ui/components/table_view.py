@@ -9,6 +9,14 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
 _ROW_PX = 35
+NOT_OBSERVED = st.column_config.NumberColumn(
+    "Not observed",
+    format="%.2f",
+    width=104,
+    help="By how much more it may be, in µs: no compile has shown what these uses save by"
+    " themselves, so that a cautious share counts, or nothing",
+)
+"""The column of what uses may save beyond what counts (`engine.program.observed`)."""
 
 
 def chosen_row(

@@ -29,6 +29,14 @@ def time_text(seconds: float) -> str:
     return f"{seconds / 1e-9:.2g}{_GAP}ns"
 
 
+def unobserved_text(saving_s: float, more_s: float) -> str:
+    """The mark of a saving that no compile has shown: how much it may be; empty for none.
+
+    `more_s`: how much more it may be than what counts (`engine.program.observed`).
+    """
+    return f"not observed: up to {time_text(saving_s + more_s)}" if more_s > 0 else ""
+
+
 def share_text(share: float) -> str:
     """A fraction as a percentage with one decimal: `83.1 %`."""
     # Adding zero takes the sign off a negative share that rounds to none.

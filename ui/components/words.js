@@ -57,6 +57,11 @@ function signedTime(seconds) {
   return `${seconds > 0 ? "+" : "−"}${timeText(Math.abs(seconds))}`;
 }
 
+// The mark behind a saving that no compile has shown; `more`: how much more it may be.
+function unobservedText(saving, more) {
+  return more > 0 ? `, not observed: up to ${timeText(saving + more)}` : "";
+}
+
 function kindOf(plan, group, start) {
   return start < 0 ? 3 : plan.group_kind[group];
 }
@@ -73,7 +78,8 @@ function moveSentence(plan, move) {
   const verb =
     flags & SINK ? "needs in slow memory" : flags & READS ? (flags & WRITES ? "updates" : "reads") : "writes";
   const stake = plan.move_saving[move];
-  const worth = stake < 0 ? `${timeText(-stake)} longer if fast` : `${timeText(stake)} at stake`;
+  const mark = unobservedText(stake, plan.move_more[move]);
+  const worth = stake < 0 ? `${timeText(-stake)} longer if fast` : `${timeText(stake)} at stake${mark}`;
   const saved = flags & SINK ? "" : ` · ${worth}`;
   const action = move < plan.tip ? ACTIONS[plan.move_action[move]] : "?";
   return `${instructionName(plan, slot)} ${verb} ${tensor}${saved}${action ? ` → ${action}` : ""}`;
@@ -93,14 +99,15 @@ function stayCard(plan, i) {
     value = plan.group_value[group];
   const start = plan.stay_start[i],
     end = plan.stay_end[i],
-    arrival = plan.stay_arrival[i];
+    arrival = plan.stay_arrival[i],
+    saving = plan.group_saving[group];
   const rows = [
     ["shape", plan.value_shapes[value] || "unknown"],
     ["size", sizeText(plan.group_bytes[group])],
     ["kind", KINDS[kindOf(plan, group, start)]],
     ["stays", start < 0 ? `from the previous run to ${end}` : `slots ${start} to ${end}`],
     ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
-    ["could save", timeText(plan.group_saving[group])],
+    ["could save", timeText(saving) + unobservedText(saving, plan.group_more[group])],
     ["layer", plan.layers[plan.group_layer[group]] ?? "none"],
   ];
   if (arrival > NONE) rows.push(["prefetched", `slots ${start} to ${arrival}`]);

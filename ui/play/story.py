@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from engine.game.moves import Move
 from engine.program.floors import has_floor, slow_s, worth_s
 from engine.program.model import TOP_LEVEL, Program, Touch
-from ui.components.units import count_text, size_text, time_text
+from engine.program.observed import is_estimated, more_s
+from ui.components.units import count_text, size_text, time_text, unobserved_text
 
 MUCH = 4.0
 """From how many times the time that moving its bytes takes a saving is surprising."""
@@ -37,21 +38,6 @@ def _touch_story(program: Program, move: Move) -> Story:
     access = program.accesses[touch.accesses[0]]
     value = program.values[access.value]
     verb = "updates" if touch.reads and touch.writes else "reads" if touch.reads else "writes"
-    fast = program.hardware.fast_name
-    if move.saving_s > 0:
-        share = time_text(slow_s(program, move.time))
-        stake = (
-            f"Served from {fast} it saves {time_text(worth_s(program, touch))} of the"
-            f" instruction's {share}.{_floor_text(program, move.time)}"
-            f"{_much_text(program, touch, verb)}"
-        )
-    elif move.saving_s < 0:
-        stake = (
-            f"Written into {fast} it takes {time_text(-move.saving_s)} longer than into slow"
-            " memory, which may be worth it for what comes next."
-        )
-    else:
-        stake = f"Served from {fast} it saves nothing here, but may stay for what comes next."
     role = ", ".join(
         f"{'result' if program.accesses[i].is_write else 'operand'} {program.accesses[i].operand}"
         for i in touch.accesses
@@ -61,12 +47,44 @@ def _touch_story(program: Program, move: Move) -> Story:
         ("Tensor", f"{value.shape or 'unknown shape'}, {size_text(value.size_bytes)}, {role}"),
         ("Used again", _next_use(program, move)),
     ]
+    if because := _unobserved_because(program, touch):
+        facts.append(("Observed", because))
     times = program.multiplicity(instruction.level)
     if times != 1:
         facts.append(("Runs", f"{times:,.4g} times, in {program.regions[instruction.level].name}"))
     if instruction.op_name:
         facts.append(("Source", instruction.op_name))
+    stake = _stake_text(program, touch, verb)
     return Story(instruction.name, verb, value.name, stake, tuple(facts))
+
+
+def _stake_text(program: Program, touch: Touch, verb: str) -> str:
+    """What the touch saves in fast memory, or costs, and whether a compile has shown it."""
+    fast, worth = program.hardware.fast_name, worth_s(program, touch)
+    mark = unobserved_text(max(0.0, worth), more_s(program, touch))
+    mark = f" ({mark})" if mark else ""
+    if touch.saving_s > 0:
+        return (
+            f"Served from {fast} it saves {time_text(worth)}{mark} of the"
+            f" instruction's {time_text(slow_s(program, touch.time))}."
+            f"{_floor_text(program, touch.time)}{_much_text(program, touch, verb)}"
+        )
+    if touch.saving_s < 0:
+        return (
+            f"Written into {fast} it takes {time_text(-touch.saving_s)} longer than into slow"
+            " memory, which may be worth it for what comes next."
+        )
+    return f"Served from {fast} it saves nothing here{mark}, but may stay for what comes next."
+
+
+def _unobserved_because(program: Program, touch: Touch) -> str:
+    """What its saving rests on where no compile has shown that; else empty."""
+    if is_estimated(program):
+        return "no: one dump tells no savings, they are estimated from the bytes"
+    if more_s(program, touch) <= 0:
+        return ""
+    counted = "a cautious share" if touch.saving_s > 0 else "nothing"
+    return f"no: no compile shows what this use saves by itself, so {counted} counts"
 
 
 def _much_text(program: Program, touch: Touch, verb: str) -> str:

@@ -11,6 +11,7 @@ from html import escape
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.program.observed import Observed, observed
 from engine.program.proof import PROVEN_GAP, gap
 from ui.components.units import count_text, share_text, size_text, time_text
 
@@ -161,11 +162,23 @@ def facts(program: Program) -> list[tuple[str, str]]:
         ("All slow", time_text(program.all_slow_s)),
         ("All fast", f"{time_text(program.all_fast_s)}, {time_text(savings)} less"),
     ]
+    if basis := observed(program):
+        found.append(("Observed", _basis_text(basis)))
     if program.provenance.get("kind") == KIND:
         origin = program.provenance
         text = f"from {origin['derived_from']} ({origin['original_hardware']}), not a compilation"
         found.append(("Derived", text))
     return found
+
+
+def _basis_text(basis: Observed) -> str:
+    """What the savings rest on: shown by compiles, counted on other grounds, not counted."""
+    text = f"{share_text(basis.share)} of what fast memory may save, use by use"
+    if basis.estimated_s > 0:
+        text += f"; {time_text(basis.estimated_s)} counts as a cautious estimate"
+    if basis.uncounted_s > 0:
+        text += f"; up to {time_text(basis.uncounted_s)} more does not count"
+    return text
 
 
 def _loops(program: Program) -> str:

@@ -18,6 +18,7 @@ from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.program.floors import worth_s
 from engine.program.model import Program
+from engine.program.observed import more_s
 from ui.components.columns import (
     Column,
     fast_granules,
@@ -135,9 +136,10 @@ def used_granules(program: Program, stays: Sequence[Stay]) -> NDArray[np.int64]:
 
 def _group_columns(program: Program) -> dict[str, Column]:
     groups = program.groups
-    saving = np.zeros(len(groups))
+    saving, more = np.zeros(len(groups)), np.zeros(len(groups))
     for touch in program.touches:
         saving[touch.group] += worth_s(program, touch)
+        more[touch.group] += more_s(program, touch)
     size = np.array([g.size_bytes for g in groups], dtype=float)
     return {
         "group_granules": group_granules(program),
@@ -145,6 +147,7 @@ def _group_columns(program: Program) -> dict[str, Column]:
         "group_kind": group_kinds(program),
         "group_value": np.array([g.values[0] for g in groups], "u4"),
         "group_saving": saving.astype("f4"),
+        "group_more": more.astype("f4"),
         "group_heat": heat(saving / np.maximum(size, 1)),
     }
 
@@ -210,10 +213,13 @@ def _holds(stay: Stay, copy: Copy) -> bool:
 def _move_columns(
     program: Program, moves: Sequence[Move], actions: Sequence[int]
 ) -> dict[str, Column]:
+    """`move_more`: seconds that a move may save beyond `move_saving`, not shown by any compile."""
+    more = [0.0 if m.is_sink else more_s(program, program.touches[m.touch]) for m in moves]
     return {
         **move_columns(moves),
         "move_value": np.array([_value(program, m) for m in moves], "i4"),
         "move_saving": np.array([m.saving_s for m in moves], "f8"),
+        "move_more": np.array(more, "f8"),
         "move_action": np.array(actions, "u1"),
     }
 

@@ -69,10 +69,13 @@ class Listing {
     const place = isFast(action) ? "fast" : action === UNDECIDED ? "open" : "slow";
     const name = plan.value_names[value],
       shape = plan.value_shapes[value];
-    const title = `${name} ${shape}, ${sizeText(plan.group_bytes[group])}: ${PLACES[place]}`;
+    const [saving, more] = move === NONE ? [0, 0] : [plan.move_saving[move], plan.move_more[move]];
+    const mark = plan.isMuch(more) ? "<sup>?</sup>" : "";
+    const saves = more > 0 ? `; saves ${timeText(saving)}${unobservedText(saving, more)}` : "";
+    const title = `${name} ${shape}, ${sizeText(plan.group_bytes[group])}: ${PLACES[place]}${saves}`;
     return (
       `<button class="chip ${place}${group === state.selected ? " selected" : ""}" data-group="${group}" title="${escapeText(title)}" tabindex="-1">` +
-      `${escapeText(name)} <small>${escapeText(shape)}</small></button>`
+      `${escapeText(name)} <small>${escapeText(shape)}</small>${mark}</button>`
     );
   }
 

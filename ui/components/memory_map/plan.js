@@ -142,11 +142,16 @@ class PlanData {
     return NONE;
   }
 
-  // The next move that matters: slow memory costs there at least a thousandth of all at stake.
-  mattering(move, step) {
+  // Whether seconds are at least a thousandth of all at stake.
+  isMuch(seconds) {
     this.least ??= this.move_saving.reduce((sum, saving) => sum + saving, 0) / 1000;
+    return this.least > 0 && seconds >= this.least;
+  }
+
+  // The next move that matters: slow memory costs there much of what is at stake.
+  mattering(move, step) {
     for (let m = move + step; m >= 0 && m < this.numMoves; m += step) {
-      if (this.least > 0 && this.move_saving[m] >= this.least) return m;
+      if (this.isMuch(this.move_saving[m])) return m;
     }
     return move;
   }

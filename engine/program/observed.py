@@ -1,0 +1,111 @@
+"""Which savings the compiles of a program have shown, and what may be saved beyond those counted.
+
+The costs of a program count what a use saves in fast memory cautiously; where the placements that
+were compiled do not tell what it saves by itself, its accesses have an `uncertainty_s`
+(`docs/costs.md`). What a saving rests on is to be seen wherever the saving is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.program.floors import slow_s, worth_s
+from engine.program.model import Program, Touch
+from engine.program.origin import CYCLES, FITTED, ROOFLINE
+
+LITTLE = 0.005
+"""Who may save so little more than is counted, relative, is not told: three digits hide it."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that fast memory may save in one run, in seconds, by what it rests on.
+
+    `shown_s`: the compiles tell it, use by use. `estimated_s`: it counts too, but was only seen
+    together with what other uses save, or not at all. `uncounted_s`: what may be saved besides, at
+    most.
+    """
+
+    shown_s: float
+    estimated_s: float
+    uncounted_s: float
+
+    @property
+    def possible_s(self) -> float:
+        """The most that may be saved."""
+        return self.shown_s + self.estimated_s + self.uncounted_s
+
+    @property
+    def share(self) -> float:
+        """The part of it that compiles have shown; 1 where nothing may be saved."""
+        return self.shown_s / self.possible_s if self.possible_s > 0 else 1.0
+
+
+def observed(program: Program) -> Observed | None:
+    """What the savings of a program rest on; None where its costs are no compiler's of this chip.
+
+    No instruction saves more than its time with all slow, less its floor.
+    """
+    is_guess = is_estimated(program)
+    if not is_guess and not _is_fitted(program):
+        return None
+    shown, counted, possible = ([0.0] * program.num_slots for _ in range(3))
+    for access in program.accesses:
+        saving_s = max(0.0, access.saving_s)
+        counted[access.time] += saving_s
+        possible[access.time] += saving_s + access.uncertainty_s
+        shown[access.time] += 0.0 if is_guess or access.uncertainty_s > 0 else saving_s
+    rooms = [_room_s(program, time) for time in range(program.num_slots)]
+    shown_s, counted_s, possible_s = (
+        sum(map(min, seconds, rooms)) for seconds in (shown, counted, possible)
+    )
+    return Observed(shown_s, counted_s - shown_s, possible_s - counted_s)
+
+
+def more_s(program: Program, touch: Touch) -> float:
+    """Seconds that a touch may save beyond what counts, if all others of its instruction are slow.
+
+    0 where the compiles tell what it saves.
+    """
+    uncertain_s = sum(program.accesses[index].uncertainty_s for index in touch.accesses)
+    if uncertain_s <= 0:
+        return 0.0
+    counted_s = worth_s(program, touch)
+    most_s = min(touch.saving_s + uncertain_s, _room_s(program, touch.time))
+    return most_s - counted_s if most_s - counted_s > LITTLE * abs(counted_s) else 0.0
+
+
+def uncounted_by_slot(
+    program: Program, is_fast: Sequence[bool], other: Sequence[bool] | None = None
+) -> list[float]:
+    """`[T]` seconds that instructions may take less than shown, where two placements differ.
+
+    `is_fast`, `other`: flags of the accesses. With none other that is everything slow, of which the
+    compiler has told all.
+    """
+    found = [0.0] * program.num_slots
+    for touch in program.touches:
+        index = touch.accesses[0]
+        if is_fast[index] != (other is not None and other[index]):
+            found[touch.time] += more_s(program, touch)
+    return found
+
+
+def is_estimated(program: Program) -> bool:
+    """Whether the savings are estimates from bytes, since there was one dump only."""
+    return program.provenance.get("costs") in (CYCLES, ROOFLINE)
+
+
+def _is_fitted(program: Program) -> bool:
+    """Whether savings are fitted to compiles for this chip: what a what-if derives is not."""
+    origin = program.provenance
+    if "derived_from" in origin:
+        return False
+    is_uncertain = any(access.uncertainty_s > 0 for access in program.accesses)
+    return is_uncertain or "fit" in origin or origin.get("costs") == FITTED
+
+
+def _room_s(program: Program, time: int) -> float:
+    """Seconds between an instruction with all slow and the least that it can take."""
+    return slow_s(program, time) - program.instructions[time].floor_s
