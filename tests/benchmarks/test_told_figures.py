@@ -1,0 +1,129 @@
+"""The main figures of the README and of the page of results are those of the rows beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import mean, median
+
+import pytest
+
+from benchmarks.rows import ROOT, Row, rows_of
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.program.proof import gap
+
+README = (ROOT / "README.md").read_text()
+RESULTS = (ROOT / "docs" / "results" / "README.md").read_text()
+
+
+def per_cent(value: float, digits: int = 2) -> str:
+    return f"{100 * value:.{digits}f}"
+
+
+def of_set(rows: Sequence[Row], name: str) -> list[Row]:
+    return [row for row in rows if row["set"] == name]
+
+
+def reading(name: str, digits: int) -> tuple[str, str]:
+    """Median and worst error of XLA's own plan, simulated."""
+    found = of_set(rows_of("reading"), name)
+    errors = [abs(row["simulated_over_compiled"] - 1.0) for row in found]
+    return per_cent(median(errors)), per_cent(max(errors), digits)
+
+
+def errors_of_plans(name: str) -> str:
+    errors = [abs(row["others"]) for row in of_set(rows_of("fidelity"), name)]
+    assert max(errors) <= 0.02, "the goal"
+    return f"{per_cent(median(errors))} %, worst {per_cent(max(errors))} %"
+
+
+def gaps(entries: Sequence[SampleEntry]) -> tuple[str, int, str]:
+    """Of the best plans known: the median gap, how many are optimal, and the largest gap."""
+    found = [gap(entry.best_s, entry.bound_s) for entry in entries if entry.xla_latency_s]
+    sizes = [one for one in found if one is not None]
+    optimal = sum(entry.is_best_optimal for entry in entries if entry.xla_latency_s)
+    return per_cent(median(sizes)), optimal, per_cent(max(sizes), 1)
+
+
+def best_plans() -> list[str]:
+    middle, optimal, most = gaps(library.index())
+    held_out, large = gaps(library.held_out()), gaps(library.large())
+    return [
+        f"median {middle} %, {optimal} of 26 proven optimal, most {most} %",
+        f"held out {held_out[1]} of {len(library.held_out())} optimal, most {held_out[2]} %",
+        f"large {large[1]} of {len(library.large())} optimal, most {large[2]} %",
+    ]
+
+
+def tuned() -> list[str]:
+    rows = rows_of("tuning")
+    gains = [row["ours"] for row in rows]
+    ahead = mean(row["ours"] - row["plain"] for row in rows)
+    return [
+        f"median {per_cent(median(gains), 1)} %, greatest {per_cent(max(gains), 1)} %",
+        f"{per_cent(ahead, 1)} points better in the mean",
+    ]
+
+
+def tuned_apart() -> list[str]:
+    parts = [of_set(rows_of("tuning"), name) for name in ("samples", "held out")]
+    middles = [per_cent(median(row["ours"] for row in part), 1) for part in parts]
+    return [f"median {middles[0]} % and {middles[1]} %"]
+
+
+def exported() -> list[str]:
+    rows = rows_of("exported")
+    new = [abs(row["error"]) for row in rows if not row["was_fitted"]]
+    within = sum(error <= 0.02 for error in new)
+    lines = [f"median error {per_cent(median(new))} %, {within} within 2 %"]
+    for solver in ("local", "steered", "muzero"):
+        own = [row for row in rows if row["key"][1] == solver and "planned_gain" in row]
+        names = ("planned_gain", "predicted_gain", "gain")
+        figures = ", ".join(per_cent(mean(row[name] for row in own), 1) for name in names)
+        lines.append(f"`{solver}` {figures}")
+    return lines
+
+
+def replayed() -> list[str]:
+    shares = [row["share"] for row in rows_of("replays") if row["plan"] == "best"]
+    counts = [sum(share >= least for share in shares) for least in (0.98, 0.95)]
+    return [f"98 % on {counts[0]} of {len(shares)}, 95 % on {counts[1]}"]
+
+
+def sound() -> list[str]:
+    rows = rows_of("soundness")
+    assert not sum(row["invalid"] + row["below"] for row in rows)
+    return [f"{sum(row['plans'] for row in rows):,} of {len(rows)} programs: all valid"]
+
+
+def left_out() -> list[str]:
+    errors = [abs(row["error"]) for row in rows_of("calibration")]
+    return [f"median error {per_cent(median(errors))} %, worst {per_cent(max(errors), 1)} %"]
+
+
+FIGURES: dict[str, tuple[str, Callable[[], list[str]]]] = {
+    "reading": (RESULTS, lambda: [f"worst {reading('samples', 2)[1]} %"]),
+    "plans of ours": (RESULTS, lambda: [f"median error {errors_of_plans('samples')}"]),
+    "plans of held-out programs": (RESULTS, lambda: [f"median {errors_of_plans('held out')}"]),
+    "placements left out": (RESULTS, left_out),
+    "tune": (RESULTS, tuned),
+    "tune, samples and held out": (README, tuned_apart),
+    "exported": (RESULTS, exported),
+    "replays": (RESULTS, replayed),
+    "soundness": (RESULTS, sound),
+    "best plans": (README, best_plans),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_page_tells_what_the_rows_say(name: str) -> None:
+    page, figures = FIGURES[name]
+    missing = [words for words in figures() if words not in page]
+    assert not missing
+
+
+def test_the_readme_tells_how_xla_was_read() -> None:
+    parts = [reading(name, 1) for name in ("samples", "held out", "large")]
+    first = f"median error {parts[0][0]} %, worst {parts[0][1]} %"
+    rest = [f"{middle} %, {worst} %" for middle, worst in parts[1:]]
+    assert "; ".join([first, *rest]) in README
