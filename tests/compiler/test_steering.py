@@ -204,3 +204,22 @@ def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
     shares = [share for share, _ in told if share is not None]
     assert len(shares) == len(exports(bench.program, plan))
     assert shares == sorted(shares)
+
+
+def test_the_explorers_job_tunes_and_brings_the_best_compiled_plan(
+    bench: Bench, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ui.jobs import compiling
+
+    monkeypatch.setattr(compiling, "default_folder", lambda: folder.parent / "results")
+    monkeypatch.setattr(compiling, "ANSWERS", folder.name)
+    save(bench.program, tmp_path / PROGRAM)
+    order = {"basis": "asked", "seed": 0, "seconds": 4.0, "details": {"compiles": 2}}
+    found = compiling.tune(tmp_path, order, lambda share, text: True)
+    verdict = found["verdict"]
+    assert found["compiles"] <= 2 and verdict["improvement"] >= 0.0
+    ours = verdict["ours_cycles"] + verdict["ours_stall_cycles"]
+    assert ours <= verdict["default_cycles"] + verdict["default_stall_cycles"]
+    realised = load_plan(tmp_path / PLAN)
+    assert check(bench.program, realised) is None
+    assert realised.notes["compiled_cycles"] == pytest.approx(ours)
