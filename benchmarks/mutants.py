@@ -34,6 +34,7 @@ HARMLESS = {
     r"\+.*is_prefetch != direction": "both heads are served for equally long, in either order",
     r"\+.*stays\.get\(copy\.group, (None)?\)": "the checker refuses copies without a stay",
     r"\+.*\] = \"\"": "a dictionary that stands for an ordered set: its values are not read",
+    r"\+.*asarray\(batch\.view, (None)?\)": "float16 views times float32 weights are float32",
     r"\+.*is_prefetch=None": "only whether it is true is read",
     r"\+.*(_refused\(None|action=None)": "`effect_of` says which action it was",
 }
@@ -46,8 +47,8 @@ another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass th
 `mutants` of the benchmarks makes this page. *Killed*: a test failed, or ran for ever. *Harmless*:
 the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
 The rows of `engine/game/` were made with `moves`, `reference`, `blocks`, `giants`, `explain`,
-`recorded_games` and `identity` of `tests/game` alone, that of `simulate.py` with its own test file;
-all tests kill at least as many.
+`recorded_games` and `identity` of `tests/game` alone, those of `simulate.py` and `losses.py` with
+their own test file; all tests kill at least as many.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
 |---|--:|--:|--:|--:|--:|--:|
