@@ -24,6 +24,10 @@ CHUNK_S = 0.05
 GROUPS_AT_ONCE = 16
 """Groups that the greedy serves between two such questions."""
 
+STALE_MOVES, STALE_MOVES_PER_GROUP, STALE_TIMES = 20_000, 60, 3
+"""A stale run has made more moves than the first, and than the second for each group, and more than
+so many times those up to its last gain."""
+
 Order = Callable[[Facts], Ints]
 """All groups, `[G]`, in the order in which the greedy serves them."""
 
@@ -49,11 +53,18 @@ class Run:
         self.handles = hold_facts(self._facts), hold_state(self.state)
         settle(*self.handles)
         self.best_s = objective(self.handles[1])
+        self._last_gain = 0
 
     @property
     def num_groups(self) -> int:
         """Groups that may be placed."""
         return len(self._facts.size)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether most of the moves, the last ones, have brought nothing: a new run is due."""
+        least = max(STALE_MOVES, STALE_MOVES_PER_GROUP * self.num_groups)
+        return self.moves > max(least, STALE_TIMES * self._last_gain)
 
     @property
     def moves(self) -> int:
@@ -92,8 +103,10 @@ class Run:
     def make_moves(self, most: int) -> None:
         """Make moves until there are `most` of them."""
         if self.num_groups:
-            num = most - self.moves
+            num, before_s = most - self.moves, self.best_s
             self.best_s = search.improve(*self.handles, num, self.best_s, self._schedule)
+            if self.best_s < before_s:
+                self._last_gain = self.moves
 
     def settle_on_best(self) -> None:
         """Make the best known stays the present ones."""

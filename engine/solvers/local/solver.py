@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import count
 
 from engine.errors import ConfigError, PlanError
 from engine.plan.check import check
@@ -12,6 +13,9 @@ from engine.program.model import Program
 from engine.solvers.local.beginnings import best_beginning
 from engine.solvers.local.run import Run, compile_all
 from engine.solvers.registry import Budget, register
+
+SEEDS = 1_000_003
+"""Between the seeds of two searches one after another."""
 
 OPTIONS = ("start", "moves")
 """`start`: a Plan to begin from; `moves`: how many moves to make at most, from one beginning."""
@@ -45,23 +49,38 @@ def search_locally(program: Program, budget: Budget, clock: Callable[[], float])
         spent = clock() - begun
         return min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
 
-    is_over = False
+    is_over, before = False, 0
 
     def goes_on(run: Run) -> bool:
         nonlocal is_over
-        message = f"{run.moves} moves, {1e6 * run.best_s:.2f} us"
+        best_s = min(run.best_s, best.best_s) if best else run.best_s
+        message = f"{before + run.moves} moves, {1e6 * best_s:.2f} us"
         is_over = is_over or not budget.progress(share(), message) or share() >= 1.0
         return not is_over
 
+    best: Run | None = None
     if start is not None or most is not None:
-        run = Run(program, budget.seed)
-        if start is not None:
-            run.load(start)
-        run.build(lambda: goes_on(run))
-    else:
-        run = best_beginning(program, budget.seed, budget.seconds, share, goes_on)
-    run.improve(lambda: goes_on(run), most)
-    return run.plan({"moves": run.moves})
+        run = _begun(program, budget.seed, start, goes_on)
+        run.improve(lambda: goes_on(run), most)
+        return run.plan({"moves": run.moves})
+    for number in count():
+        run = best_beginning(program, budget.seed + SEEDS * number, budget.seconds, share, goes_on)
+        run.improve(lambda: goes_on(run) and not run.is_stale)  # noqa: B023
+        best = run if best is None or run.best_s < best.best_s else best
+        before += run.moves
+        if is_over or not run.is_stale:
+            break
+    assert best is not None
+    return best.plan({"moves": before})
+
+
+def _begun(program: Program, seed: int, start: Plan | None, goes_on: Callable[[Run], bool]) -> Run:
+    """A run begun from a plan, or from nothing, and the greedy for what is slow."""
+    run = Run(program, seed)
+    if start is not None:
+        run.load(start)
+    run.build(lambda: goes_on(run))
+    return run
 
 
 def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -14,7 +15,11 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, solve
+from engine.solvers.local import run as run_module
+from engine.solvers.local import solver
 from engine.solvers.local.facts import encode
+from engine.solvers.local.run import Run
+from engine.solvers.local.state import MOVES
 from tests.plan.cases import HARDWARE, Buffer, program_of
 from tests.strategies import draw_plan, random_program
 
@@ -38,6 +43,37 @@ def moved(program: Program, seed: int, moves: int, start: Plan | None = None) ->
 def test_seed_and_moves_decide(program: Program) -> None:
     assert moved(program, 1, 200) == moved(program, 1, 200)
     assert moved(program, 1, 200) != moved(program, 2, 200)
+
+
+def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Run] = []
+
+    def beginning(program: Program, seed: int, *_: object) -> Run:
+        begun.append(Run(program, seed))
+        # The second is ahead of all others: it alone has all that the greedy finds.
+        if len(begun) == 2:
+            begun[-1].build(lambda: True)
+        monkeypatch.setattr(begun[-1], "make_moves", lambda most: stand_still(begun[-1], most))
+        seeds.append(seed)
+        return begun[-1]
+
+    def stand_still(run: Run, most: int) -> None:
+        run.state.counts[MOVES] = most
+
+    seeds: list[int] = []
+    ticks = count()
+    monkeypatch.setattr(solver, "best_beginning", beginning)
+    monkeypatch.setattr(run_module, "STALE_MOVES", 100)
+    monkeypatch.setattr(run_module, "STALE_MOVES_PER_GROUP", 1)
+    program = random_program(5, 60)
+    plan = solver.search_locally(program, Budget(1.0, seed=7), lambda: next(ticks) / 100)
+    assert len(seeds) > 2 and seeds == [7 + solver.SEEDS * n for n in range(len(seeds))]
+    assert plan.stays == begun[1].plan({}).stays
+    assert begun[1].best_s < begun[0].best_s
+    assert plan.notes["moves"] == sum(run.moves for run in begun)
+    assert all(run.is_stale for run in begun[:-1])
 
 
 @pytest.mark.parametrize("name", TEACHING)
