@@ -48,7 +48,8 @@ another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass th
 the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
 The rows of `engine/game/` were made with `moves`, `reference`, `blocks`, `giants`, `explain`,
 `recorded_games` and `identity` of `tests/game` alone, those of `simulate.py` and `losses.py` with
-their own test file, that of `content.py` with four of `tests/plan`; all tests kill at least as many.
+their own test file, that of `content.py` with four of `tests/plan`; all tests kill at least as
+many.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
 |---|--:|--:|--:|--:|--:|--:|
