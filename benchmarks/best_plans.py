@@ -1,9 +1,9 @@
 """The section `best-plans`: better plans become the best known of samples and held-out programs.
 
 Of the solvers that are asked for, every captured program is solved, for `--seconds` each. Before
-that, the games that rows of the agent's sections note are played again, checked and timed; rows of
-before they did, and of programs that cost something else by now, are left out, and of equally good
-games the one that took less time counts.
+that, the games that rows of the agent's sections and of the table note are played again, checked
+and timed; rows of before they did, and of programs that cost something else by now, are left out,
+and of equally good games the one that took less time counts.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import product
 from benchmarks.agent import SECTIONS
 from benchmarks.rows import RESULTS, Row, read
 from benchmarks.settings import Settings
+from benchmarks.solver_table import ROWS as TABLE_ROWS
 from engine.analysis.catalogue import keep_best
 from engine.game.moves import RULES_VERSION, Rules
 from engine.game.notes import plan_from_actions
@@ -28,7 +29,7 @@ SECONDS = 20.0
 
 def noted_rows() -> list[Row]:
     """Rows of all sections that note a game of these rules; those that had less time first."""
-    paths = [RESULTS / f"agent_{section}.json" for section in SECTIONS]
+    paths = [TABLE_ROWS, *(RESULTS / f"agent_{section}.json" for section in SECTIONS)]
     rows = [row for path in paths for row in read(path)]
     noted = [row for row in rows if row.get("moves") and row.get("rules") == RULES_VERSION]
     return sorted(noted, key=lambda row: (row["key"][2], row["key"]))

@@ -8,6 +8,8 @@ from statistics import mean, median
 import pytest
 
 from benchmarks.rows import ROOT, Row, rows_of
+from benchmarks.settings import is_contested
+from benchmarks.solver_table import with_best_bound
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import gap
@@ -96,6 +98,39 @@ def sound() -> list[str]:
     return [f"{sum(row['plans'] for row in rows):,} of {len(rows)} programs: all valid"]
 
 
+def closed(solver: str, seconds: float) -> list[tuple[int, int, str]]:
+    """Of the contested samples, held-out and large programs: how many there are, how many a solver
+    beats XLA's plan on, and what it closes of the gap in the mean, in per cent.
+    """
+    found = []
+    for entries in (library.index(), library.held_out(), library.large()):
+        names = {entry.name for entry in entries if is_contested(entry)}
+        keys = {(name, solver, seconds, 0) for name in names}
+        rows = [row for row in rows_of("solver_table") if tuple(row["key"][:4]) in keys]
+        assert len(rows) == len(names), "every contested program is measured"
+        wins = sum(row["latency_s"] < row["xla_s"] for row in rows)
+        share = mean(with_best_bound(row)["gap_closed"] for row in rows)
+        found.append((len(rows), wins, per_cent(share, 0).replace("-", "−")))
+    return found
+
+
+def solved() -> list[str]:
+    """The rows of the README on `local` at ten seconds, and on `muzero` at a minute."""
+    ours, rival = closed("local", 10.0), closed("evolution", 10.0)
+    parts = [f"{share} % of {num}" for num, _, share in ours]
+    parts[0] += " programs"
+    agent = closed("muzero", 60.0)
+    others = (
+        f"`{solver}` {', '.join(share for _, _, share in closed(solver, 60.0))} %"
+        for solver in ("evolution", "local")
+    )
+    return [
+        f"{'; '.join(parts)} (`evolution` {'; '.join(share for _, _, share in rival)} %)",
+        f"{', '.join(f'{wins} of {num}' for num, wins, _ in agent)};"
+        f" {', '.join(share for _, _, share in agent)} % ({', '.join(others)})",
+    ]
+
+
 def left_out() -> list[str]:
     errors = [abs(row["error"]) for row in rows_of("calibration")]
     return [f"median error {per_cent(median(errors))} %, worst {per_cent(max(errors), 1)} %"]
@@ -112,6 +147,7 @@ FIGURES: dict[str, tuple[str, Callable[[], list[str]]]] = {
     "replays": (RESULTS, replayed),
     "soundness": (RESULTS, sound),
     "best plans": (README, best_plans),
+    "solvers": (README, solved),
 }
 
 
