@@ -41,7 +41,7 @@ class StoredView:
         )
         # Sent with every step, so without what only readers of the file need.
         lines = _read(SHARED / "link.js").replace("VIEW", f'"{name}"').splitlines()
-        link = "\n".join(line.strip() for line in lines)
+        link = "\n".join(line.strip() for line in lines if not line.startswith("//"))
         self._view = st.components.v2.component(name, js=link)
         self._listeners: dict[str, Any] = {f"on_{state}_change": _ignore}
 
