@@ -175,7 +175,7 @@ def _basis_text(basis: Observed) -> str:
     """What the savings rest on: shown by compiles, counted on other grounds, not counted."""
     text = f"{share_text(basis.share)} of what fast memory may save, use by use"
     if basis.estimated_s > 0:
-        text += f"; {time_text(basis.estimated_s)} counts as a cautious estimate"
+        text += f"; {time_text(basis.estimated_s)} counts that no compile shows by itself"
     if basis.uncounted_s > 0:
         text += f"; up to {time_text(basis.uncounted_s)} more does not count"
     return text

@@ -74,7 +74,7 @@ def test_what_one_dump_says_is_estimated() -> None:
 def test_a_program_says_how_much_of_its_savings_is_observed() -> None:
     found = dict(facts(PROGRAM))["Observed"]
     assert found.startswith("52.5\N{NO-BREAK SPACE}% of what fast memory may save")
-    assert f"{time_text(COUNTED_S)} counts as a cautious estimate" in found
+    assert f"{time_text(COUNTED_S)} counts that no compile shows by itself" in found
     assert f"up to {time_text(MORE_S + UNSEEN_S)} more does not count" in found
     assert "Observed" not in dict(facts(load_sample("teach-prefetch")))
 
