@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.reading import reading
-from benchmarks.rows import RESULTS
+from benchmarks.rows import RESULTS, keep_of
 from benchmarks.settings import Settings
 from benchmarks.stopwatch import median_seconds
 from engine.game.moves import PLACE_RULES, SIMPLE_RULES, Rules
@@ -209,5 +209,4 @@ SECTIONS: dict[str, Callable[[Settings], Rows]] = {
 
 def run(section: str, settings: Settings) -> None:
     """Measure one section and write its JSON file."""
-    rows = SECTIONS[section](settings)
-    (RESULTS / f"{section}.json").write_text(json.dumps(rows, indent=1) + "\n")
+    keep_of(RESULTS / f"{section}.json", settings.programs, SECTIONS[section](settings))

@@ -59,32 +59,35 @@ def run(section: str, settings: Settings) -> None:
 
 
 def told(rows: Sequence[Row]) -> list[str]:
-    """Errors of the predictions, of placements that no fit has seen and of the others."""
+    """Errors of the predictions per set, of placements that no fit has seen and of the others."""
     lines = []
     for was_fitted, words in ((False, "seen by no fit"), (True, "among those fitted to")):
-        found = [row for row in rows if row["was_fitted"] is was_fitted]
-        if found:
-            programs = {row["key"][0] for row in found}
-            errors = summary([row["error"] for row in found])
-            lines.append(f"{words}: {len(found)} plans of {len(programs)} programs, {errors}")
+        for title in ("samples", "held out"):
+            found = [r for r in rows if r["was_fitted"] is was_fitted and r["set"] == title]
+            if found:
+                programs = {row["key"][0] for row in found}
+                errors = summary([row["error"] for row in found])
+                lines.append(
+                    f"{title}, {words}: {len(found)} plans of {len(programs)} programs, {errors}"
+                )
     return [*lines, *_by_solver(rows)]
 
 
 def _by_solver(rows: Sequence[Row]) -> list[str]:
-    """Per solver the mean gains over the default: as simulated, of what is placed, as compiled."""
+    """Per set and solver the mean gains over the default: as planned, as placed, as compiled."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if "planned_gain" in row:
+            groups.setdefault((row["set"], row["key"][1]), []).append(row)
     lines = []
-    for solver in dict.fromkeys(row["key"][1] for row in rows):
-        found = [row for row in rows if row["key"][1] == solver and "planned_gain" in row]
-        if found:
-            means = {
-                name: mean(row[name] for row in found)
-                for name in ("planned_gain", "predicted_gain", "gain")
-            }
-            lines.append(
-                f"{solver}: {len(found)} plans, below the default by {means['planned_gain']:.1%} as"
-                f" planned (simulated), {means['predicted_gain']:.1%} as placed (simulated),"
-                f" {means['gain']:.1%} compiled"
-            )
+    for (title, solver), found in groups.items():
+        planned, placed, compiled = (
+            mean(row[name] for row in found) for name in ("planned_gain", "predicted_gain", "gain")
+        )
+        lines.append(
+            f"{title}, {solver}: {len(found)} plans, below the default by {planned:.1%} as planned"
+            f" (simulated), {placed:.1%} as placed (simulated), {compiled:.1%} compiled"
+        )
     return lines
 
 

@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from benchmarks.rows import RESULTS, Row, commit, keep
+from benchmarks.rows import RESULTS, Row, commit, keep_of
 from benchmarks.settings import Settings
 from engine.compiler.calibrate import fit_costs, total_error
 from engine.compiler.observations import (
@@ -47,7 +47,7 @@ def run(section: str, settings: Settings) -> None:
         if not settings.programs or entry.name in settings.programs
         for row in _rows(entry, title)
     ]
-    keep(RESULTS / f"{section}.json", rows)
+    keep_of(RESULTS / f"{section}.json", settings.programs, rows)
     for title in dict.fromkeys(row["set"] for row in rows):
         found = [row for row in rows if row["set"] == title]
         print(f"{title}: {len(found)} plans of {len({row['program'] for row in found})} programs")

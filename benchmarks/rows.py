@@ -32,6 +32,12 @@ def keep(path: Path, rows: Sequence[Row]) -> None:
     write_bytes(path, f"[\n{lines}\n]\n".encode())
 
 
+def keep_of(path: Path, programs: Sequence[str], rows: Sequence[Row]) -> None:
+    """Write rows that were measured of these programs, or of all; those of others stay."""
+    others = [row for row in read(path) if programs and row.get("program") not in programs]
+    keep(path, [*others, *rows])
+
+
 @functools.cache
 def commit() -> str:
     """The commit of the tree that is measured, with `+` where it was changed since."""

@@ -165,7 +165,7 @@ def run_verify(options: argparse.Namespace) -> int:
     else:
         for line in placed_lines(told):
             note(line)
-        told = verdict = verify.verify(bench, asked)
+        verdict = verify.verify(bench, asked)
         show(options, verdict.to_json(), verdict_lines(verdict))
     return EXIT_VIOLATION if told.unknown_instructions else 0
 

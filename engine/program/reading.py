@@ -28,22 +28,11 @@ def share_read(program: Program) -> float | None:
     return 1.0 - lost if isinstance(lost, int | float) and 0 <= lost <= 1 else 1.0
 
 
-def is_read_whole(share: float | None) -> bool:
-    """Whether XLA's plan, read to that share of its saving, is a measure for others.
-
-    So it is where nobody says how much was read.
-    """
-    return share is None or share >= WHOLE_SHARE
-
-
 def reading_warning(program: Program) -> str | None:
     """One line on a plan that was read in part, which is no measure for others; else None."""
     share = share_read(program)
-    return None if share is None or is_read_whole(share) else no_measure(share)
-
-
-def no_measure(share: float) -> str:
-    """Why XLA's plan, read to that share of its saving, is no measure for others."""
+    if share is None or share >= WHOLE_SHARE:
+        return None
     return (
         f"only {share:.1%} of the saving of XLA's plan could be read, so xla_compiled is slower"
         " here than XLA is: to be faster than it is no win"

@@ -22,9 +22,16 @@ def test_errors_have_no_sign_and_what_was_fitted_to_stands_apart() -> None:
     told = [("a", -0.03, False), ("a", 0.01, False), ("b", 0.002, False), ("c", 0.0, True)]
     rows = [row([name, "local", 10.0, 0], error, fitted) for name, error, fitted in told]
     new, fitted = exported.told(rows)
-    assert new.startswith("seen by no fit: 3 plans of 2 programs, median error 1.00%")
+    assert new.startswith("samples, seen by no fit: 3 plans of 2 programs, median error 1.00%")
     assert "worst 3.00% (goal 2%), 2 within 2%" in new
-    assert fitted.startswith("among those fitted to: 1 plans of 1 programs, median error 0.00%")
+    held_out = exported.told([{**rows[0], "set": "held out"}, rows[1]])
+    assert [line.split(":")[0] for line in held_out] == [
+        "samples, seen by no fit",
+        "held out, seen by no fit",
+    ]
+    assert fitted.startswith(
+        "samples, among those fitted to: 1 plans of 1 programs, median error 0.00%"
+    )
 
 
 def test_gains_of_each_solver_are_told_as_planned_placed_and_compiled() -> None:
@@ -34,7 +41,7 @@ def test_gains_of_each_solver_are_told_as_planned_placed_and_compiled() -> None:
     ]
     rows.append(row(["a", "greedy", 10.0, 0], 0.0, False))
     assert exported.told(rows)[1:] == [
-        "local: 2 plans, below the default by 30.0% as planned (simulated),"
+        "samples, local: 2 plans, below the default by 30.0% as planned (simulated),"
         " 10.0% as placed (simulated), 10.0% compiled"
     ]
 

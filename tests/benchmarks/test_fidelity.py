@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import fidelity
-from benchmarks.rows import read
+from benchmarks.rows import keep, read
 from benchmarks.settings import Settings
 from engine.compiler.calibrate import fit_costs, total_error
 from engine.compiler.observations import load_observations, observations_path
@@ -39,4 +39,8 @@ def test_a_plan_is_predicted_by_all_other_compiles_and_by_those_before_it(
     assert row["before"] == pytest.approx(error(seen[: names.index(COMPILE)]), rel=1e-5)
     assert len({row["others"], row["before"], error(seen)}) == 3
     assert set(rows) == {name for name in names if name.startswith("plan-")}
+    others_row = {"program": "another", "set": "samples"}
+    keep(tmp_path / "fidelity.json", [others_row, {**row, "others": 1.0}])
+    fidelity.run("fidelity", Settings(programs=(NAME,)))
+    assert read(tmp_path / "fidelity.json") == [others_row, *rows.values()], "others' rows stay"
     assert f"samples: {len(rows)} plans of 1 programs" in capsys.readouterr().out

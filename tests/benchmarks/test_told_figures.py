@@ -74,15 +74,20 @@ def tuned_apart() -> list[str]:
 
 
 def exported() -> list[str]:
-    rows = rows_of("exported")
-    new = [abs(row["error"]) for row in rows if not row["was_fitted"]]
-    within = sum(error <= 0.02 for error in new)
-    lines = [f"median error {per_cent(median(new))} %, {within} within 2 %"]
-    for solver in ("local", "steered", "muzero"):
-        own = [row for row in rows if row["key"][1] == solver and "planned_gain" in row]
-        names = ("planned_gain", "predicted_gain", "gain")
-        figures = ", ".join(per_cent(mean(row[name] for row in own), 1) for name in names)
-        lines.append(f"`{solver}` {figures}")
+    lines = []
+    for title in ("samples", "held out"):
+        rows = of_set(rows_of("exported"), title)
+        new = [abs(row["error"]) for row in rows if not row["was_fitted"]]
+        within = sum(error <= 0.02 for error in new)
+        lines.append(
+            f"{len(new)}, median error {per_cent(median(new))} %, {within} within 2 %,"
+            f" worst {per_cent(max(new))}"
+        )
+        for solver in ("local", "steered", "muzero"):
+            own = [row for row in rows if row["key"][1] == solver and "planned_gain" in row]
+            names = ("planned_gain", "predicted_gain", "gain")
+            figures = ", ".join(per_cent(mean(row[name] for row in own), 1) for name in names)
+            lines.append(f"`{solver}` {figures}")
     return lines
 
 

@@ -9,9 +9,7 @@ import pytest
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.reading import (
-    WHOLE_SHARE,
     has_compiled_plan,
-    is_read_whole,
     reading_warning,
     share_read,
 )
@@ -24,13 +22,22 @@ def with_plan(plan: object) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("lost", "share"), [(0.0, 1.0), (0.02, 0.98), (1, 0.0), ("much", 1.0), (-3.0, 1.0)]
+    ("lost", "share"),
+    [
+        (0.0, 1.0),
+        (0.01, 0.99),
+        (0.0101, 0.9899),
+        (0.02, 0.98),
+        (1, 0.0),
+        ("much", 1.0),
+        (-3.0, 1.0),
+    ],
 )
 def test_the_share_is_what_was_not_left_out(lost: object, share: float) -> None:
     program = with_plan({"notes": {"left_out_saving_share": lost}})
     assert share_read(program) == share
     warning = reading_warning(program)
-    assert (warning is None) == (share >= WHOLE_SHARE)
+    assert (warning is None) == (share >= 0.99)
     assert warning is None or (f"only {share:.1%}" in warning and "no win" in warning)
 
 
@@ -43,4 +50,3 @@ def test_a_plan_that_notes_nothing_is_whole(plan: object) -> None:
 def test_without_a_plan_there_is_nothing_to_read() -> None:
     assert not has_compiled_plan(BY_HAND)
     assert share_read(BY_HAND) is None and reading_warning(BY_HAND) is None
-    assert is_read_whole(None) and is_read_whole(0.99) and not is_read_whole(0.9899)
