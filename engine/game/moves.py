@@ -48,7 +48,7 @@ KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
 """Of each action the one that does the same in the place of the place rule."""
 OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
 """Of the actions that place something, the same at the other end."""
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Of the rules: another one may end recorded moves otherwise, or forbid them."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")
 BEST_FIT = "best_fit"
@@ -56,6 +56,10 @@ SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
 LOOK_AHEAD_RULES = ("support", "roomy")
 """Place rules that ask how long things will be needed; the JAX game has the simple ones only."""
 PLACE_RULES = SIMPLE_RULES + LOOK_AHEAD_RULES
+PLANNED = "planned"
+"""A place rule that takes the places of a plan where they are free, else looks ahead: for replays.
+
+Not among `PLACE_RULES`, since it needs a plan's places."""
 BIG_SHARE = 8
 """`two_ended` puts groups of at least 1/8 of the fast memory at the high end."""
 LONG_LIFE = 4
@@ -69,20 +73,29 @@ class Rules:
     """Options of the game.
 
     `max_blocks`: `K`, rows of the block table. `look_back`: `W`, slots. `strict`: a sink that would
-    stall is a dead end. `place`: one of `PLACE_RULES`.
+    stall is a dead end. `place`: one of `PLACE_RULES`, or `PLANNED`, which alone has `planned`: the
+    places of a plan as `(group, first slot, offset in granules)`, in order.
     """
 
     max_blocks: int = 96
     look_back: int = 192
     strict: bool = False
     place: str = "long_high"
+    planned: tuple[tuple[int, int, int], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse impossible options (a programmer's mistake, hence ValueError)."""
-        if self.place not in PLACE_RULES:
+        if self.place not in (*PLACE_RULES, PLANNED):
             raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
+        if self.planned and self.place != PLANNED:
+            raise ValueError(f"place rule {self.place!r} takes no planned places")
         if self.max_blocks < 1 or self.look_back < 0:
             raise ValueError("max_blocks must be positive and look_back not negative")
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether places depend on what comes later; the JAX game does not know such rules."""
+        return self.place not in SIMPLE_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +171,7 @@ def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
 
     Raises ConfigError for a rule that looks ahead: who asks does not know those.
     """
-    if rules.place in LOOK_AHEAD_RULES:
+    if rules.looks_ahead:
         raise ConfigError(
             f"place rule {rules.place!r} belongs to the plain-Python game; the JAX game takes"
             f" {', '.join(SIMPLE_RULES)}"
@@ -173,7 +186,7 @@ def other_goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
 
     The one that the place rule does not choose; of the rules that know more than two places, high.
     """
-    if rules.place in LOOK_AHEAD_RULES:
+    if rules.looks_ahead:
         return True
     return not goes_high(rules, move, fast_granules)
 

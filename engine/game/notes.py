@@ -1,7 +1,8 @@
 """What a plan notes of the game it came from, so that it can be shown move by move.
 
-`plan.notes` hold `rules`, the version of the rules, `place`, the place rule, and `moves`, the
-actions from the first move on, a digit each. A game of another version is none that can be shown.
+`plan.notes` hold `rules`, the version of the rules, `place`, the place rule, `moves`, the actions
+from the first move on, a digit each, and, where the place rule needs it, `planned`
+(`engine.game.moves.Rules`). A game of another version is none that can be shown.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, PLANNED, RULES_VERSION, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -20,7 +21,10 @@ _DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
 def notes_of(game: ReferenceGame) -> dict[str, Any]:
     """Notes for the plan of a game, finished or not."""
     moves = "".join(map(str, game.actions))
-    return {"rules": RULES_VERSION, "place": game.rules.place, "moves": moves}
+    notes: dict[str, Any] = {"rules": RULES_VERSION, "place": game.rules.place, "moves": moves}
+    if game.rules.place == PLANNED:
+        notes["planned"] = [list(stay) for stay in game.rules.planned]
+    return notes
 
 
 def plan_from_actions(
@@ -51,4 +55,17 @@ def noted_rules(plan: Plan) -> Rules | None:
     place = plan.notes.get("place")
     if plan.notes.get("rules") != RULES_VERSION or not isinstance(place, str):
         return None
+    if place == PLANNED:
+        planned = _planned(plan.notes.get("planned"))
+        return None if planned is None else Rules(place=place, planned=planned)
     return Rules(place=place) if place in PLACE_RULES else None
+
+
+def _planned(noted: object) -> tuple[tuple[int, int, int], ...] | None:
+    """Planned places as notes have them; None if they are none."""
+    if not isinstance(noted, list):
+        return None
+    stays = [tuple(stay) for stay in noted if isinstance(stay, list) and len(stay) == 3]
+    if len(stays) < len(noted) or not all(type(n) is int for stay in stays for n in stay):
+        return None
+    return tuple(sorted(stays))

@@ -1,13 +1,15 @@
 """A game that follows a plan, made better: what bars the plan's stays is moved or given up.
 
 The game places as it can, not as the plan says, so memory breaks into pieces that a later stay of
-the plan does not fit into, and copies wait. Of everything that was lost the blocks in the way are
-known; each in turn is put at the other end, or left out, and the game played again from there.
+the plan does not fit into, and copies wait. Of everything that was lost the reasons are known: the
+blocks in the way, and what compute waited for. All reasons of a loss that are worth less than it
+are left out together; then each in turn is put at the other end, or left out. The game is played
+again from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from engine.game.moves import DROP, KINDS
@@ -26,11 +28,15 @@ NUM_WAITS = 8
 
 @dataclass
 class Loss:
-    """Seconds that a move lost against the plan, and the stays that may be the reason."""
+    """Seconds that a move lost against the plan, and the stays that may be the reason.
+
+    `bars`: those of them that stood in the stay's place, or were waited for during its copy.
+    """
 
     move: int
     seconds: float
     reasons: list[Key]
+    bars: list[Key] = field(default_factory=list)
 
 
 @dataclass
@@ -45,8 +51,8 @@ class Followed:
 
 
 Choice = Callable[[ReferenceGame, Wishes], int]
-Change = tuple[Key, Amendment | None]
-"""What becomes of a stay; None: what the plan says."""
+Change = tuple[tuple[Key, Amendment | None], ...]
+"""What becomes of stays; None: what the plan says."""
 
 
 def repaired(
@@ -58,21 +64,23 @@ def repaired(
     are tried they are tried again, as long as that changes anything.
     """
     followed = _follow(Followed(ReferenceGame(game.program, game.rules), wishes), choose)
-    best, first = game, _first_moves(followed)
-    left, tried, is_changed = _changes(followed), set[Change](), False
+    best, first, worth = game, _first_moves(followed), _worth(followed)
+    left, tried, is_changed = _changes(followed, worth), set[Change](), False
     for _ in range(tries):
-        change = next((c for c in left if c not in tried and c[0] in first), None)
+        change = next((c for c in left if c not in tried), None)
         if change is None and is_changed:
-            left, tried, is_changed = _changes(followed), set(), False
-            change = next((c for c in left if c[0] in first), None)
+            left, tried, is_changed = _changes(followed, worth), set(), False
+            change = next(left, None)
         if change is None or best.total_reward >= enough:
             break
         tried.add(change)
-        start = _from(followed, first[change[0]], followed.wishes.amended(*change))
-        changed = _follow(start, choose)
+        wishes = followed.wishes
+        for key, amendment in change:
+            wishes = wishes.amended(key, amendment)
+        changed = _follow(_from(followed, min(first[key] for key, _ in change), wishes), choose)
         if changed.game.total_reward > best.total_reward * (1 - HAIR):
             if changed.game.total_reward != followed.game.total_reward:
-                left, is_changed = _changes(changed), True
+                left, is_changed = _changes(changed, worth), True
             followed = changed
         best = max(best, changed.game, key=lambda g: g.total_reward)
     return best
@@ -87,16 +95,33 @@ def _first_moves(followed: Followed) -> dict[Key, int]:
     return first
 
 
-def _changes(followed: Followed) -> Iterator[Change]:
-    """What could be changed: of each loss, the largest first, one reason after another."""
+def _worth(followed: Followed) -> dict[Key, float]:
+    """Seconds that each stay of the plan saves."""
+    worth: dict[Key, float] = {}
+    for move in followed.game.moves:
+        if not move.is_sink:
+            key = followed.wishes.key(move.group, move.time)
+            worth[key] = worth.get(key, 0.0) + move.saving_s
+    return worth
+
+
+def _changes(followed: Followed, worth: Mapping[Key, float]) -> Iterator[Change]:
+    """What could be changed: of each loss, the largest first, one reason after another.
+
+    `worth`: seconds that each stay saves; what is no stay of the plan's cannot be changed.
+    """
     losses = sorted(followed.losses, key=lambda loss: -loss.seconds)
+    for loss in losses:
+        bars = [key for key in loss.bars if key in worth]
+        if len(bars) > 1 and sum(worth[key] for key in bars) < loss.seconds:
+            yield tuple((key, Amendment.GIVEN_UP) for key in bars)
     for turn in range(max((len(loss.reasons) for loss in losses), default=0)):
         for loss in losses:
-            if turn < len(loss.reasons):
-                yield loss.reasons[turn], Amendment.OTHER_END
-                yield loss.reasons[turn], Amendment.GIVEN_UP
+            if turn < len(loss.reasons) and loss.reasons[turn] in worth:
+                yield ((loss.reasons[turn], Amendment.OTHER_END),)
+                yield ((loss.reasons[turn], Amendment.GIVEN_UP),)
     for key in followed.wishes.amendments:
-        yield key, None
+        yield ((key, None),)
 
 
 def _from(followed: Followed, move: int, wishes: Wishes) -> Followed:
@@ -130,15 +155,32 @@ def _note(followed: Followed, action: int) -> None:
     move, effect = game.move, game.placement(action)
     wanted = wishes.action(move, game.live.get(move.group))
     if wanted != DROP and KINDS[action] == DROP:
-        waits = [key for _, key in followed.waits[-NUM_WAITS:]]
-        reasons = [wishes.key(b.group, b.busy) for b in _in_the_way(followed)] + waits[::-1]
-        followed.losses.append(Loss(number, move.saving_s, list(dict.fromkeys(reasons))))
+        reasons = [wishes.key(b.group, b.busy) for b in _in_the_way(followed)]
+        reasons += [key for _, key in followed.waits[-NUM_WAITS:]][::-1]
+        loss = Loss(number, move.saving_s, list(dict.fromkeys(reasons)), _bars(followed))
+        followed.losses.append(loss)
     if effect.stall_ticks:
         waiting = [wishes.key(b.group, b.start) for b in effect.bookings if b.stall_ticks]
         followed.waits += [(number, key) for key in waiting]
         seconds = effect.stall_ticks / TICKS * game.program.all_slow_s
         gone = [wishes.key(b.group, b.busy) for b in effect.evicted]
         followed.losses.append(Loss(number, seconds, list(dict.fromkeys(waiting + gone))))
+
+
+def _bars(followed: Followed) -> list[Key]:
+    """What stands in the place of the plan's stay, and what was waited for since it began."""
+    game, wishes = followed.game, followed.wishes
+    stay = wishes.stay(game.move)
+    if stay is None:
+        return []
+    low, size = stay.offset // game.facts.numbers.granule, game.move.size_granules
+    found = [
+        wishes.key(b.group, b.busy)
+        for b in _in_the_way(followed)
+        if b.offset < low + size and low < b.offset + b.size
+    ]
+    found += [key for number, key in followed.waits if game.moves[number].time > stay.start]
+    return list(dict.fromkeys(found))
 
 
 def _in_the_way(followed: Followed) -> list[Block]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from engine.game.moves import (
     COPY,
     COPY_OTHER,
@@ -13,9 +11,10 @@ from engine.game.moves import (
     NO_COPY_OTHER,
     OTHER_END,
     PLACE_RULES,
+    PLANNED,
     Rules,
 )
-from engine.game.quantise import TICKS
+from engine.game.quantise import TICKS, quantise
 from engine.game.reference.game import ReferenceGame
 from engine.game.repair import Choice, repaired
 from engine.game.wishes import Amendment, Wishes
@@ -32,20 +31,20 @@ def replay(
 ) -> ReferenceGame:
     """Play the game as `plan` would; its `actions` are the moves, its `plan` the result.
 
-    Copy times are the game's own and of places it offers two, so an action that the plan wants may
-    be illegal or cost more than it saves; then the nearest other one is played. Of the two places
+    Copy times are the game's own, so an action that the plan wants may be illegal or cost more than
+    it saves; then the nearest other one is played. Under the given `rules`, which offer two places,
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
-    Without `rules` every place rule is tried. If no game reaches the plan's saving, the best one is
-    repaired with so many tries (`engine.game.repair`). The best game is returned.
+    Without `rules` every place rule is tried, and last the plan's own places. If no game reaches
+    the plan's saving, the best ones are repaired with so many tries (`engine.game.repair`). The
+    best game is returned.
     """
     judged = simulate(program, plan)
     enough = ENOUGH * (judged.all_slow_s - judged.latency_s) / max(program.all_slow_s, 1e-300)
-    places = PLACE_RULES if rules is None else (rules.place,)
     wishes, bests = Wishes(program, plan), []
-    for choose in (_nearer_end, _choose):
+    for choose, some in _ways(program, wishes, rules):
         games = []
-        for place in places:
-            games.append(_followed(program, replace(rules or Rules(), place=place), wishes, choose))
+        for each in some:
+            games.append(_followed(program, each, wishes, choose))
             if games[-1].total_reward >= enough:
                 return games[-1]
         bests.append((max(games, key=_earned), _amended(choose)))
@@ -53,6 +52,17 @@ def replay(
         found = (repaired(g, wishes, choice, repairs // len(bests), enough) for g, choice in bests)
         return max(found, key=_earned)
     return max((game for game, _ in bests), key=_earned)
+
+
+def _ways(
+    program: Program, wishes: Wishes, rules: Rules | None
+) -> list[tuple[Choice, tuple[Rules, ...]]]:
+    """How to choose between the ends, and the rules to try that with."""
+    if rules is not None:
+        return [(_nearer_end, (rules,)), (_choose, (rules,))]
+    every = tuple(Rules(place=place) for place in PLACE_RULES)
+    planned = Rules(place=PLANNED, planned=wishes.places(quantise(program).granule))
+    return [(_nearer_end, every), (_choose, every), (_choose, (planned,))]
 
 
 def _followed(program: Program, rules: Rules, wishes: Wishes, choose: Choice) -> ReferenceGame:

@@ -40,6 +40,13 @@ class Wishes:
             if copy.is_prefetch:
                 self._prefetches[copy.group].append(copy)
 
+    def places(self, granule: int) -> tuple[tuple[int, int, int], ...]:
+        """Group, first slot and offset in granules of the plan's stays (`Rules.planned`)."""
+        return tuple(
+            (stay.group, stay.start, stay.offset // granule)
+            for stay in sorted(self.plan.stays, key=lambda s: (s.group, s.start))
+        )
+
     def amended(self, key: Key, amendment: Amendment | None) -> Wishes:
         """These wishes with one more amendment, or with what the plan says of this stay again."""
         amendments = {k: a for k, a in self.amendments.items() if k != key}

@@ -58,8 +58,8 @@ def test_scratch_is_named() -> None:
 def test_a_want_of_time_names_what_would_have_to_be_saved() -> None:
     a = Buffer(4, writes={0: 1}, reads={4: 8})
     b = Buffer(4, reads={3: 8}, is_input=True)
-    loop = Region("while", 2, 5, 4.0)
-    game = play(program_of([5, 3, 99, 99, 99], [a, b], regions=[loop]), "NC")
+    loops = [Region("while", 2, 3, 4.0), Region("while", 3, 5, 4.0)]
+    game = play(program_of([5, 7, 99, 99, 99], [a, b], regions=loops), "NN")
     assert explain(game, DROP).reason == (
         "a0 would have to be written back to slow memory before slot 2, which takes 4 s; slow"
         " memory has only 3 s idle until then, other copies are under way there, and only fast"

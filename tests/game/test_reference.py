@@ -246,13 +246,27 @@ def test_content_from_before_a_loop_is_saved_before_it() -> None:
 
 
 def test_no_one_waits_where_copies_are_under_way() -> None:
+    # The last slot outside of the loops is 1, so a has to be saved before slot 2; b's copy goes on.
+    a = Buffer(4, writes={0: 1}, reads={4: 8})
+    b = Buffer(4, reads={3: 8}, is_input=True)
+    loops = [Region("while", 2, 3, 4.0), Region("while", 3, 5, 4.0)]
+    game = play(program_of([5, 1, 99, 99, 99], [a, b], regions=loops), "NN")
+    assert game.settled == 3
+    assert mask(game) == "N"
+    assert game.placement(DROP).refusal.reason is Reason.NO_TIME
+
+
+def test_compute_may_wait_where_the_loop_begins_whatever_was_copied_in_it() -> None:
     a = Buffer(4, writes={0: 1}, reads={4: 8})
     b = Buffer(4, reads={3: 8}, is_input=True)
     loop = Region("while", 2, 5, 4.0)
     game = play(program_of([5, 1, 99, 99, 99], [a, b], regions=[loop]), "NC")
     assert game.settled == 3
-    assert mask(game) == "N"
-    assert game.placement(DROP).refusal.reason is Reason.NO_TIME
+    (saved,) = game.placement(DROP).bookings
+    assert (saved.start, saved.deadline) == (1, 2)
+    assert saved.stall_ticks > 0
+    game.step(DROP)
+    assert_is_judged_alike(game)
 
 
 def test_a_copy_that_finds_no_place_starts_later_and_stalls() -> None:
@@ -418,7 +432,7 @@ def test_dirty_ghosts_are_taken_together_only_if_they_began_at_one_level() -> No
     loop = Region("while", 3, 8, 4.0)
     a = Buffer(6, writes={3: 1}, reads={7: 1})
     b = Buffer(6, writes={0: 1}, reads={8: 1})
-    for size, expected in [(6, [(1, 1, 3)]), (14, None)]:
+    for size, expected in [(6, [(1, 1, 2)]), (14, None)]:
         n = Buffer(size, reads={6: 99}, is_input=True)
         game = play(program_of([1000] * 9, [a, b, n], regions=[loop]), "NN")
         effect = game.placement(COPY)
@@ -437,12 +451,25 @@ def test_a_copy_does_not_reach_into_its_groups_earlier_stay() -> None:
     a = Buffer(2, reads={1: 1, 6: 1}, is_input=True)
     program = program_of([50, 1, 1, 20, 0.3, 0.3, 1], [x, d, b, a], fast_bytes=24)
     game = play(program, "NNCNC")
-    assert (3, 4, 0, 3) in [(e.group, e.offset, e.start, e.end) for e in game.ended]
-    # Slots before 3 have more idle time, but hold the earlier stay.
+    # What is taken ends where it is not needed any more, not where b begins, at slot 3.
+    assert (3, 4, 0, 2) in [(e.group, e.offset, e.start, e.end) for e in game.ended]
+    # Slots before 2 have more idle time, but hold the earlier stay.
     block = game.placement(COPY).block
-    assert (block.offset, block.start) == (0, 3)
-    assert game.placement(COPY).stall_ticks > 0
+    assert (block.offset, block.start) == (0, 2)
     game.step(COPY)
+    assert_is_judged_alike(game)
+
+
+def test_the_place_of_a_taken_ghost_is_free_from_its_last_touch_on() -> None:
+    # b takes the place of a at slot 5; the copy of c, which comes later, began there at slot 1.
+    a = Buffer(10, reads={0: 1, 7: 1}, is_input=True)
+    b = Buffer(4, writes={5: 9}, reads={6: 9})
+    c = Buffer(4, reads={6: 9}, is_input=True)
+    game = play(program_of([20, 1, 1, 1, 1, 1, 1, 1], [a, b, c], fast_bytes=12), "CNN")
+    effect = game.placement(COPY)
+    assert (effect.block.start, effect.stall_ticks) == (1, 0)
+    game.step(COPY)
+    game.step(DROP)
     assert_is_judged_alike(game)
 
 

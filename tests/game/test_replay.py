@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from engine.game.moves import COPY_OTHER, DROP, NO_COPY_OTHER, Rules
+from engine.game.moves import COPY_OTHER, DROP, NO_COPY_OTHER, PLANNED, Rules
+from engine.game.notes import noted_rules, notes_of, plan_from_actions
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import replay
 from engine.game.wishes import Amendment, Wishes
 from engine.plan.check import check
 from engine.plan.io import load_plan
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.model import Program
 from engine.solvers import solve
 from engine.solvers.random_play import play_randomly
 from tests.strategies import random_program
@@ -34,12 +39,9 @@ def test_a_plan_that_needs_both_ends_is_played_at_both() -> None:
 
 def test_repairs_never_end_worse_and_now_and_then_better() -> None:
     gains = []
-    for seed in range(6):
-        program = random_program(seed, 40)
-        plan = max(
-            (play_randomly(program, random.Random(k)) for k in range(30)),
-            key=lambda game: game.total_reward,
-        ).plan("random")
+    for seed in range(4):
+        program = random_program(seed, 60)
+        plan = solve("density", program)
         plain, repaired = (replay(program, plan, Rules(), tries) for tries in (0, 40))
         assert check(program, repaired.plan("repaired")) is None
         assert repaired.total_reward >= plain.total_reward
@@ -47,11 +49,40 @@ def test_repairs_never_end_worse_and_now_and_then_better() -> None:
     assert max(gains) > 1e-6
 
 
+def _best(name: str) -> tuple[Program, Plan]:
+    entry = library.find_sample(name)
+    assert entry.best_plan_path is not None
+    return library.load_entry(entry), load_plan(entry.best_plan_path)
+
+
+@pytest.mark.parametrize("name", ["llamadecode-v5e-b8", "llamadecode-v6e-b8"])
+def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
+    """A weight of 48 MiB fits into the middle of a loop only where everything is at its place.
+
+    On v5e a tensor that was in its way is worth less than the weight, and so is what was waited
+    for during its copy: neither alone is worth leaving out.
+    """
+    program, plan = _best(name)
+    saved_s = program.all_slow_s - simulate(program, plan).latency_s
+    game = replay(program, plan, repairs=120)
+    assert game.rules.place == PLANNED
+    assert game.total_reward * program.all_slow_s > 0.98 * saved_s
+    noted = game.plan("replay", notes_of(game))
+    assert noted_rules(noted) == game.rules
+    again = plan_from_actions(program, game.actions, "replay", noted_rules(noted))
+    assert again.stays == noted.stays
+
+
+def test_a_plan_that_notes_no_places_has_no_rules_of_its_own() -> None:
+    program, plan = _best("llamadecode-v5e-b8")
+    notes = notes_of(replay(program, plan, repairs=120))
+    for planned in (None, 7, [[1, 2]], [[1, 2, "3"]], [[1, 2, True]]):
+        assert noted_rules(replace(plan, notes=notes | {"planned": planned})) is None
+
+
 def test_what_bars_a_stay_of_the_plan_is_moved() -> None:
     """A stall of a small tensor's write-back bars the copies of two weights of 48 MiB."""
-    entry = library.find_sample("llamadecode-v5e-b8")
-    assert entry.best_plan_path is not None
-    program, plan = library.load_entry(entry), load_plan(entry.best_plan_path)
+    program, plan = _best("llamadecode-v5e-b8")
     plain, repaired = (replay(program, plan, Rules(), tries) for tries in (0, 40))
     assert repaired.total_reward > 1.1 * plain.total_reward
 

@@ -289,11 +289,15 @@ def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array |
         is_saved=taken.is_dirty,
         saved_begin=span.begin,
         saved_work=taken.work,
-        saved_deadline=span.deadline,
+        saved_deadline=now.ledger.done(taken.highest, span, taken.work),
         saved_stall=stall,
     )
 
 
 def can_stall(now: Situation, span: Span) -> Array:
-    """Whether compute may wait at the span's deadline: no copy is under way there."""
-    return now.state.settled <= span.deadline
+    """Whether compute may wait at the span's deadline: no copy is under way there.
+
+    None is where a loop begins that the move is in: no copy goes on from before a loop into it.
+    """
+    begins_loop = jnp.any(now.row.entered_start == span.deadline, axis=0)
+    return (now.state.settled <= span.deadline) | begins_loop

@@ -117,9 +117,11 @@ def _settled(table: Table, effect: Effect) -> Table:
     """The table with the group's own block kept or dropped, and the taken ghosts ended."""
     here = rows_of(table.rank) == effect.number
     taken = is_taken(table, effect.start, effect.offset, effect.size)
+    # A taken ghost has stood as long as it was needed, or until it was written back.
+    saved_until = jnp.where(taken & table.is_dirty, effect.saved_deadline, FIRST_HORIZON)
     return replace(
         table,
-        until=jnp.where(here, effect.until, jnp.where(taken, effect.start, table.until)),
+        until=jnp.where(here, effect.until, jnp.maximum(table.until, saved_until)),
         written=jnp.where(here, effect.written, table.written),
         rank=jnp.where(here, effect.rank, jnp.where(taken, ENDED, table.rank)),
     )

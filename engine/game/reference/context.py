@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -26,6 +26,15 @@ class Facts:
         self.moves: tuple[Move, ...] = moves(program)
         self.numbers: Quantised = quantise(program)
         self.level_slots = slots_of_level(self.numbers)
+        self._planned: dict[int, list[tuple[int, int]]] = {}
+        for group, start, offset in rules.planned:
+            self._planned.setdefault(group, []).append((start, offset))
+
+    def planned_offset(self, move: Move) -> int | None:
+        """The place of the plan's last stay of the move's group that has begun; None if none."""
+        stays = self._planned.get(move.group, [])
+        number = bisect_right(stays, move.time, key=lambda stay: stay[0])
+        return stays[number - 1][1] if number else None
 
     def first_slot(self, level: int, begin: int) -> int:
         """First slot of `level` at or after `begin`; past the end if none."""
@@ -77,6 +86,16 @@ def outermost_entered(program: Program, start: int, time: int) -> int:
             found = level
         level = region.parent
     return found
+
+
+def begins_loop_of(program: Program, slot: int, time: int) -> bool:
+    """Whether a region that holds slot `time` begins at `slot`."""
+    level = program.level_at(time)
+    while level != TOP_LEVEL:
+        if program.regions[level].start == slot:
+            return True
+        level = program.regions[level].parent
+    return False
 
 
 def slots_of_level(numbers: Quantised) -> dict[int, Sequence[int]]:

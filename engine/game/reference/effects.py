@@ -150,20 +150,8 @@ def _drop(state: State, move: Move) -> Effect:
     saved = write_back(state, move, (block,), move.time, may_stall=True)
     if isinstance(saved, Refusal):
         return Effect(DROP, saved)
-    booking = replace(saved[0], deadline=_done(state, block.level, saved[0]))
-    dropped = replace(block, end=max(block.busy + 1, booking.deadline), is_dirty=False)
-    return Effect(DROP, dropped=dropped, bookings=(booking,), stall_ticks=booking.stall_ticks)
-
-
-def _done(state: State, level: int, booking: Booking) -> int:
-    """The first slot of `level`, from the booking's start on, by which its work is done."""
-    missing, slot = booking.work_ticks, booking.start
-    while slot < booking.deadline and (
-        missing > 0 or state.facts.numbers.slot_level[slot] != level
-    ):
-        missing -= state.left[slot]
-        slot += 1
-    return slot
+    dropped = replace(block, end=max(block.busy + 1, saved[0].deadline), is_dirty=False)
+    return Effect(DROP, dropped=dropped, bookings=saved, stall_ticks=saved[0].stall_ticks)
 
 
 def _sink(state: State, move: Move) -> Effect:

@@ -25,6 +25,7 @@ class Newcomer:
 
     `until`: last slot in which it is known to be needed; `is_long`: whether its group is touched
     again late enough to belong at the high end. `at_other_end`: not where the place rule says.
+    `only_at`: the one offset that will do.
     """
 
     size: int
@@ -34,6 +35,7 @@ class Newcomer:
     floor: int
     capacity: int
     at_other_end: bool = False
+    only_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ The rules stand in `docs/model.md` under "Places".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.game.moves import (
     BEST_FIT,
-    LOOK_AHEAD_RULES,
+    PLANNED,
     Move,
     goes_high,
     lives_long,
@@ -18,7 +18,7 @@ from engine.game.moves import (
 )
 from engine.game.quantise import TICKS
 from engine.game.reference.blocks import Block, Booking, Reason, Refusal, choose_offset, free_gaps
-from engine.game.reference.context import FIRST_HORIZON, State
+from engine.game.reference.context import FIRST_HORIZON, State, begins_loop_of
 from engine.game.reference.look_ahead import (
     Newcomer,
     giant_touches,
@@ -66,7 +66,7 @@ def find_place(
     *,
     at_other_end: bool = False,
 ) -> Place | Refusal:
-    """A place for the newcomer `[start, end)`, under `support` beside the giants to come first."""
+    """A place for the newcomer `[start, end)`."""
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
     newcomer = Newcomer(
@@ -78,16 +78,25 @@ def find_place(
         capacity=state.facts.numbers.fast_granules,
         at_other_end=at_other_end,
     )
-    if state.facts.rules.place == "support" and not at_other_end:
-        room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
-        beside = replace(newcomer, floor=newcomer.floor + room)
-        found = _in_tries(state, move, beside, tries) if room else None
+    for narrower in () if at_other_end else _narrower(state, move, newcomer):
+        found = _in_tries(state, move, narrower, tries)
         if isinstance(found, Place):
             return found
     found = _in_tries(state, move, newcomer, tries)
     if isinstance(found, Refusal) and found.hole < move.size_granules:
         return replace(found, start=start, end=end)
     return found
+
+
+def _narrower(state: State, move: Move, newcomer: Newcomer) -> Iterator[Newcomer]:
+    """What the place rule wants before all else: the plan's place, or room for giants to come."""
+    planned = state.facts.planned_offset(move)
+    if planned is not None:
+        yield replace(newcomer, only_at=planned)
+    if state.facts.rules.place in ("support", PLANNED):
+        room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
+        if room:
+            yield replace(newcomer, floor=newcomer.floor + room)
 
 
 def _in_tries(
@@ -100,7 +109,7 @@ def _in_tries(
     others = [b for b in others if not (b.is_live and b.group == move.group)]
     solid = [b for b in others if not b.may_give_way(start, is_lasting=move.is_lasting)]
     ghosts = [b for b in others if b.is_ghost(start) and b not in solid]
-    if state.facts.rules.place in LOOK_AHEAD_RULES:
+    if state.facts.rules.looks_ahead and newcomer.only_at is None:
         solid += [b for b in ghosts if b.is_dirty and not _fits_before(state, move, b, start)]
     refusal: Refusal | None = None
     for spares, may_stall in tries:
@@ -156,7 +165,10 @@ def _try_place(
     saved = write_back(state, move, dirty, start, may_stall=may_stall) if dirty else ()
     if isinstance(saved, Refusal):
         return replace(saved, floor=newcomer.floor, hole=size)
-    evicted = tuple(replace(b, end=start, is_dirty=False) for b in taken)
+    done = saved[0].deadline if saved else 0
+    evicted = tuple(
+        replace(b, end=max(b.busy + 1, done if b.is_dirty else 0), is_dirty=False) for b in taken
+    )
     return Place(offset, evicted, saved)
 
 
@@ -168,11 +180,14 @@ def _choose(
     gaps: list[tuple[int, int]],
 ) -> int | None:
     """Where the newcomer goes, at the end asked for; None if no gap is large enough."""
-    rules = state.facts.rules
+    rules, only_at = state.facts.rules, newcomer.only_at
+    if only_at is not None:
+        end = only_at + newcomer.size
+        return only_at if any(low <= only_at and end <= high for low, high in gaps) else None
     if newcomer.at_other_end:
         is_high = other_goes_high(rules, move, newcomer.capacity)
         return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=False)
-    if rules.place == "support":
+    if rules.place in ("support", PLANNED):
         return supported_offset(newcomer, obstacles, gaps)
     if rules.place == "roomy":
         return roomiest_offset(newcomer, obstacles, gaps)
@@ -184,9 +199,10 @@ def _choose(
 def write_back(
     state: State, move: Move, blocks: Sequence[Block], deadline: int, *, may_stall: bool
 ) -> tuple[Booking, ...] | Refusal:
-    """Book write-backs of dirty `blocks` together, to be complete by `deadline`.
+    """Book write-backs of dirty `blocks` together, to be complete by `deadline`, or before.
 
-    What idle time does not cover is a stall, where one is allowed and no copy is under way.
+    What idle time does not cover is a stall, where one is allowed and no copy is under way: none is
+    where the loop begins that the move is in.
     """
     facts = state.facts
     level = blocks[0].level
@@ -197,7 +213,8 @@ def write_back(
     start = begin if begin > end else min(facts.first_slot(level, begin), end)
     work = sum(b.work_ticks for b in blocks)
     free = sum(state.left[start:end]) if start <= end else -1
-    can_wait = may_stall and state.settled <= end and start <= end and work < TICKS
+    is_quiet = state.settled <= end or begins_loop_of(facts.program, end, move.time)
+    can_wait = may_stall and is_quiet and start <= end and work < TICKS
     if (free < work and not can_wait) or any(b.level != level for b in blocks):
         return Refusal(
             Reason.NO_TIME,
@@ -207,9 +224,18 @@ def write_back(
             needed_ticks=work,
             free_ticks=max(0, free),
         )
-    bookings = []
+    done, bookings = _done(state, level, start, end, work), []
     for block in blocks:
         stall = max(0, block.work_ticks - free)
         free = max(0, free - block.work_ticks)
-        bookings.append(Booking(block.group, False, start, end, block.work_ticks, stall))
+        bookings.append(Booking(block.group, False, start, done, block.work_ticks, stall))
     return tuple(bookings)
+
+
+def _done(state: State, level: int, start: int, end: int, work: int) -> int:
+    """The first slot of `level` by which copies of `work` ticks from `start` on are done."""
+    missing, slot = work, start
+    while slot < end and (missing > 0 or state.facts.numbers.slot_level[slot] != level):
+        missing -= state.left[slot]
+        slot += 1
+    return slot
