@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declared } from "./declared.js";
 
-const MAP = declared(["HELP", "KEYS", "ACTION_KEYS"], ["components/memory_map/hands.js"], "class MapView {}");
+const MAP = declared(["HELP", "KEYS", "ACTION_KEYS"], ["components/memory_map/keys.js"], "class MapView {}");
 const SEARCH = declared(["HELP"], ["search/tree/keys.js"]);
 const WALKING = ["←", "→", "↑", "↓", "Esc", "Space"];
 

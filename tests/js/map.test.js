@@ -12,7 +12,7 @@ const colours = declared(["heatOf", "rangeOf", "logShare", "HEAT"], [`${MAP}colo
 const WORDS = "components/words.js";
 const { Listing } = declared(["Listing"], [WORDS, `${MAP}listing.js`], "const NONE = -1, UNDECIDED = 5;");
 const { savedBefore } = declared(["savedBefore"], [WORDS, `${MAP}curve.js`]);
-const { actionOf } = declared(["actionOf"], [`${MAP}hands.js`], "class MapView {}");
+const { actionOf } = declared(["actionOf"], [`${MAP}keys.js`], "class MapView {}");
 
 // Two groups of 4 and 2 granules: the first stays in slots 0 to 2, the second in slot 2.
 function plan() {

@@ -295,9 +295,6 @@ def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array |
 
 
 def can_stall(now: Situation, span: Span) -> Array:
-    """Whether compute may wait at the span's deadline: no copy is under way there.
-
-    None is where a loop begins that the move is in: no copy goes on from before a loop into it.
-    """
+    """Whether no copy is under way at the span's deadline, as where the move's loop begins."""
     begins_loop = jnp.any(now.row.entered_start == span.deadline, axis=0)
     return (now.state.settled <= span.deadline) | begins_loop

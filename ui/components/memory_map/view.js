@@ -1,8 +1,6 @@
 // One map on the page: its elements, its state, and what mouse and keys do to it.
 
-const COMMIT_MS = 140,
-  ANSWER_MS = 15_000,
-  TOAST_MS = 2_500,
+const TOAST_MS = 2_500,
   REASON_MS = 7_000;
 // The panel beside the map is drawn at about the same time as the map is told of a step.
 const PANEL_MS = 120;
@@ -60,15 +58,6 @@ class MapView extends View {
     this.answered(data.handled);
     this.explaining = setTimeout(() => this.explainTerms(), PANEL_MS);
     if (data.draft && plan.version !== data.draft.number) this.tell();
-  }
-
-  // A film with a caption per move, for who has not played yet: it starts by itself, unless the
-  // visitor prefers less motion, and only looks.
-  beginTour(tour) {
-    this.tour = tour;
-    this.root.classList.add("tour");
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
-    this.describe();
   }
 
   // Another program: the whole of it, or what this browser or the link saw of it last.
@@ -229,45 +218,6 @@ class MapView extends View {
     this.commit();
   }
 
-  // Python hears of the move when the hand rests, not of every step on the way.
-  commit() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      if (!this.film) this.tell();
-    }, COMMIT_MS);
-  }
-
-  tell() {
-    if (this.tour) return;
-    const { plan, state, nonce, order } = this;
-    const told = { plan: plan.id, held: plan.version, move: state.move, selected: state.selected, nonce };
-    this.send("cursor", order ? { ...told, command: order } : told);
-  }
-
-  // A command for Python (ui/play/commands.py); the next one waits for the answer to this one.
-  command(name, given = {}) {
-    if (this.tour) return;
-    if (this.film) this.stop();
-    if (this.order) {
-      this.orders.push([name, given]);
-      return;
-    }
-    clearTimeout(this.timer);
-    this.serial = Math.max(Date.now(), (this.serial ?? 0) + 1);
-    this.order = { ...given, do: name, serial: this.serial, move: this.state.move };
-    this.root.setAttribute("aria-busy", "true");
-    this.patience = setTimeout(() => this.answered(this.serial), ANSWER_MS);
-    this.tell();
-  }
-
-  answered(serial) {
-    if (!this.order || serial !== this.order.serial) return;
-    clearTimeout(this.patience);
-    this.order = null;
-    this.root.removeAttribute("aria-busy");
-    if (this.orders.length) this.command(...this.orders.shift());
-  }
-
   say(text, milliseconds = TOAST_MS) {
     const toast = this.root.querySelector(".toast");
     toast.textContent = text;
@@ -276,39 +226,6 @@ class MapView extends View {
     this.silence = setTimeout(() => {
       toast.hidden = true;
     }, milliseconds);
-  }
-
-  play() {
-    if (!this.plan.numMoves) return;
-    if (this.film) return this.stop();
-    if (this.state.move >= this.plan.lastMove) this.go(0);
-    const from = this.state.move,
-      begin = performance.now();
-    const pace = this.tour ? this.plan.numMoves / this.tour.seconds : Number(this.root.querySelector(".speed").value);
-    this.root.querySelector('[data-go="play"]').textContent = "❚❚";
-    const step = (now) => {
-      this.go(from + Math.floor(((now - begin) / 1000) * pace));
-      if (this.state.move >= this.plan.lastMove) return this.stop();
-      this.film = requestAnimationFrame(step);
-    };
-    this.film = requestAnimationFrame(step);
-  }
-
-  stop() {
-    cancelAnimationFrame(this.film);
-    this.film = null;
-    this.root.querySelector('[data-go="play"]').textContent = "▷";
-    this.commit();
-  }
-
-  changeSpeed(step) {
-    const list = this.root.querySelector(".speed"),
-      isPlaying = Boolean(this.film);
-    list.selectedIndex = Math.max(0, Math.min(list.options.length - 1, list.selectedIndex + step));
-    if (isPlaying) {
-      this.stop();
-      this.play();
-    }
   }
 
   act(name) {
@@ -358,19 +275,8 @@ class MapView extends View {
     if (["in", "out", "fit", "enlarge"].includes(name)) this.draw();
   }
 
-  letPlay() {
-    const player = this.root.querySelector(".player").value;
-    this.command("let", { player, moves: Number(this.root.querySelector(".amount").value) });
-  }
-
   help() {
     this.toggleHelp(HELP);
-  }
-
-  hide() {
-    this.card.hidden = true;
-    this.state.hover = NONE;
-    this.top.classList.remove("over");
   }
 
   destroy() {

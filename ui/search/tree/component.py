@@ -27,6 +27,7 @@ _SCRIPTS = (
     "pane.js",
     "keys.js",
     "view.js",
+    "share.js",
 )
 SEARCH_TREE = StoredView(
     "search_tree",

@@ -1,0 +1,96 @@
+// The keyboard of a MapView.
+
+const KEYS = {
+  ArrowLeft: "back",
+  ArrowRight: "next",
+  ",": "back",
+  ".": "next",
+  j: "mattering",
+  k: "matteringBack",
+  Home: "first",
+  End: "last",
+  " ": "play",
+  "<": "slower",
+  ">": "faster",
+  "+": "in",
+  "=": "in",
+  "-": "out",
+  f: "fit",
+  e: "enlarge",
+  t: "axis",
+  v: "curve",
+  z: "undo",
+  y: "redo",
+  g: "let",
+  "/": "find",
+  "?": "help",
+  l: "link",
+};
+const ACTION_KEYS = { 1: 0, c: 0, 2: 1, n: 1, 3: 2, d: 2 };
+const OTHER_END_KEYS = { Digit1: 3, c: 3, Digit2: 4, n: 4 };
+const HELP = [
+  ["1 c", "play Copy"],
+  ["2 n", "play NoCopy"],
+  ["⇧1 ⇧2", "Copy, NoCopy at the other end (also ⇧c ⇧n)"],
+  ["3 d", "play Drop"],
+  ["z y", "undo, redo (also with Ctrl)"],
+  ["g", "let the chosen player go on"],
+  ["← →", "one move back or on; with Shift ten"],
+  ["↑ ↓", "previous or next move of the same tensor"],
+  [", .", "one move back or on"],
+  ["j k", "next, previous move that matters"],
+  ["Home End", "first and last move"],
+  ["Space", "play or pause"],
+  ["< >", "slower, faster"],
+  ["+ - f", "zoom in, out, show everything"],
+  ["e", "enlarge the selected tensor"],
+  ["t", "slots or seconds across"],
+  ["v", "the other curve"],
+  ["/", "find a tensor or instruction"],
+  ["l", "copy a link to this view"],
+  ["Esc", "clear the selection"],
+  ["?", "these keys"],
+];
+
+const WORKED_BY_ARROWS =
+  'input, textarea, select, [contenteditable="true"], [role="slider"], [role="listbox"], [role="combobox"], [role="radiogroup"], [role="tab"], [role="grid"]';
+
+// Keys belong to the map unless somebody is typing or working another control.
+MapView.prototype.key = function (event) {
+  const target = event.composedPath()[0],
+    { key } = event;
+  if (!this.plan || !this.root.isConnected || event.altKey || event.metaKey) return;
+  if (target instanceof Element && target.closest(WORKED_BY_ARROWS)) return;
+  if (target instanceof Element && target.closest("button, a, summary") && (key === " " || key === "Enter")) return;
+  if (!this.answers(key, event.ctrlKey, event.shiftKey, event.code)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+};
+
+// Whether the key means something here; then it has been done.
+MapView.prototype.answers = function (key, isCtrl, isShift, code) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[key],
+    neighbour = { ArrowUp: -1, ArrowDown: 1 }[key];
+  const help = this.root.querySelector(".help");
+  if (isCtrl) {
+    const name = { z: "undo", Z: "redo", y: "redo" }[key];
+    if (name) this.act(name);
+    return Boolean(name);
+  }
+  if (key === "Escape" && !help.hidden) this.help();
+  else if (key === "Escape" && this.state.selected !== NONE) this.select(NONE);
+  else if (step && isShift) this.go(this.state.move + 10 * step);
+  else if (neighbour) this.go(this.plan.neighbour(this.state.move, neighbour));
+  else if (actionOf(key, isShift, code) !== undefined) this.command("play", { action: actionOf(key, isShift, code) });
+  else if (key in KEYS) this.act(KEYS[key]);
+  else return false;
+  return true;
+};
+
+// The action of a key; with Shift that at the other end. Some keyboards type digits with Shift, and
+// those mean what they say; on the others Shift makes another sign, so the key's place counts.
+function actionOf(key, isShift, code) {
+  const letter = key.toLowerCase();
+  if (!isShift || /^[0-9]$/.test(key)) return ACTION_KEYS[letter];
+  return OTHER_END_KEYS[letter] ?? OTHER_END_KEYS[code];
+}
