@@ -134,17 +134,22 @@ def tab_to(page: Page, selector: str) -> None:
     pytest.fail(f"Tab does not lead to {selector}, but to {stops}")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", CASES)
-def test_a_page_in_both_widths_by_keyboard(
-    browser: Browser, server: str, name: str, theme: Theme
+def test_a_page_in_both_themes_and_widths_by_keyboard(
+    browser: Browser, server: str, name: str
 ) -> None:
     case = CASES[name]
-    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    page = browser.new_page(viewport=SIZE, color_scheme="light")
     errors = complaints(page)
     show(page, server, case.view, case.query, case.ready)
     if case.view == "compare":
         once_all_is_run(page)
+    background = page.get_by_test_id("stApp")
+    light = brightness(background, "backgroundColor")
+    assert faults(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert eventually(lambda: brightness(background, "backgroundColor") < light - 400)
+    settle(page)
     assert faults(page) == []
     tab_to(page, case.action)
     assert page.evaluate(WIDTH) <= SIZE["width"]
