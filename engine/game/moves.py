@@ -87,8 +87,8 @@ class Rules:
         """Refuse impossible options (a programmer's mistake, hence ValueError)."""
         if self.place not in (*PLACE_RULES, PLANNED):
             raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
-        if self.planned and self.place != PLANNED:
-            raise ValueError(f"place rule {self.place!r} takes no planned places")
+        if bool(self.planned) != (self.place == PLANNED):
+            raise ValueError(f"places are planned under the place rule {PLANNED!r}, and only there")
         if self.max_blocks < 1 or self.look_back < 0:
             raise ValueError("max_blocks must be positive and look_back not negative")
 

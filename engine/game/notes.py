@@ -57,15 +57,15 @@ def noted_rules(plan: Plan) -> Rules | None:
         return None
     if place == PLANNED:
         planned = _planned(plan.notes.get("planned"))
-        return None if planned is None else Rules(place=place, planned=planned)
+        return Rules(place=place, planned=planned) if planned else None
     return Rules(place=place) if place in PLACE_RULES else None
 
 
-def _planned(noted: object) -> tuple[tuple[int, int, int], ...] | None:
-    """Planned places as notes have them; None if they are none."""
+def _planned(noted: object) -> tuple[tuple[int, int, int], ...]:
+    """Planned places as notes have them; empty if they are none."""
     if not isinstance(noted, list):
-        return None
+        return ()
     stays = [tuple(stay) for stay in noted if isinstance(stay, list) and len(stay) == 3]
     if len(stays) < len(noted) or not all(type(n) is int for stay in stays for n in stay):
-        return None
+        return ()
     return tuple(sorted(stays))

@@ -27,21 +27,26 @@ ENOUGH = 0.995
 
 
 def replay(
-    program: Program, plan: Plan, rules: Rules | None = None, repairs: int = 0
+    program: Program,
+    plan: Plan,
+    rules: Rules | None = None,
+    repairs: int = 0,
+    *,
+    may_look_up: bool = True,
 ) -> ReferenceGame:
     """Play the game as `plan` would; its `actions` are the moves, its `plan` the result.
 
     Copy times are the game's own, so an action that the plan wants may be illegal or cost more than
     it saves; then the nearest other one is played. Under the given `rules`, which offer two places,
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
-    Without `rules` every place rule is tried, and last the plan's own places. If no game reaches
-    the plan's saving, the best ones are repaired with so many tries (`engine.game.repair`). The
-    best game is returned.
+    Without `rules` every place rule is tried, and last, if it may look them up, the plan's own
+    places. If no game reaches the plan's saving, the best ones are repaired with so many tries
+    (`engine.game.repair`). The best game is returned.
     """
     judged = simulate(program, plan)
     enough = ENOUGH * (judged.all_slow_s - judged.latency_s) / max(program.all_slow_s, 1e-300)
     wishes, bests = Wishes(program, plan), []
-    for choose, some in _ways(program, wishes, rules):
+    for choose, some in _ways(program, wishes, rules, may_look_up):
         games = []
         for each in some:
             games.append(_followed(program, each, wishes, choose))
@@ -55,14 +60,17 @@ def replay(
 
 
 def _ways(
-    program: Program, wishes: Wishes, rules: Rules | None
+    program: Program, wishes: Wishes, rules: Rules | None, may_look_up: bool
 ) -> list[tuple[Choice, tuple[Rules, ...]]]:
     """How to choose between the ends, and the rules to try that with."""
     if rules is not None:
         return [(_nearer_end, (rules,)), (_choose, (rules,))]
     every = tuple(Rules(place=place) for place in PLACE_RULES)
-    planned = Rules(place=PLANNED, planned=wishes.places(quantise(program).granule))
-    return [(_nearer_end, every), (_choose, every), (_choose, (planned,))]
+    ways: list[tuple[Choice, tuple[Rules, ...]]] = [(_nearer_end, every), (_choose, every)]
+    places = wishes.places(quantise(program).granule)
+    if may_look_up and places:
+        ways.append((_choose, (Rules(place=PLANNED, planned=places),)))
+    return ways
 
 
 def _followed(program: Program, rules: Rules, wishes: Wishes, choose: Choice) -> ReferenceGame:

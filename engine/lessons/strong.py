@@ -59,7 +59,7 @@ def recorded(program: Program, rules: Rules, actions: Sequence[int]) -> Recorded
 
 def known_games(program: Program, plans: Sequence[Plan]) -> tuple[Rules, tuple[Recorded, ...]]:
     """Plans and `greedy` as games under one place rule, the best first; the rule is the best's."""
-    games = [replay(program, plan) for plan in plans]
+    games = [replay(program, plan, may_look_up=False) for plan in plans]
     greedy = ReferenceGame(program)
     finish(greedy, best_action)
     best = max([greedy, *games], key=lambda game: game.total_reward)

@@ -76,7 +76,7 @@ def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
 def test_a_plan_that_notes_no_places_has_no_rules_of_its_own() -> None:
     program, plan = _best("llamadecode-v5e-b8")
     notes = notes_of(replay(program, plan, repairs=120))
-    for planned in (None, 7, [[1, 2]], [[1, 2, "3"]], [[1, 2, True]]):
+    for planned in (None, 7, [], [[1, 2]], [[1, 2, "3"]], [[1, 2, True]]):
         assert noted_rules(replace(plan, notes=notes | {"planned": planned})) is None
 
 

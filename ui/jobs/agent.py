@@ -23,7 +23,7 @@ from engine.analysis.agent_games import play_on as finish_game
 from engine.analysis.game_curves import curves
 from engine.errors import SolverError
 from engine.game.move_list import moves
-from engine.game.moves import Rules
+from engine.game.moves import SIMPLE_RULES, Rules
 from engine.game.notes import noted_actions, noted_rules, notes_of
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
@@ -79,7 +79,7 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     details = dict(order["details"])
     progress(None, "gets ready, which takes longer the first time")
     program = load(folder / PROGRAM)
-    rules = Rules(place=details["place"]) if "place" in details else None
+    rules = _rules_of(details["place"]) if "place" in details else None
     config, params = weights_of(folder, details["weights"], order["seed"])
     workload = workload_of(program, config, rules)
     begun = [int(digit) for digit in details["begun"]]
@@ -89,6 +89,16 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     trace = _traced(params, workload, played[0], config.search, progress)
     _keep_game(folder, program, workload.rules, trace)
     return {"weights": details["weights"], "begun": len(begun)}
+
+
+def _rules_of(place: str) -> Rules:
+    """The rules with a place rule. Raises SolverError for one that the agent does not play by."""
+    if place not in SIMPLE_RULES:
+        raise SolverError(
+            f"the places of this game are chosen by looking ahead ({place}), which the agent does"
+            " not; let it go on from a new game, or from a plan of its own"
+        )
+    return Rules(place=place)
 
 
 def trace_again(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from engine.agent.trace_io import load_trace
 from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH
 from engine.analysis.findings import VERSION, findings
 from engine.analysis.regret import study_of
-from engine.game.moves import Rules
+from engine.errors import SolverError
+from engine.game.moves import PLANNED, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -119,6 +120,16 @@ def test_unsearchable_orders_fail_with_a_reason(practised: OpenProgram, workshop
     job = again(workshop, thought_of(practised), PRACTISED, "policy")
     assert job.state == FAILED
     assert "does not search" in job.error
+
+
+@pytest.mark.parametrize("place", ["support", PLANNED])
+def test_it_does_not_go_on_where_places_were_chosen_by_looking_ahead(
+    tmp_path: Path, place: str
+) -> None:
+    save(library.load_sample("teach-prefetch"), tmp_path / agent.PROGRAM)
+    order = {"details": [("weights", FRESH), ("place", place), ("begun", "")], "seed": 0}
+    with pytest.raises(SolverError, match=f"looking ahead \\({place}\\), which the agent does not"):
+        agent.play_on(tmp_path, order, lambda *_: None)
 
 
 @pytest.mark.timeout(1500)
