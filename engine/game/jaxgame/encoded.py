@@ -91,6 +91,13 @@ class MoveRow:
             end = jnp.where(is_inside, self.entered_end[depth], end)
         return end
 
+    def begins_loop(self, slot: Array) -> Array:
+        """Whether one of the regions that hold the move begins at a slot."""
+        found = self.entered_start[0] == slot
+        for depth in range(1, MAX_DEPTH):
+            found = found | (self.entered_start[depth] == slot)
+        return found
+
 
 SCALARS = tuple(f.name for f in fields(MoveRow))[:-2]
 COLUMN = {name: index for index, name in enumerate(SCALARS)}

@@ -296,5 +296,4 @@ def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array |
 
 def can_stall(now: Situation, span: Span) -> Array:
     """Whether no copy is under way at the span's deadline, as where the move's loop begins."""
-    begins_loop = jnp.any(now.row.entered_start == span.deadline, axis=0)
-    return (now.state.settled <= span.deadline) | begins_loop
+    return (now.state.settled <= span.deadline) | now.row.begins_loop(span.deadline)
