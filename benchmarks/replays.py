@@ -1,7 +1,8 @@
 """The section `replays`: the share of a plan's saving that its replay as moves reaches.
 
 Of every sample, every program that was held out and every large one, the best plan known and
-XLA's. The game is the one that the agent plays.
+XLA's. The moves are those that the agent plays; places may be looked up in the plan, or be chosen
+by looking ahead (`place` in the rows).
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ sides:
 2. *Levels of write-backs.* A write-back has the level of its block's start. Its latest deadline
    for a time `t` is `t` where `t` has that level (or ends that level's region), else the begin of
    the outermost region inside the level that holds `t`: content made before a loop is saved before
-   the loop. Dirty ghosts which are taken together must have begun at one level.
+   the loop. Its barrier is that of a copy with deadline `t`. Dirty ghosts which are taken together
+   must have begun at one level.
 3. *Zero-length write-backs.* A write-back whose level has no slot between the last write and its
    deadline starts at its deadline, all of it a stall. At a sink its work is that of the region
    which ends: the simulator runs such a copy once per iteration, too.
@@ -74,7 +75,7 @@ class Rules:
 
     `max_blocks`: `K`, rows of the block table. `look_back`: `W`, slots. `strict`: a sink that would
     stall is a dead end. `place`: one of `PLACE_RULES`, or `PLANNED`, which alone has `planned`: the
-    places of a plan as `(group, first slot, offset in granules)`, in order.
+    places of a plan as `(group, first slot, offset in granules)`, by group, then slot.
     """
 
     max_blocks: int = 96

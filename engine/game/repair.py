@@ -2,14 +2,14 @@
 
 The game places as it can, not as the plan says, so memory breaks into pieces that a later stay of
 the plan does not fit into, and copies wait. Of everything that was lost the reasons are known: the
-blocks in the way, and what compute waited for. All reasons of a loss that are worth less than it
-are left out together; then each in turn is put at the other end, or left out. The game is played
-again from there.
+blocks in the way, and what compute waited for. What stood in the place of a lost stay, or was
+waited for during its copy, is left out together where all of it is worth less; then each reason in
+turn is put at the other end, or left out. The game is played again from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.game.moves import DROP, KINDS
@@ -74,9 +74,7 @@ def repaired(
         if change is None or best.total_reward >= enough:
             break
         tried.add(change)
-        wishes = followed.wishes
-        for key, amendment in change:
-            wishes = wishes.amended(key, amendment)
+        wishes = followed.wishes.amended(change)
         changed = _follow(_from(followed, min(first[key] for key, _ in change), wishes), choose)
         if changed.game.total_reward > best.total_reward * (1 - HAIR):
             if changed.game.total_reward != followed.game.total_reward:
@@ -96,11 +94,11 @@ def _first_moves(followed: Followed) -> dict[Key, int]:
 
 
 def _worth(followed: Followed) -> dict[Key, float]:
-    """Seconds that each stay of the plan saves."""
-    worth: dict[Key, float] = {}
+    """Seconds that each stay of the plan saves, by what the plan says of its touches."""
+    wishes, worth = Wishes(followed.wishes.program, followed.wishes.plan), dict[Key, float]()
     for move in followed.game.moves:
-        if not move.is_sink:
-            key = followed.wishes.key(move.group, move.time)
+        if wishes.action(move, None) != DROP:
+            key = wishes.key(move.group, move.time)
             worth[key] = worth.get(key, 0.0) + move.saving_s
     return worth
 
@@ -155,19 +153,25 @@ def _note(followed: Followed, action: int) -> None:
     move, effect = game.move, game.placement(action)
     wanted = wishes.action(move, game.live.get(move.group))
     if wanted != DROP and KINDS[action] == DROP:
-        reasons = [wishes.key(b.group, b.busy) for b in _in_the_way(followed)]
+        blocks = _in_the_way(followed)
+        reasons = [wishes.key(b.group, b.busy) for b in blocks]
         reasons += [key for _, key in followed.waits[-NUM_WAITS:]][::-1]
-        loss = Loss(number, move.saving_s, list(dict.fromkeys(reasons)), _bars(followed))
-        followed.losses.append(loss)
+        bars = _bars(followed, blocks)
+        followed.losses.append(Loss(number, move.saving_s, list(dict.fromkeys(reasons)), bars))
     if effect.stall_ticks:
-        waiting = [wishes.key(b.group, b.start) for b in effect.bookings if b.stall_ticks]
+        # A write-back begins in its stay, a prefetch ends in it.
+        waiting = [
+            wishes.key(b.group, b.deadline if b.is_prefetch else b.start)
+            for b in effect.bookings
+            if b.stall_ticks
+        ]
         followed.waits += [(number, key) for key in waiting]
         seconds = effect.stall_ticks / TICKS * game.program.all_slow_s
         gone = [wishes.key(b.group, b.busy) for b in effect.evicted]
         followed.losses.append(Loss(number, seconds, list(dict.fromkeys(waiting + gone))))
 
 
-def _bars(followed: Followed) -> list[Key]:
+def _bars(followed: Followed, blocks: Sequence[Block]) -> list[Key]:
     """What stands in the place of the plan's stay, and what was waited for since it began."""
     game, wishes = followed.game, followed.wishes
     stay = wishes.stay(game.move)
@@ -176,11 +180,12 @@ def _bars(followed: Followed) -> list[Key]:
     low, size = stay.offset // game.facts.numbers.granule, game.move.size_granules
     found = [
         wishes.key(b.group, b.busy)
-        for b in _in_the_way(followed)
+        for b in blocks
         if b.offset < low + size and low < b.offset + b.size
     ]
     found += [key for number, key in followed.waits if game.moves[number].time > stay.start]
-    return list(dict.fromkeys(found))
+    own = wishes.key(game.move.group, game.move.time)
+    return [key for key in dict.fromkeys(found) if key != own]
 
 
 def _in_the_way(followed: Followed) -> list[Block]:

@@ -53,10 +53,13 @@ def replay(
             if games[-1].total_reward >= enough:
                 return games[-1]
         bests.append((max(games, key=_earned), _amended(choose)))
-    if repairs:
-        found = (repaired(g, wishes, choice, repairs // len(bests), enough) for g, choice in bests)
-        return max(found, key=_earned)
-    return max((game for game, _ in bests), key=_earned)
+    bests.sort(key=lambda best: -_earned(best[0]))
+    found = [bests[0][0]]
+    for game, choice in bests if repairs else ():
+        found.append(repaired(game, wishes, choice, repairs // len(bests), enough))
+        if _earned(found[-1]) >= enough:
+            break
+    return max(found, key=_earned)
 
 
 def _ways(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from engine.game.moves import COPY, DROP, NO_COPY, Move
@@ -42,17 +42,13 @@ class Wishes:
 
     def places(self, granule: int) -> tuple[tuple[int, int, int], ...]:
         """Group, first slot and offset in granules of the plan's stays (`Rules.planned`)."""
-        return tuple(
-            (stay.group, stay.start, stay.offset // granule)
-            for stay in sorted(self.plan.stays, key=lambda s: (s.group, s.start))
-        )
+        return tuple(sorted((s.group, s.start, s.offset // granule) for s in self.plan.stays))
 
-    def amended(self, key: Key, amendment: Amendment | None) -> Wishes:
-        """These wishes with one more amendment, or with what the plan says of this stay again."""
-        amendments = {k: a for k, a in self.amendments.items() if k != key}
-        if amendment is not None:
-            amendments[key] = amendment
-        return Wishes(self.program, self.plan, amendments)
+    def amended(self, changes: Iterable[tuple[Key, Amendment | None]]) -> Wishes:
+        """These wishes with more amendments; None: what the plan says of a stay holds again."""
+        amendments: dict[Key, Amendment | None] = {**self.amendments, **dict(changes)}
+        kept = {key: amendment for key, amendment in amendments.items() if amendment is not None}
+        return Wishes(self.program, self.plan, kept)
 
     def key(self, group: int, time: int) -> Key:
         """The plan's stay of a group that has begun last at a time; number -1 if none has."""

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.game.drop_backup import drop_backup
-from engine.game.moves import PLACE_RULES, Rules
+from engine.game.moves import PLACE_RULES, PLANNED, Rules
+from engine.game.quantise import quantise
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 from tests.game.tiny_programs import assert_is_judged_alike
@@ -62,6 +63,25 @@ def test_the_return_is_the_simulated_saving(batch: int) -> None:
             assert_is_judged_alike(game)
     events = {"stall", "ghost taken", "dirty ghost taken", "saved at a sink", "saved on Drop"}
     assert events | {"was there before", "dead end"} <= set(seen), seen
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_so_it_is_wherever_the_places_are_planned(seed: int) -> None:
+    """Whatever a plan says of places: of other groups, outside of the memory, on one another."""
+    chance = random.Random(seed)
+    program = random_program(seed, chance.choice([24, 40]))
+    granules = quantise(program).fast_granules
+    stays = [
+        (
+            chance.randrange(len(program.groups) + 1),
+            chance.randrange(-1, program.num_slots + 1),
+            chance.choice([-1, 2**40, chance.randrange(granules)]),
+        )
+        for _ in range(60)
+    ]
+    game = ReferenceGame(program, Rules(place=PLANNED, planned=tuple(sorted(stays))))
+    play_randomly(game, chance)
+    assert_is_judged_alike(game)
 
 
 @given(programs(max_instructions=12), st.randoms(use_true_random=False))

@@ -256,7 +256,7 @@ def test_no_one_waits_where_copies_are_under_way() -> None:
     assert game.placement(DROP).refusal.reason is Reason.NO_TIME
 
 
-def test_compute_may_wait_where_the_loop_begins_whatever_was_copied_in_it() -> None:
+def test_compute_may_wait_where_the_loop_begins_though_copies_in_it_have_begun() -> None:
     a = Buffer(4, writes={0: 1}, reads={4: 8})
     b = Buffer(4, reads={3: 8}, is_input=True)
     loop = Region("while", 2, 5, 4.0)

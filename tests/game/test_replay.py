@@ -93,9 +93,9 @@ def test_amended_wishes() -> None:
     wishes, moves = Wishes(program, plan), ReferenceGame(program).moves
     wanted = [wishes.action(move, None) for move in moves]
     move = moves[next(n for n, action in enumerate(wanted) if action != DROP)]
-    without = wishes.amended(wishes.key(move.group, move.time), Amendment.GIVEN_UP)
+    without = wishes.amended([(wishes.key(move.group, move.time), Amendment.GIVEN_UP)])
     assert without.action(move, None) == DROP
-    again = without.amended(wishes.key(move.group, move.time), None)
+    again = without.amended([(wishes.key(move.group, move.time), None)])
     assert [again.action(m, None) for m in moves] == wanted
 
 

@@ -95,8 +95,8 @@ def _rules_of(place: str) -> Rules:
     """The rules with a place rule. Raises SolverError for one that the agent does not play by."""
     if place not in SIMPLE_RULES:
         raise SolverError(
-            f"the places of this game are chosen by looking ahead ({place}), which the agent does"
-            " not; let it go on from a new game, or from a plan of its own"
+            f"this game's places are chosen by looking ahead, or are those of a plan ({place}); the"
+            " agent does not play so: let it go on from a new game, or from a plan of its own"
         )
     return Rules(place=place)
 

@@ -8,6 +8,7 @@ from typing import Any
 from engine.game.moves import DROP, NUM_ACTIONS
 from engine.game.notes import notes_of
 from engine.game.reference.explain import explain
+from engine.game.reference.game import ReferenceGame
 from ui.play import playing_on
 from ui.play.company import rival_of
 from ui.play.eviction import evict
@@ -165,8 +166,8 @@ def _compare(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 
 def _new_game(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     """A game in which nothing was ever put into fast memory, as a plan to leave at any move."""
-    del command
-    game = line.game_at(0)
+    del command, line
+    game = ReferenceGame(session.open.program)
     while not game.is_over:
         game.step(DROP)
     if NEW_GAME not in session.open.plans:

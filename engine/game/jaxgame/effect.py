@@ -51,10 +51,10 @@ class Effect:
     """What an action does, in numbers.
 
     `number`: row of the group's own block (none: -1), which gets `until`, `written` and `rank`.
-    Ghosts that `[offset, offset + size)` overlaps end at `start` (none do: `size` is far below 0).
-    A prefetch takes `copy_work` ticks from `copy_begin` on and is due at `copy_deadline`, likewise
-    the write-backs of what leaves, and of the ghosts taken; -1 stands for no deadline. `block`: the
-    newcomer, if `is_new`.
+    Ghosts that `[offset, offset + size)` overlaps at `start` end (none do: `size` is far below 0),
+    dirty ones not before `saved_deadline`. A prefetch takes `copy_work` ticks from `copy_begin` on
+    and is due at `copy_deadline`, likewise the write-backs of what leaves, and of the ghosts taken;
+    -1 stands for no deadline. `block`: the newcomer, if `is_new`.
     """
 
     outcome: StepOutcome

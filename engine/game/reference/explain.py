@@ -193,6 +193,11 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
             f" {_standing(len(refusal.blockers))} in the way."
         )
     names = ", ".join(group_name(game, b.group) for b in refusal.blockers)
+    if refusal.start > refusal.end:
+        return (
+            f"{names} would have to be written back to slow memory before slot {refusal.end}, but"
+            f" could be from slot {refusal.start} on at the earliest."
+        )
     needed = _ticks(game, refusal.needed_ticks)
     free = f"only {_ticks(game, refusal.free_ticks)} idle" if refusal.free_ticks else "no idle time"
     if refusal.reason is Reason.STALL:

@@ -66,7 +66,7 @@ def find_place(
     *,
     at_other_end: bool = False,
 ) -> Place | Refusal:
-    """A place for the newcomer `[start, end)`."""
+    """A place for the newcomer `[start, end)`: as the place rule likes it best, else any."""
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
     newcomer = Newcomer(
@@ -78,7 +78,7 @@ def find_place(
         capacity=state.facts.numbers.fast_granules,
         at_other_end=at_other_end,
     )
-    for narrower in () if at_other_end else _narrower(state, move, newcomer):
+    for narrower in _narrower(state, move, newcomer):
         found = _in_tries(state, move, narrower, tries)
         if isinstance(found, Place):
             return found
@@ -90,6 +90,8 @@ def find_place(
 
 def _narrower(state: State, move: Move, newcomer: Newcomer) -> Iterator[Newcomer]:
     """What the place rule wants before all else: the plan's place, or room for giants to come."""
+    if newcomer.at_other_end:
+        return
     planned = state.facts.planned_offset(move)
     if planned is not None:
         yield replace(newcomer, only_at=planned)

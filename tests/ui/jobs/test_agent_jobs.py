@@ -128,7 +128,7 @@ def test_it_does_not_go_on_where_places_were_chosen_by_looking_ahead(
 ) -> None:
     save(library.load_sample("teach-prefetch"), tmp_path / agent.PROGRAM)
     order = {"details": [("weights", FRESH), ("place", place), ("begun", "")], "seed": 0}
-    with pytest.raises(SolverError, match=f"looking ahead \\({place}\\), which the agent does not"):
+    with pytest.raises(SolverError, match=f"of a plan \\({place}\\); the agent does not play so"):
         agent.play_on(tmp_path, order, lambda *_: None)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
+from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS, PLANNED, Rules
 from engine.game.reference.explain import explain
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -290,3 +290,11 @@ def test_a_new_game_has_nothing_in_fast_memory_and_can_be_left_anywhere() -> Non
     assert not line_of(at).is_on_plan
     tell(at, 0, do="new_game")
     assert session.plan_name == "new game" and line_of(at).is_on_plan
+
+
+def test_a_new_game_has_the_usual_place_rule_whatever_plan_it_was_begun_from() -> None:
+    """The places of this plan are looked up in it; by those the agent could not go on."""
+    at = opened("lstm-v5e-b64-train", plan=BEST_KNOWN)
+    assert line_of(at).film.game_at(0).rules.place == PLANNED
+    tell(at, 3, do="new_game")
+    assert line_of(at).film.game_at(0).rules == Rules()
