@@ -129,7 +129,7 @@ class Fault:
 
 FAULTS = [
     Fault("corrupted policy head", lambda: changed("policy_out", "w", noise), is_confidently_wrong),
-    Fault("zeroed inputs of the move", lambda: blind_to("move"), is_bad),
+    Fault("zeroed inputs of the move", lambda: blind_to("move"), is_confidently_wrong),
     Fault("zeroed inputs of what is ahead", lambda: blind_to("ahead"), is_bad),
     Fault("bias against Copy", lambda: changed("policy_out", "b", against_copy), is_against_copy),
     Fault("fresh checkpoint", fresh, is_bad),
