@@ -120,7 +120,7 @@ def closed(solver: str, seconds: float) -> list[tuple[int, int, str]]:
 
 
 def solved() -> list[str]:
-    """The rows of the README on `local` at ten seconds, and on `muzero` at a minute."""
+    """The README's rows on `local` at ten seconds, on `muzero` and `portfolio` at a minute."""
     ours, rival = closed("local", 10.0), closed("evolution", 10.0)
     parts = [f"{share} % of {num}" for num, _, share in ours]
     parts[0] += " programs"
@@ -129,7 +129,10 @@ def solved() -> list[str]:
         f"`{solver}` {', '.join(share for _, _, share in closed(solver, 60.0))} %"
         for solver in ("evolution", "local")
     )
+    crew = closed("portfolio", 60.0)
     return [
+        f"{', '.join(f'{wins} of {num}' for num, wins, _ in crew)};"
+        f" {', '.join(share for _, _, share in crew)} % |",
         f"{'; '.join(parts)} (`evolution` {'; '.join(share for _, _, share in rival)} %)",
         f"{', '.join(f'{wins} of {num}' for num, wins, _ in agent)};"
         f" {', '.join(share for _, _, share in agent)} % ({', '.join(others)})",
