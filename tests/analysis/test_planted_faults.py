@@ -31,11 +31,12 @@ from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NUM_ACTIONS
 from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.io import load
-from engine.solvers.practice import GENERALIST
 
 FIRST = 5
-PROGRAM = load(Path(__file__).parents[1] / "data" / "alexnet-v4-b24-played-perfectly.json.gz")
-"""With former costs, by which the shipped agent plays without a regret."""
+DATA = Path(__file__).parents[1] / "data"
+PROGRAM = load(DATA / "alexnet-v4-b24-played-perfectly.json.gz")
+WEIGHTS = DATA / "plays-perfectly"
+"""Weights shipped once, which play this program, with former costs, without a regret."""
 Weights = NDArray[np.float32]
 
 keep_compiled()
@@ -43,7 +44,7 @@ keep_compiled()
 
 @cache
 def healthy() -> Side:
-    found = load_checkpoint(Path(GENERALIST))
+    found = load_checkpoint(WEIGHTS)
     return Side("healthy", found.config, found.params)
 
 
@@ -129,7 +130,7 @@ class Fault:
 
 FAULTS = [
     Fault("corrupted policy head", lambda: changed("policy_out", "w", noise), is_confidently_wrong),
-    Fault("zeroed inputs of the move", lambda: blind_to("move"), is_confidently_wrong),
+    Fault("zeroed inputs of the move", lambda: blind_to("move"), is_bad),
     Fault("zeroed inputs of what is ahead", lambda: blind_to("ahead"), is_bad),
     Fault("bias against Copy", lambda: changed("policy_out", "b", against_copy), is_against_copy),
     Fault("fresh checkpoint", fresh, is_bad),
