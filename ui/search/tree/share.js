@@ -1,6 +1,5 @@
-// The searches as a picture.
-
 // The trees that are shown, as one picture.
+
 SearchView.prototype.savePicture = function () {
   const { palette } = this.look,
     ratio = devicePixelRatio || 1,
