@@ -37,7 +37,8 @@ simulated. Every plan has passed the checker. *Beats XLA*: programs on which the
 XLA's own, of those of whose plan by XLA at least 99 % of the saving was read. Seed 0; other seeds
 stand at the end. What JAX compiles is kept from run to run: where `muzero` played its first round
 after more than 15 seconds it was measured again, as was `evolution` on large programs; the first
-solve of a program of a new size takes up to a minute longer. Written by `python -m benchmarks table`.
+solve of a program of a new size takes up to a minute longer. Written by
+`python -m benchmarks table`.
 """
 
 
