@@ -1,0 +1,69 @@
+// Compare's maps: the window that all panels share, and where plans put a tensor.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { declared } from "./declared.js";
+
+const { Plans, Window, inside } = declared(["Plans", "Window", "inside"], ["compare/maps/plans.js"]);
+
+// Four slots, of 1, 2, 1 and 4 seconds in the first plan, all of 1 second in the second.
+function plans() {
+  const one = [
+    { slot_begin: [0, 1, 3, 4, 8], stay_group: [0], stay_offset: [2], stay_start: [-1], stay_end: [2] },
+    { slot_begin: [0, 1, 2, 3, 4], stay_group: [0], stay_offset: [16], stay_start: [1], stay_end: [4] },
+  ];
+  const facts = { one, numSlots: 4, group_granules: [3], granule: 8, fast_granules: 100 };
+  return Object.assign(Object.create(Plans.prototype), facts);
+}
+
+test("a window may not leave the whole, nor be smaller than the least", () => {
+  assert.deepEqual(inside(-5, 5, 0, 100, 4), [0, 10]);
+  assert.deepEqual(inside(95, 105, 0, 100, 4), [90, 100]);
+  assert.deepEqual(inside(50, 51, 0, 100, 4), [48.5, 52.5]);
+  assert.deepEqual(inside(-50, 500, 0, 100, 4), [0, 100]);
+});
+
+test("each plan has its own seconds; the longest sets the axis", () => {
+  const window = new Window(plans());
+  window.setUnit("seconds");
+  assert.equal(window.total, 8);
+  assert.deepEqual(
+    [0, 1].map((plan) => window.unitOf(plan, 2)),
+    [3, 2],
+  );
+  assert.deepEqual(
+    [0.5, 1, 2.9, 3, 7.9, 99].map((second) => window.slotOf(0, second)),
+    [0, 1, 1, 2, 3, 4],
+  );
+});
+
+test("what is before the run is the previous one", () => {
+  const window = new Window(plans());
+  assert.deepEqual([window.slotOf(0, -0.01), window.unitOf(0, -1)], [-1, window.first]);
+});
+
+test("the text of a window brings it back, and nonsense changes nothing", () => {
+  const [window, other] = [new Window(plans()), new Window(plans())];
+  window.zoomAddress(0.5, 40);
+  other.take(window.text);
+  assert.equal(other.text, window.text);
+  for (const text of ["", "hours,0,1,0,1", "slots,3,1,0,1", "slots,a,b,c,d", "slots,0,1"]) other.take(text);
+  assert.equal(other.text, window.text);
+});
+
+test("another unit shows the same slots", () => {
+  const window = new Window(plans());
+  window.take("slots,0,4,0,100");
+  window.setUnit("seconds");
+  assert.deepEqual([window.x0, window.x1], [0, 8]);
+});
+
+test("where a tensor is in each plan", () => {
+  assert.deepEqual(plans().places(0, 1), ["0x10, the previous run to 2", "0x80, 1 to 4"]);
+  assert.deepEqual(plans().places(0, 3), ["slow memory", "0x80, 1 to 4"]);
+  assert.deepEqual(
+    [1, 2, 4, 5].map((granule) => plans().stayAt(0, 1, granule)),
+    [-1, 0, 0, -1],
+  );
+  assert.equal(plans().stayAt(0, 2, 3), -1);
+});
