@@ -122,7 +122,8 @@ def _line(row: Row) -> str:
 def summary(rows: Sequence[Row]) -> str:
     """Means of both arms, and the lead of today's with its standard error over the rows."""
     arms = {
-        arm: statistics.mean(row["gap_closed"][arm] for row in rows) for arm in ("version 1", "today")
+        arm: statistics.mean(row["gap_closed"][arm] for row in rows)
+        for arm in ("version 1", "today")
     }
     leads = [row["gap_closed"]["today"] - row["gap_closed"]["version 1"] for row in rows]
     error = statistics.stdev(leads) / len(leads) ** 0.5 if len(leads) > 1 else 0.0

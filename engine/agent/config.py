@@ -72,6 +72,8 @@ class SelfPlayConfig:
     """Noise at the root of the noisiest game of a round; the first game has none."""
     restart_share: float = 0.5
     """Rounds whose games go on from a position of one of the agent's own best games."""
+    search_share: float = 1.0
+    """Rounds in which a tree is grown at every move; in the others the networks play alone."""
     is_competing: bool = False
     """The agent learns only whether a game beats the average of those that it played before
     (self-competition, MuZero-RC, arXiv 2202.06626)."""

@@ -7,7 +7,7 @@ Everything is batched over `B` games of one program. Values are points above the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -37,8 +37,8 @@ DIRICHLET_SHARE = 0.25
 class Decision:
     """What the search says of `B` positions.
 
-    `policy`: improved. `value`: of the root after the search, `raw_value` before it, both in points
-    above the baseline. `view`: what was seen.
+    `policy`: improved, the prior where no tree was grown. `value`: of the root after the search,
+    `raw_value` before it, both in points above the baseline. `view`: what was seen.
     """
 
     view: Array  # [B, NUM_VIEW]
@@ -63,29 +63,94 @@ def decide(
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
     `in_step`: all positions are before the same move. The tree is None where none was grown.
     """
-    legal = positions.options.mask
-    seen, latent = _look(params, arena, positions, in_step)
-    guess = predict(params, latent)
-    logits = jnp.where(legal, guess.policy, IMPOSSIBLE)
-    prior = jax.nn.softmax(logits)
+    root = _look(params, arena, positions, in_step)
     if config.model == POLICY_ONLY:
-        noise = temperature * jax.random.gumbel(key, logits.shape)
-        action = jnp.argmax(logits + noise, axis=-1).astype(jnp.int32)
-        return Decision(seen, action, prior, guess.value, prior, guess.value), None
+        return _by_prior(root, key, temperature), None
+    return _by_tree(params, arena, positions, root, key, config, temperature, in_step)
+
+
+def decide_in_step(
+    params: Params,
+    arena: Arena,
+    positions: Position,
+    key: Array,
+    config: SearchConfig,
+    temperature: Array | float,
+    grows: Array | bool,
+) -> Decision:
+    """Choose an action in `B` positions before the same move, by the prior alone unless it `grows`.
+
+    `grows`: `[]`, whether a tree is grown; either way it is the same compiled function. Where none
+    is, the improved policy is all zeros: it teaches nothing.
+    """
+    root = _look(params, arena, positions, in_step=True)
+
+    def by_prior() -> Decision:
+        found = _by_prior(root, key, temperature)
+        return replace(found, policy=jnp.zeros_like(found.policy))
+
+    def by_tree() -> Decision:
+        return _by_tree(params, arena, positions, root, key, config, temperature, True)[0]
+
+    if config.model == POLICY_ONLY:
+        return by_prior()
+    found: Decision = jax.lax.cond(grows, by_tree, by_prior)
+    return found
+
+
+@dataclass(frozen=True)
+class _Root:
+    """What the networks say of `B` positions; `logits`: of the prior, among the legal actions."""
+
+    view: Array  # [B, NUM_VIEW]
+    latent: Array  # [B, D]
+    logits: Array  # [B, A]
+    value: Array  # [B]
+
+    @property
+    def prior(self) -> Array:
+        return jax.nn.softmax(self.logits)
+
+
+def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> _Root:
+    seen, latent = _represented(params, arena, positions, in_step)
+    guess = predict(params, latent)
+    logits = jnp.where(positions.options.mask, guess.policy, IMPOSSIBLE)
+    return _Root(seen, latent, logits, guess.value)
+
+
+def _by_prior(root: _Root, key: Array, temperature: Array | float) -> Decision:
+    noise = temperature * jax.random.gumbel(key, root.logits.shape)
+    action = jnp.argmax(root.logits + noise, axis=-1).astype(jnp.int32)
+    return Decision(root.view, action, root.prior, root.value, root.prior, root.value)
+
+
+def _by_tree(
+    params: Params,
+    arena: Arena,
+    positions: Position,
+    root: _Root,
+    key: Array,
+    config: SearchConfig,
+    temperature: Array | float,
+    in_step: bool,
+) -> tuple[Decision, mctx.Tree[Any]]:
     move = positions.state.move
     node: Any
     model: Callable[..., Any]
     if config.model == LEARNED:
-        node = _Embedding(latent, jnp.zeros_like(move))
+        node = _Embedding(root.latent, jnp.zeros_like(move))
         ahead = _rows_ahead(arena, move[0] if in_step else move, config.num_simulations)
         model = partial(_imagine, arena.encoded.num_moves - move, ahead)
     else:
         node, model = positions, partial(_really_play, arena)
-    root = mctx.RootFnOutput(prior_logits=logits, value=guess.value, embedding=node)
-    found = _search(params, key, root, model, ~legal, config, temperature)
+    output = mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=node)
+    forbidden = ~positions.options.mask
+    found = _search(params, key, output, model, forbidden, config, temperature)
     values = found.search_tree.node_values[:, 0]
-    policy = _improved(found.search_tree, logits, config)
-    return Decision(seen, found.action, policy, values, prior, guess.value), found.search_tree
+    policy = _improved(found.search_tree, root.logits, config)
+    chosen = Decision(root.view, found.action, policy, values, root.prior, root.value)
+    return chosen, found.search_tree
 
 
 def _improved(tree: mctx.Tree[Any], logits: Array, config: SearchConfig) -> Array:
@@ -195,10 +260,12 @@ class _Embedding:
 
 def latent_of(params: Params, arena: Arena, positions: Position) -> Array:
     """The representation of `B` positions, `[B, D]`."""
-    return _look(params, arena, positions, in_step=False)[1]
+    return _represented(params, arena, positions, in_step=False)[1]
 
 
-def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> tuple[Array, Array]:
+def _represented(
+    params: Params, arena: Arena, positions: Position, in_step: bool
+) -> tuple[Array, Array]:
     seen = _seen(arena, positions)
     move = positions.state.move[0] if in_step else positions.state.move
     return seen, represent(params, arena.known.outlook[move], seen)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from engine.agent.arena import Arena
 from engine.agent.config import SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import decide
+from engine.agent.search import decide_in_step
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
 
@@ -75,15 +75,16 @@ def play_chunk(
     temperature: Array,
     script: Array,
     config: SearchConfig,
+    grows: Array | bool = True,
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
-    `key` is consumed. `temperature` `[B, 1]`: see `engine.agent.search.decide`.
+    `key` is consumed. `temperature` `[B, 1]` and `grows` `[]`: see `engine.agent.search`.
     """
 
     def play(positions: Position, now: tuple[Array, Array]) -> tuple[Position, Moves]:
         key, wanted = now
-        decision, tree = decide(params, arena, positions, key, config, temperature, in_step=True)
+        decision = decide_in_step(params, arena, positions, key, config, temperature, grows)
         move = positions.state.move
         action = jnp.where(wanted == FREE, decision.action, wanted)
         following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
@@ -94,7 +95,7 @@ def play_chunk(
             view=decision.view.astype(jnp.float16),
             legal=positions.options.mask,
             action=action,
-            policy=decision.policy if tree else jnp.zeros_like(decision.policy),
+            policy=decision.policy,
             value=decision.value,
             reward=jnp.where(move < arena.encoded.num_moves, relative, 0.0),
         )
@@ -114,8 +115,9 @@ def play_games(
     script: NDArray[np.int32],
     config: SearchConfig,
     go_on: Callable[[], bool] = lambda: True,
+    grows: bool = True,
 ) -> Played | None:
-    """Play the moves of `script` `[L, B]`, with `L` at least 1.
+    """Play the moves of `script` `[L, B]`, with `L` at least 1; `grows`: with a tree at each.
 
     None if `go_on`, asked between chunks, says no.
     """
@@ -137,6 +139,7 @@ def play_games(
             temperature,
             padded[start : start + CHUNK],
             config,
+            np.bool_(grows),
         )
         parts.append(jax.device_get(moves))
     return Played(

@@ -124,7 +124,8 @@ class Trainer:
         if replay.reanalyse_every and visit % replay.reanalyse_every == replay.reanalyse_every - 1:
             self._reanalyse(workload, go_on)
         parents, start = self._beginnings(workload, rng)
-        games = self._play(workload, parents, start, go_on)
+        grows = bool(rng.random() < self.config.self_play.search_share)
+        games = self._play(workload, parents, start, grows, go_on)
         if games is None:
             return None
         self.games += len(games)
@@ -160,9 +161,12 @@ class Trainer:
         return [best[rank] for rank in ranks], start
 
     def _play(
-        self, workload: Workload, parents: Sequence[Game], start: int, go_on: Go
+        self, workload: Workload, parents: Sequence[Game], start: int, grows: bool, go_on: Go
     ) -> list[Game] | None:
-        """Whole games `[B]`, which begin like their parents before move `start`."""
+        """Whole games `[B]`, which begin like their parents before move `start`.
+
+        `grows`: with a tree at every move.
+        """
         config, arena = self.config.self_play, workload.arena
         positions = first_positions(arena, config.games)
         if start:
@@ -176,6 +180,7 @@ class Trainer:
             np.full((workload.num_moves - start, config.games), FREE, np.int32),
             self.config.search,
             go_on,
+            grows,
         )
         if played is None:
             return None

@@ -120,8 +120,7 @@ def follow(
     """The games that were played by these actions, as the learner wants them.
 
     Their policies are the actions, their values what they really earned. They are played by the
-    function that plays the agent's own games, as many in step, for compiling another one takes
-    longer than its searches, which are not used.
+    function that plays the agent's own games, as many in step: nothing is compiled for them.
     """
     games: list[Game] = []
     together = config.self_play.games
@@ -135,6 +134,7 @@ def follow(
             np.zeros((together, 1), np.float32),
             np.resize(some, (together, some.shape[1])).T,
             config.search,
+            grows=False,
         )
         assert played is not None
         games += split(played)[: len(some)]

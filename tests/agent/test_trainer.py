@@ -12,10 +12,15 @@ import pytest
 
 from engine.agent import self_play
 from engine.agent.arrays import pack, unpack
+from engine.agent.config import POLICY_ONLY, SearchConfig
+from engine.agent.network import Params
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
+from engine.agent.search import decide
+from engine.agent.self_play import first_positions
 from engine.agent.trainer import Trainer
-from engine.agent.workload import follow
+from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
+from engine.game.jaxgame import env
 from engine.game.notes import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -115,6 +120,39 @@ def test_every_game_of_a_round_was_searched() -> None:
         assert len(trainer.last_games) == CONFIG.self_play.games
         for game in trainer.last_games:
             assert game.policy[report.start :].sum(axis=1) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_rounds_without_a_tree_are_played_by_the_prior() -> None:
+    """Their games teach no policy of their own; the share of the rounds that are searched holds."""
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, search_share=0.5, restart_share=0))
+    trainer = small_trainer(config)
+    workload, searched = trainer.workloads[0], 0
+    compiled = self_play.play_chunk._cache_size()
+    for _ in range(24):
+        params = trainer.params
+        assert trainer.play_round() is not None
+        sums = np.array([game.policy.sum(axis=1) for game in trainer.last_games])
+        is_searched = bool(sums.any())
+        assert sums == pytest.approx(np.full_like(sums, is_searched), abs=1e-4)
+        searched += is_searched
+        greedy = trainer.last_games[0].action
+        if not is_searched:
+            assert greedy.tolist() == _by_prior(params, workload, greedy)
+    assert 6 <= searched <= 18
+    assert self_play.play_chunk._cache_size() == compiled
+
+
+def _by_prior(params: Params, workload: Workload, actions: np.ndarray) -> list[int]:
+    """What the prior finds likeliest at each move of a game."""
+    config, positions = SearchConfig(model=POLICY_ONLY), first_positions(workload.arena, 1)
+    found = []
+    for action in actions.tolist():
+        decision, _ = decide(params, workload.arena, positions, jax.random.key(0), config, 0.0)
+        found.append(int(decision.action[0]))
+        positions, _ = jax.vmap(env.step, in_axes=(None, 0, 0))(
+            workload.arena.encoded, positions, np.array([action])
+        )
+    return found
 
 
 def test_reanalysis_freshens_only_the_best() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from playwright.sync_api import Locator, Page, TimeoutError, WebSocket
 
@@ -91,14 +92,16 @@ def wait_until_idle(page: Page) -> None:
 
 
 def click_until(page: Page, place: Locator, selector: str) -> None:
-    """Click until something is there: a script run in between may close a list, or take a click."""
+    """Click until something is there: a script run in between may close a list, or take a click.
+
+    What is clicked may be gone by then, for a click that was taken is slow to show.
+    """
     for _ in range(PATIENCE_S // _CLICK_S):
-        place.click(timeout=PATIENCE_MS)
-        try:
+        with suppress(TimeoutError):
+            place.click(timeout=1000 * _CLICK_S)
+        with suppress(TimeoutError):
             page.wait_for_selector(selector, timeout=1000 * _CLICK_S)
-        except TimeoutError:
-            continue
-        return
+            return
     raise AssertionError(f"no click brings {selector}")
 
 

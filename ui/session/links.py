@@ -1,6 +1,6 @@
 """Links that restore a view: program, plan, line, move, selection; and what the map looked like.
 
-The map itself adds its window, axis and colours when the user copies a link (`link.js`), since
+The map itself adds its window, axis and colours when the user copies a link (`share.js`), since
 these never leave the browser otherwise.
 """
 
