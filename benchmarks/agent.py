@@ -74,6 +74,10 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "no best games": ({}, {"replay.best_share": 0.0}),
         "shipped weights": (SHIPPED, {}),
         "policy of the shipped weights": ({**SHIPPED, "model": "policy"}, {}),
+        "search in every round": (SHIPPED, {"self_play.search_share": 1.0}),
+        "search in every other round": (SHIPPED, {"self_play.search_share": 0.5}),
+        "search in every fifth round": (SHIPPED, {"self_play.search_share": 0.2}),
+        "search in no round": (SHIPPED, {"self_play.search_share": 0.0}),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
         "shipped weights with lighter values and the best games alone": (
             SHIPPED,
