@@ -15,12 +15,9 @@ from engine.agent.arrays import pack, unpack
 from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
-from engine.agent.search import decide
-from engine.agent.self_play import first_positions
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
-from engine.game.jaxgame import env
 from engine.game.notes import plan_from_actions
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -48,11 +45,11 @@ def test_the_seed_decides_everything() -> None:
 def test_demonstrations_and_own_games_are_compiled_once() -> None:
     """Compiling takes longer than a short solve."""
     # A batch that no other test plays, so that nothing is compiled yet.
-    config = replace(CONFIG, self_play=replace(CONFIG.self_play, games=5))
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, games=5, search_share=0.5))
     trainer = Trainer([small_workload(config)], config, 0)
     before = self_play.play_chunk._cache_size()
     trainer.show_demonstrations()
-    for _ in range(3):
+    for _ in range(6):
         trainer.play_round()
     assert self_play.play_chunk._cache_size() == before + 1
 
@@ -127,7 +124,6 @@ def test_rounds_without_a_tree_are_played_by_the_prior() -> None:
     config = replace(CONFIG, self_play=replace(CONFIG.self_play, search_share=0.5, restart_share=0))
     trainer = small_trainer(config)
     workload, searched = trainer.workloads[0], 0
-    compiled = self_play.play_chunk._cache_size()
     for _ in range(24):
         params = jax.tree.map(np.array, trainer.params)
         assert trainer.play_round() is not None
@@ -135,24 +131,24 @@ def test_rounds_without_a_tree_are_played_by_the_prior() -> None:
         is_searched = bool(sums.any())
         assert sums == pytest.approx(np.full_like(sums, is_searched), abs=1e-4)
         searched += is_searched
-        greedy = trainer.last_games[0].action
         if not is_searched:
-            assert greedy.tolist() == _by_prior(params, workload, greedy)
+            assert trainer.last_games[0].action.tolist() == _by_prior(params, workload)
     assert 6 <= searched <= 18
-    assert self_play.play_chunk._cache_size() == compiled
 
 
-def _by_prior(params: Params, workload: Workload, actions: np.ndarray) -> list[int]:
-    """What the prior finds likeliest at each move of a game."""
-    config, positions = SearchConfig(model=POLICY_ONLY), first_positions(workload.arena, 1)
-    found = []
-    for action in actions.tolist():
-        decision, _ = decide(params, workload.arena, positions, jax.random.key(0), config, 0.0)
-        found.append(int(decision.action[0]))
-        positions, _ = jax.vmap(env.step, in_axes=(None, 0, 0))(
-            workload.arena.encoded, positions, np.array([action])
-        )
-    return found
+def _by_prior(params: Params, workload: Workload) -> list[int]:
+    """The game in which the prior's likeliest action is played at each move."""
+    played = self_play.play_games(
+        params,
+        workload.arena,
+        self_play.first_positions(workload.arena, 1),
+        jax.random.key(0),
+        np.zeros((1, 1), np.float32),
+        np.full((workload.num_moves, 1), self_play.FREE, np.int32),
+        SearchConfig(model=POLICY_ONLY),
+    )
+    assert played is not None
+    return list(played.moves.action[:, 0].tolist())
 
 
 def test_reanalysis_freshens_only_the_best() -> None:
