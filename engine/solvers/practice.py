@@ -76,12 +76,15 @@ def plan_of(found: Practised) -> Plan:
 def practising(config: AgentConfig) -> AgentConfig:
     """The settings to practise with on one program, where those of a training were `config`.
 
-    A training must not forget the other programs, and has time. Here the games are noisier, most
-    of what is learned are the best of them, and the heuristics' games are not learned by heart.
+    A training must not forget the other programs, and has time. Here the games are noisier, a tree
+    is grown in every fifth round, for it takes time in which the prior plays more games, most of
+    what is learned are the best of them, and the heuristics' games are not learned by heart.
     """
     return replace(
         config,
-        self_play=replace(config.self_play, top_temperature=2.0, restart_share=0.75),
+        self_play=replace(
+            config.self_play, top_temperature=2.0, restart_share=0.75, search_share=0.2
+        ),
         replay=replace(config.replay, best_share=0.9),
         learner=replace(config.learner, warm_up_steps=200, steps_per_round=40),
     )

@@ -57,15 +57,11 @@ class Situation:
 
     encoded: EncodedProgram
     state: State
+    row: MoveRow
     own: Own
     stood_until: Array
     must_return: Array
     has_row: Array
-
-    @property
-    def row(self) -> MoveRow:
-        """The move; looked up where it is used, as conditionals take in every number separately."""
-        return self.encoded.row(self.state.move)
 
     @property
     def ledger(self) -> Ledger:
@@ -85,6 +81,7 @@ def situation(encoded: EncodedProgram, state: State) -> Situation:
     return Situation(
         encoded=encoded,
         state=state,
+        row=row,
         own=_own(encoded, table, jnp.where(is_resident, found - TICKS, -1)),
         stood_until=jnp.where(is_resident, 0, found),
         must_return=jnp.any((table.group == row.group) & table.is_kept & ~table.is_live, axis=0),

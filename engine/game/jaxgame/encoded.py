@@ -28,10 +28,21 @@ MAX_DEPTH = 4
 """Most nested regions; programs nested deeper cannot be encoded."""
 
 
+class _Cell:
+    """A number of a move: the column of its name, in the order of the class."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        cells = [known for known, cell in vars(owner).items() if isinstance(cell, _Cell)]
+        self.index = cells.index(name)
+
+    def __get__(self, row: MoveRow, owner: type) -> Array:
+        return row.columns[self.index]
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class MoveRow:
-    """One move; every field is an int32 scalar, flags are 0 or 1 (see `engine.game.moves.Move`).
+    """One move; every number is an int32 scalar, flags are 0 or 1 (see `engine.game.moves.Move`).
 
     `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_high`: belongs
     at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
@@ -43,40 +54,53 @@ class MoveRow:
     copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
     `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
     start at -2.
+
+    One array, out of which numbers are cut where they are used: what JAX traces and compiles would
+    else be twice as much, and conditionals take in every array separately.
     """
 
-    time: Array
-    group: Array
-    is_sink: Array
-    reads: Array
-    writes: Array
-    level: Array
-    region_start: Array
-    saving: Array
-    slow_ticks: Array
-    work: Array
-    size: Array
-    rank: Array
-    next_time: Array
-    next_rank: Array
-    is_last: Array
-    reserved_ahead: Array
-    may_stay_before: Array
-    slow_valid: Array
-    must_be_slow: Array
-    is_high: Array
-    hoist_start: Array
-    hoist_end: Array
-    hoist_level: Array
-    hoist_work: Array
-    hoist_reserved: Array
-    hoist_is_lasting: Array
-    top_work: Array
-    is_lasting: Array
-    open_ticks: Array
-    spare: Array
-    entered_start: Array  # [D]
-    entered_end: Array  # [D]
+    columns: Array  # [C], or [C, G]
+
+    time = _Cell()
+    group = _Cell()
+    is_sink = _Cell()
+    reads = _Cell()
+    writes = _Cell()
+    level = _Cell()
+    region_start = _Cell()
+    saving = _Cell()
+    slow_ticks = _Cell()
+    work = _Cell()
+    size = _Cell()
+    rank = _Cell()
+    next_time = _Cell()
+    next_rank = _Cell()
+    is_last = _Cell()
+    reserved_ahead = _Cell()
+    may_stay_before = _Cell()
+    slow_valid = _Cell()
+    must_be_slow = _Cell()
+    is_high = _Cell()
+    hoist_start = _Cell()
+    hoist_end = _Cell()
+    hoist_level = _Cell()
+    hoist_work = _Cell()
+    hoist_reserved = _Cell()
+    hoist_is_lasting = _Cell()
+    top_work = _Cell()
+    is_lasting = _Cell()
+    open_ticks = _Cell()
+    spare = _Cell()
+
+    @property
+    def entered_start(self) -> Array:
+        """`[D]`."""
+        return self.columns[len(SCALARS) : len(SCALARS) + MAX_DEPTH]
+
+    @property
+    def entered_end(self) -> Array:
+        """`[D]`."""
+        return self.columns[len(SCALARS) + MAX_DEPTH :]
 
     def busy_after(self, level_start: Array) -> Array:
         """First slot in which a live block that serves this move may be gone.
@@ -99,9 +123,9 @@ class MoveRow:
         return found
 
 
-SCALARS = tuple(f.name for f in fields(MoveRow))[:-2]
+SCALARS = tuple(name for name, cell in vars(MoveRow).items() if isinstance(cell, _Cell))
 COLUMN = {name: index for index, name in enumerate(SCALARS)}
-"""Column of each scalar field of `MoveRow` in `EncodedProgram.moves`; the vectors follow."""
+"""Column of each number of `MoveRow` in `EncodedProgram.moves`; the vectors follow."""
 
 
 @dataclass(frozen=True)
@@ -185,14 +209,8 @@ class EncodedProgram:
     def row(self, move: Array) -> MoveRow:
         """The move of that number."""
         if self.games or move.shape:
-            columns = jnp.moveaxis(self._entry(self.moves, move), -1, 0)
-        else:
-            columns = jax.lax.dynamic_index_in_dim(self.moves, move, keepdims=False)
-        ends = len(SCALARS) + MAX_DEPTH
-        cells: dict[str, Array] = {name: columns[index] for name, index in COLUMN.items()}
-        cells["entered_start"] = columns[len(SCALARS) : ends]
-        cells["entered_end"] = columns[ends:]
-        return MoveRow(**cells)
+            return MoveRow(jnp.moveaxis(self._entry(self.moves, move), -1, 0))
+        return MoveRow(jax.lax.dynamic_index_in_dim(self.moves, move, keepdims=False))
 
     def group_at(self, move: Array) -> Array:
         """The group of a move; past the last row, that of the last row."""
