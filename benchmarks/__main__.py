@@ -34,6 +34,7 @@ SECTIONS = {
     "bounds": "bounds",
     "steering": "steering",
     "replays": "replays",
+    "rules": "rules",
     "fidelity": "fidelity",
     "exported": "exported",
     "soundness": "soundness",
