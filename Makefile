@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
+# Of pytest: one more than a small machine has cores, for browser tests mostly wait.
+WORKERS := 3
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
@@ -52,7 +54,7 @@ browser:
 	fi
 
 test: $(VENV)/.dev $(VENV)/.compiler browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Breaks the judges of plans, the rules and the losses in one place after another: hours, resumable.
 # A part of it: make mutants MUTANTS='engine.plan.check*'
@@ -64,7 +66,7 @@ mutants: $(VENV)/.dev
 # The property tests with ten other seeds.
 nightly: $(VENV)/.dev $(VENV)/.compiler
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \
-	  $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m hypothesis --hypothesis-seed=$$seed || exit 1; \
+	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done
 
 # Links and files that visitors may send: each of the readers ten thousand times.
@@ -78,7 +80,7 @@ check: $(VENV)/.dev $(VENV)/.compiler $(NODE_TOOLS) browser
 	$(BIN)/hadolint Dockerfile
 	npm run --silent check
 	npm test --silent
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 format: $(VENV)/.dev $(NODE_TOOLS)
 	$(BIN)/ruff format .

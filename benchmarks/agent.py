@@ -27,6 +27,7 @@ ABLATED = (
 CURVE_PROGRAM = "bert-v5e-b32"
 SCRATCH = "from scratch"
 SHIPPED = {"checkpoint": "checkpoints/generalist"}
+EVERY_ROUND = {"self_play.search_share": 1.0}
 OF_TRAINING = {
     "self_play.top_temperature": 0.5,
     "self_play.restart_share": 0.5,
@@ -56,11 +57,12 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
     """Each part of the agent taken away in turn, two seeds, equal time without compiling."""
     arms: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "default": ({}, {}),
-        "real rules as model": ({"model": "simulator"}, {}),
-        "policy only": ({"model": "policy"}, {}),
-        "4 simulations": ({"simulations": 4}, {}),
-        "16 simulations": ({"simulations": 16}, {}),
-        "32 simulations": ({"simulations": 32}, {}),
+        "search in every round": ({}, EVERY_ROUND),
+        "real rules as model": ({"model": "simulator"}, EVERY_ROUND),
+        "4 simulations": ({"simulations": 4}, EVERY_ROUND),
+        "16 simulations": ({"simulations": 16}, EVERY_ROUND),
+        "32 simulations": ({"simulations": 32}, EVERY_ROUND),
+        "search in no round": ({}, {"self_play.search_share": 0.0}),
         "no LP prices": ({}, {"hidden": ["prices"]}),
         "no demonstrations": (
             {},
@@ -74,11 +76,8 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "no consistency": ({}, {"learner.consistency_weight": 0.0}),
         "no best games": ({}, {"replay.best_share": 0.0}),
         "shipped weights": (SHIPPED, {}),
-        "policy of the shipped weights": ({**SHIPPED, "model": "policy"}, {}),
-        "search in every round": (SHIPPED, {"self_play.search_share": 1.0}),
-        "search in every other round": (SHIPPED, {"self_play.search_share": 0.5}),
-        "search in every fifth round": (SHIPPED, {"self_play.search_share": 0.2}),
-        "search in no round": (SHIPPED, {"self_play.search_share": 0.0}),
+        "shipped weights with a search in every round": (SHIPPED, EVERY_ROUND),
+        "shipped weights with no search": (SHIPPED, {"self_play.search_share": 0.0}),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
         "shipped weights with lighter values and the best games alone": (
             SHIPPED,

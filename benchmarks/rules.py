@@ -3,7 +3,7 @@
 The solver of the last commit with version 1 plays in a work tree of that commit. It knows neither
 floors nor writes that cost time, so both arms play programs without them: savings add up, and none
 is below zero. Both arms are judged by today's checker and simulator, and held to the linear
-program's bound; each has compiled what it needs before its time begins.
+program's bound; a shorter solve before each has compiled what it needs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ PROGRAMS = (
     "lstm-v5e-b128",
 )
 """The thirteen that version 1 was measured on, and one more that chosen stalls decide."""
-SOLVER, SECONDS, WARM_UP_S = "evolution", 60.0, 2.0
+SOLVER, SECONDS = "evolution", 60.0
+WARM_UP_S = 25.0
+"""Of a solve before the measured one, which comes as far as to what it compiles; that is kept."""
 
 
 def run(section: str, settings: Settings) -> None:

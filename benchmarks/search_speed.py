@@ -109,11 +109,7 @@ def search_speed(workload: Workload, params: Params) -> dict[str, float]:
     positions = first_positions(workload.arena, games)
     seen = jnp.ones((games, layout.NUM_VIEW))
     key = jax.random.key(0)
-    ours = often(
-        lambda k: (
-            decide(params, workload.arena, positions, k, CONFIG.search, in_step=True)[0].action
-        )
-    )
+    ours = often(lambda k: decide(params, workload.arena, positions, k, CONFIG.search).action)
     bare = often(lambda k: bare_search(params, seen, k))
     for run in (ours, bare):
         seconds_of(partial(run, key))

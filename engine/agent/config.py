@@ -69,7 +69,7 @@ class SelfPlayConfig:
     games: int = 64
     """Played in step, per round."""
     top_temperature: float = 0.5
-    """Noise at the root of the noisiest game of a round; the first game has none."""
+    """Noise in the choices of the noisiest game of a round; the first game has none."""
     restart_share: float = 0.5
     """Rounds whose games go on from a position of one of the agent's own best games."""
     search_share: float = 1.0
@@ -93,7 +93,7 @@ class ReplayConfig:
     num_best: int = 16
     """Best games, remembered besides."""
     td_steps: int = 20
-    """Rewards in a value target, before the search's value takes over."""
+    """Rewards in a value target, before the value found there takes over."""
     best_share: float = 0.25
     """Of a batch, from the best games."""
     demonstration_share: float = 0.05

@@ -188,7 +188,7 @@ def _joined(parts: Sequence[Batch]) -> Batch:
 
 
 def value_targets(game: Game, td_steps: int) -> Floats:
-    """The value target of each move `[L]`: `td_steps` rewards, and the search's value after them.
+    """The value target of each move `[L]`: `td_steps` rewards, and the value found after them.
 
     Where the agent competes with itself, the outcome of the game.
     """

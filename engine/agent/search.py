@@ -7,7 +7,7 @@ Everything is batched over `B` games of one program. Values are points above the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,7 +37,7 @@ DIRICHLET_SHARE = 0.25
 class Decision:
     """What the search says of `B` positions.
 
-    `policy`: improved, the prior where no tree was grown. `value`: of the root after the search,
+    `policy`: improved, zeros where no tree was grown. `value`: of the root after the search,
     `raw_value` before it, both in points above the baseline. `view`: what was seen.
     """
 
@@ -56,41 +56,24 @@ def decide(
     key: Array,
     config: SearchConfig,
     temperature: Array | float = 1.0,
-    in_step: bool = False,
-) -> tuple[Decision, mctx.Tree[Any] | None]:
-    """Choose an action in each of `B` positions; `key` is consumed.
+    grows: Array | bool = True,
+) -> Decision:
+    """Choose an action in `B` positions before the same move; `key` is consumed.
 
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
-    `in_step`: all positions are before the same move. The tree is None where none was grown.
-    """
-    root = _look(params, arena, positions, in_step)
-    if config.model == POLICY_ONLY:
-        return _by_prior(root, key, temperature), None
-    return _by_tree(params, arena, positions, root, key, config, temperature, in_step)
-
-
-def decide_in_step(
-    params: Params,
-    arena: Arena,
-    positions: Position,
-    key: Array,
-    config: SearchConfig,
-    temperature: Array | float,
-    grows: Array | bool,
-) -> Decision:
-    """Choose an action in `B` positions before the same move, by the prior alone unless it `grows`.
-
-    `grows`: `[]`, whether a tree is grown; either way it is the same compiled function. Where none
-    is, the improved policy is all zeros: it teaches nothing.
+    `grows`: `[]`, whether a tree is grown, else the prior chooses; either way it is the same
+    compiled function.
     """
     root = _look(params, arena, positions, in_step=True)
 
     def by_prior() -> Decision:
-        found = _by_prior(root, key, temperature)
-        return replace(found, policy=jnp.zeros_like(found.policy))
+        noise = temperature * jax.random.gumbel(key, root.logits.shape)
+        action = jnp.argmax(root.logits + noise, axis=-1).astype(jnp.int32)
+        taught = jnp.zeros_like(root.prior)
+        return Decision(root.view, action, taught, root.value, root.prior, root.value)
 
     def by_tree() -> Decision:
-        return _by_tree(params, arena, positions, root, key, config, temperature, True)[0]
+        return _by_tree(params, arena, positions, root, key, config, temperature, in_step=True)[0]
 
     if config.model == POLICY_ONLY:
         return by_prior()
@@ -117,12 +100,6 @@ def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> _
     guess = predict(params, latent)
     logits = jnp.where(positions.options.mask, guess.policy, IMPOSSIBLE)
     return _Root(seen, latent, logits, guess.value)
-
-
-def _by_prior(root: _Root, key: Array, temperature: Array | float) -> Decision:
-    noise = temperature * jax.random.gumbel(key, root.logits.shape)
-    action = jnp.argmax(root.logits + noise, axis=-1).astype(jnp.int32)
-    return Decision(root.view, action, root.prior, root.value, root.prior, root.value)
 
 
 def _by_tree(
@@ -198,8 +175,8 @@ def search(
     params: Params, arena: Arena, positions: Position, key: Array, config: SearchConfig
 ) -> tuple[Decision, Tree]:
     """Search `B` positions without noise and keep the trees; not for policy-only play."""
-    decision, tree = decide(params, arena, positions, key, config, temperature=0.0)
-    assert tree is not None
+    root = _look(params, arena, positions, in_step=False)
+    decision, tree = _by_tree(params, arena, positions, root, key, config, 0.0, in_step=False)
     parent = jnp.maximum(tree.parents, 0)
     action = jnp.maximum(tree.action_from_parent, 0)
     rows = jnp.arange(parent.shape[0])[:, None]

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from engine.agent.arena import Arena
 from engine.agent.config import SearchConfig
 from engine.agent.network import Params
-from engine.agent.search import decide_in_step
+from engine.agent.search import decide
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
 
 CHUNK = 32
 """Moves per compiled call."""
 FREE = -1
-"""In a script: the search decides this move."""
+"""In a script: the agent decides this move."""
 
 
 @jax.tree_util.register_dataclass
@@ -84,7 +84,7 @@ def play_chunk(
 
     def play(positions: Position, now: tuple[Array, Array]) -> tuple[Position, Moves]:
         key, wanted = now
-        decision = decide_in_step(params, arena, positions, key, config, temperature, grows)
+        decision = decide(params, arena, positions, key, config, temperature, grows)
         move = positions.state.move
         action = jnp.where(wanted == FREE, decision.action, wanted)
         following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
@@ -154,5 +154,5 @@ def noise_levels(batch: int) -> NDArray[np.float32]:
 
 
 def temperatures(levels: NDArray[np.float32], top: float) -> NDArray[np.float32]:
-    """Temperature of each game at the root of its searches, `[B, 1]`."""
+    """Temperature of each game's choices, `[B, 1]`."""
     return (levels**1.5 * np.float32(top))[:, None]

@@ -69,6 +69,7 @@ def plan_of(found: Practised) -> Plan:
         "model": search.model,
         "algorithm": search.algorithm,
         "simulations": search.num_simulations,
+        "search_share": found.trainer.config.self_play.search_share,
     }
     return replace(plan, notes={**facts, **plan.notes})
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.rules import summary, without_floors
+from benchmarks.rules import WARM_UP_S, summary, without_floors
 from engine.program import library
 from engine.program.model import Program
+from engine.solvers.evolution import COMPILE_S
 
 
 def with_floor(program: Program) -> Program:
@@ -36,3 +37,8 @@ def test_the_lead_is_told_with_its_error() -> None:
         {"program": "b", "gap_closed": {"version 1": 0.4, "today": 0.5}},
     ]
     assert summary(rows) == ("mean of 2: version 1 30.0%, today 50.0%; ahead by 20.0 ± 10.0 points")
+
+
+def test_nothing_of_the_measured_time_goes_into_compiling() -> None:
+    """The solver compiles only where it has so long, after it has settled its first games."""
+    assert WARM_UP_S >= 2 * COMPILE_S

@@ -37,11 +37,15 @@ _AGAIN_SECONDS = 60.0
 _MODELS = {"learned": "what the agent learned", "simulator": "the real rules"}
 _ALGORITHMS = {"gumbel": "Gumbel MuZero", "muzero": "classic MuZero"}
 _WHAT = (
-    "At every move the agent asks its networks how good each action looks, and then *searches*: it"
-    " imagines hundreds of possible continuations and spends most of them on the actions that turn"
-    " out well. Here you see that happen: the tree it grew, how its opinion changed with every"
-    " simulation, and what it expects the memory to look like. Let it practise on this program"
-    " first; its best game then also appears among the plans in Play and Compare."
+    "At every move the agent asks its networks how good each action looks, and *searches*: it"
+    " imagines many possible continuations and spends most of them on the actions that turn out"
+    " well. Here its best game is searched move by move: the tree it grew, how its opinion changed"
+    " with every simulation, and what it expects the memory to look like. Let it practise on this"
+    " program first; its best game then also appears among the plans in Play and Compare."
+)
+_IN_PRACTICE = (
+    "Of the rounds in which it searches, every fifth: in the others its networks play alone, many"
+    " more games in the same time."
 )
 
 
@@ -81,7 +85,9 @@ def practice_form(session: Session) -> None:
     """All that can be chosen about a practice."""
     with st.form(f"practice_{session.program_name}", border=False):
         seconds = st.select_slider("Seconds", _SECONDS, value=FIRST_SECONDS)
-        count = st.select_slider("Simulations a move", _SIMULATIONS, value=_SIMULATIONS[0])
+        count = st.select_slider(
+            "Simulations a move", _SIMULATIONS, value=_SIMULATIONS[0], help=_IN_PRACTICE
+        )
         model = st.selectbox("Imagines with", list(_MODELS), format_func=_MODELS.__getitem__)
         weights = st.selectbox("Begins with", [*shipped(), FRESH], format_func=words)
         seed = st.number_input("Seed", 0, 10**6, value=0)

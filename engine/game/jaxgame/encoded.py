@@ -1,6 +1,6 @@
 """A program as arrays of int32, the form in which the JAX game reads it.
 
-Letters: `M` moves, `T` slots, `C` columns of a move (the fields of `MoveRow`), `W` slots of
+Letters: `M` moves, `T` slots, `C` columns of a move (the numbers of `MoveRow`), `W` slots of
 look-back, `K` rows of the block table, `D` nested regions, `G` games side by side (see
 `engine.game.jaxgame.lanes`). Bytes are granules and seconds are ticks (`engine.game.quantise`).
 Arrays are padded to common sizes, so that programs of like size share one compiled game.
@@ -55,8 +55,8 @@ class MoveRow:
     `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
     start at -2.
 
-    One array, out of which numbers are cut where they are used: what JAX traces and compiles would
-    else be twice as much, and conditionals take in every array separately.
+    One array, out of which numbers are cut where they are used: JAX would else trace and compile
+    half as much again, and conditionals take in every array separately.
     """
 
     columns: Array  # [C], or [C, G]
