@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
-# Of pytest: one more than a small machine has cores, for browser tests mostly wait.
-WORKERS := 3
+# Of pytest: three on two cores took longer than two.
+WORKERS := 2
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 

@@ -61,16 +61,15 @@ def decide(
     """Choose an action in `B` positions before the same move; `key` is consumed.
 
     `temperature` (scalar or `[B, 1]`) scales all noise at the root: 0 plays greedily, 1 samples.
-    `grows`: `[]`, whether a tree is grown, else the prior chooses; either way it is the same
-    compiled function.
+    `grows`: `[]`, whether a tree is grown, else the prior chooses: one compiled function.
     """
     root = _look(params, arena, positions, in_step=True)
 
     def by_prior() -> Decision:
         noise = temperature * jax.random.gumbel(key, root.logits.shape)
         action = jnp.argmax(root.logits + noise, axis=-1).astype(jnp.int32)
-        taught = jnp.zeros_like(root.prior)
-        return Decision(root.view, action, taught, root.value, root.prior, root.value)
+        none = jnp.zeros_like(root.prior)
+        return Decision(root.view, action, none, root.value, root.prior, root.value)
 
     def by_tree() -> Decision:
         return _by_tree(params, arena, positions, root, key, config, temperature, in_step=True)[0]
