@@ -31,7 +31,7 @@ EVERY_ROUND = {"self_play.search_share": 1.0}
 OF_TRAINING = {
     "self_play.top_temperature": 0.5,
     "self_play.restart_share": 0.5,
-    "self_play.search_share": 1.0,
+    **EVERY_ROUND,
     "replay.best_share": 0.25,
     "learner.warm_up_steps": 2000,
     "learner.steps_per_round": 6,

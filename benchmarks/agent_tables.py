@@ -82,7 +82,7 @@ def programs_table(rows: Sequence[Row]) -> str:
     for column in columns:
         other = found[BESIDE[column]] if BESIDE.get(column) in found else {}
         both = [name for name in excess if name in found[column] and name in other]
-        apart.append(_apart([100 * (found[column][name] - other[name]) for name in both]))
+        apart.append(lead_text([100 * (found[column][name] - other[name]) for name in both]))
     body.append(["**from the column before it**", "", *apart])
     wins = [_wins(found[column][n] for n in excess if n in found[column]) for column in columns]
     body.append(["**beats XLA**", "", *wins])
@@ -134,7 +134,7 @@ def ablations_table(rows: Sequence[Row]) -> str:
         for i in range(2):
             apart = [100 * (runs[run][i] - usual[run][i]) for run in both]
             cells.append(_share(statistics.mean(run[i] for run in runs.values())))
-            cells.append(_apart(apart))
+            cells.append(lead_text(apart))
         for program in programs:
             ends = [f"{100 * end[0]:.1f}" for (name, _), end in runs.items() if name == program]
             cells.append(", ".join(ends))
@@ -159,7 +159,7 @@ def games_table(rows: Sequence[Row]) -> str:
         for field in ("first", "mean", "best"):
             apart = [100 * (row[field] - other[n][field]) for n, row in some.items()]
             cells.append(_share(statistics.mean(row[field] for row in some.values())))
-            cells.append(_apart(apart) if some is not other else "")
+            cells.append(lead_text(apart) if some is not other else "")
         body.append(cells)
     kinds = ("game without noise", "mean game", "best game")
     head = ["networks", "player", *(cell for kind in kinds for cell in (kind, "from the prior"))]
@@ -183,13 +183,13 @@ def weights_table(rows: Sequence[Row]) -> str:
         body.append(["**mean**", kind, *(f"{mean:+.1f}" for mean in means)])
         apart = ([some[label] - some[SHIPPED] for some in alike] for label in labels)
         cells = (
-            "" if label == SHIPPED else _apart(a) for label, a in zip(labels, apart, strict=True)
+            "" if label == SHIPPED else lead_text(a) for label, a in zip(labels, apart, strict=True)
         )
         body.append(["**from the shipped ones**", kind, *cells])
     return _table(["program", "never seen", *labels], body)
 
 
-def _apart(values: Sequence[float]) -> str:
+def lead_text(values: Sequence[float]) -> str:
     """Mean of points, with its standard error; empty without anything to compare with."""
     if not values:
         return ""

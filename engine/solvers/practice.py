@@ -78,8 +78,8 @@ def practising(config: AgentConfig) -> AgentConfig:
     """The settings to practise with on one program, where those of a training were `config`.
 
     A training must not forget the other programs, and has time. Here the games are noisier, a tree
-    is grown in every fifth round, for it takes time in which the prior plays more games, most of
-    what is learned are the best of them, and the heuristics' games are not learned by heart.
+    is grown in every fifth round only, most of what is learned are the best games, and the
+    heuristics' games are not learned by heart.
     """
     return replace(
         config,

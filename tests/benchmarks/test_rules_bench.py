@@ -36,7 +36,9 @@ def test_the_lead_is_told_with_its_error() -> None:
         {"program": "a", "gap_closed": {"version 1": 0.2, "today": 0.5}},
         {"program": "b", "gap_closed": {"version 1": 0.4, "today": 0.5}},
     ]
-    assert summary(rows) == ("mean of 2: version 1 30.0%, today 50.0%; ahead by 20.0 ± 10.0 points")
+    assert summary(rows) == (
+        "mean of 2: version 1 30.0%, today 50.0%; ahead by +20.0 ± 10.0 points"
+    )
 
 
 def test_nothing_of_the_measured_time_goes_into_compiling() -> None:

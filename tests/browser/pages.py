@@ -94,7 +94,7 @@ def wait_until_idle(page: Page) -> None:
 def click_until(page: Page, place: Locator, selector: str) -> None:
     """Click until something is there: a script run in between may close a list, or take a click.
 
-    What is clicked may be gone by then, for a click that was taken is slow to show.
+    What is clicked may be gone by then, where a click was taken but is slow to show.
     """
     for _ in range(PATIENCE_S // _CLICK_S):
         with suppress(TimeoutError):

@@ -55,6 +55,6 @@ test("a line of actions is letters with how often each repeats", () => {
   assert.equal(lettersOf([0, 0, 0, 2, 1]), "p3dn");
   assert.equal(lettersOf([3, 4, 4]), "PN2");
   assert.equal(lettersOf([]), "");
-  // Undecided moves and Drop at the other end are Drop's.
+  // An undecided move (5) is written as Drop.
   assert.equal(lettersOf([2, 5]), "d2");
 });

@@ -44,8 +44,8 @@ _WHAT = (
     " program first; its best game then also appears among the plans in Play and Compare."
 )
 _IN_PRACTICE = (
-    "Of the rounds in which it searches, every fifth: in the others its networks play alone, many"
-    " more games in the same time."
+    "The agent searches in every fifth round of its practice. In the others its networks play"
+    " alone, which is faster."
 )
 
 

@@ -55,8 +55,8 @@ class MoveRow:
     `entered_start`, `entered_end`: the regions that hold the slot, outermost first; unused ones
     start at -2.
 
-    One array, out of which numbers are cut where they are used: JAX would else trace and compile
-    half as much again, and conditionals take in every array separately.
+    One array, out of which numbers are cut where they are used: with an array for each, every look
+    at a move would be traced and compiled in full.
     """
 
     columns: Array  # [C], or [C, G]
@@ -94,12 +94,12 @@ class MoveRow:
 
     @property
     def entered_start(self) -> Array:
-        """`[D]`."""
+        """First slots of the regions that hold the move, `[D]`."""
         return self.columns[len(SCALARS) : len(SCALARS) + MAX_DEPTH]
 
     @property
     def entered_end(self) -> Array:
-        """`[D]`."""
+        """Their ends, `[D]`."""
         return self.columns[len(SCALARS) + MAX_DEPTH :]
 
     def busy_after(self, level_start: Array) -> Array:
