@@ -16,7 +16,7 @@ from itertools import takewhile
 
 from benchmarks.rows import RESULTS, Row, commit, keep_of
 from benchmarks.settings import Settings
-from engine.compiler.calibrate import fit_costs, total_error
+from engine.compiler.calibrate import fit_savings, total_error
 from engine.compiler.observations import (
     Compile,
     Observations,
@@ -79,7 +79,7 @@ def _rows(entry: SampleEntry, title: str) -> Iterator[Row]:
 def _error_before(program: Program, found: Observations, one: Compile) -> float:
     """Relative error of the predicted cycles where the fit ends before this compile."""
     before = [c.seen for c in takewhile(lambda c: c is not one, found.compiles)]
-    fit = fit_costs(program, found.pools, found.slow.seen, before)
+    fit = fit_savings(program, found.pools, found.slow.seen, before)
     return total_error(program, fit, one.seen)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.compiler.calibrate import Fit, accesses_by_slot, closest, compile_weights, pools
 from engine.compiler.calibrate import with_costs as with_fit
 from engine.compiler.observe import Observation
-from engine.compiler.pools import MAX_SAVED_SHARE, Rows, pool_rows, seen_pool, slots_by_pool
+from engine.compiler.pools import MAX_SAVED_SHARE, Rows, seen_pool, seen_pools
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
 
@@ -53,14 +53,11 @@ def _near_the_present(
     accesses = accesses_by_slot(program)
     weights = compile_weights(program, seen)
     fitted, floors = savings.copy(), _floors_per_execution(program)
-    for slots in slots_by_pool(pool_of).values():
-        total = float(slow.cycles[slots[0]])
-        rows = pool_rows(slots, accesses, slow.cycles, seen, weights)
-        if rows and total > 0:
-            own = accesses[slots[0]]
-            found = _fit(total, rows, float(floors[slots[0]]), savings[own], may_cost[own])
-            for slot in slots:
-                floors[slot], fitted[accesses[slot]] = found
+    for pool in seen_pools(pool_of, accesses, slow.cycles, seen, weights):
+        if pool.rows:
+            own, floor = pool.accesses[0], float(floors[pool.slots[0]])
+            found = _fit(pool.total, pool.rows, floor, savings[own], may_cost[own])
+            floors[pool.slots], fitted[pool.accesses] = found
     return Fit(slow.cycles, floors, fitted, np.zeros(len(fitted)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +66,30 @@ def pool_rows(
     return {fast: Row(float(np.mean(found)), most[fast]) for fast, found in cycles.items()}
 
 
+class Pool(NamedTuple):
+    """Equal instructions: slots `[K]`, accesses `[K, J]`, all-slow cycles, and what was seen."""
+
+    slots: list[int]
+    accesses: NDArray[np.int64]
+    total: float
+    rows: Rows
+
+
+def seen_pools(
+    pool_of: Sequence[int],
+    accesses: Sequence[Sequence[int]],
+    slow_cycles: NDArray[np.float64],
+    seen: Sequence[Observation],
+    weights: Sequence[float],
+) -> Iterator[Pool]:
+    """The pools that have something to save, with what was seen of them (`pool_rows`)."""
+    for slots in slots_by_pool(pool_of).values():
+        total = float(slow_cycles[slots[0]])
+        if accesses[slots[0]] and total > 0:
+            rows = pool_rows(slots, accesses, slow_cycles, seen, weights)
+            yield Pool(slots, np.array([accesses[slot] for slot in slots]), total, rows)
+
+
 def seen_pool(
     total: float,
     rows: Rows,
@@ -91,25 +115,41 @@ def fit_pool(
     prior: NDArray[np.float64],
     may_cost: NDArray[np.bool_],
     guess: float,
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """The floor of one pool, its savings `[J]`, and how much more these may be.
+) -> tuple[float, NDArray[np.float64]]:
+    """The floor of one pool and its savings `[J]`.
 
-    `total`: cycles if all is slow. `may_cost` `[J]`: whose saving may be negative.
+    `total`: cycles if all is slow. `prior` `[J]`: savings by bytes alone; an access that was never
+    seen fast gets a `guess`, a share of it. `may_cost` `[J]`: whose saving may be negative.
     """
-    matrix = np.array(list(rows), dtype=float).reshape(len(rows), len(prior))
-    is_seen = np.asarray(matrix.any(axis=0))
-    limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
+    _, is_seen, limit = _told(total, rows, len(prior))
     floor, savings = 0.0, np.zeros(len(prior))
     if is_seen.any():
         near = np.minimum(prior, limit)[is_seen]
         floor, savings[is_seen] = seen_pool(total, rows, near, is_seen, may_cost).fit(limit)
-    saves = np.maximum(savings, 0.0)
+    left = max(0.0, limit - float(np.maximum(savings, 0.0).sum()))
+    unseen = np.where(is_seen, 0.0, prior)
+    return floor, savings + guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
+
+
+def uncertain(
+    total: float, rows: Rows, prior: NDArray[np.float64], savings: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How much more the accesses `[J]` of one pool may save, by all that was seen of it."""
+    matrix, is_seen, limit = _told(total, rows, len(prior))
+    saves = np.where(is_seen, np.maximum(savings, 0.0), 0.0)
     more = np.minimum(_shared(matrix, saves), MAX_PER_BYTE * prior)
     left = max(0.0, limit - float(saves.sum()))
-    unseen = np.where(is_seen, 0.0, prior)
-    guessed = guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
-    more += np.where(is_seen, 0.0, np.minimum(unseen, left) - guessed)
-    return floor, savings + guessed, np.where(savings < 0, 0.0, np.maximum(0.0, more))
+    more += np.where(is_seen, 0.0, np.minimum(prior, left) - savings)
+    return np.where(savings < 0, 0.0, np.maximum(0.0, more))
+
+
+def _told(
+    total: float, rows: Rows, count: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
+    """Who was fast `[R, J]`, who ever was `[J]`, and the most that all may save together."""
+    matrix = np.array(list(rows), dtype=float).reshape(len(rows), count)
+    limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
+    return matrix, np.asarray(matrix.any(axis=0)), limit
 
 
 def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArray[np.float64]:

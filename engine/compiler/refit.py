@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.compiler.calibrate import Fit, fit_costs, total_cycles, total_error, with_costs
+from engine.compiler.calibrate import (
+    Fit,
+    fit_costs,
+    fit_savings,
+    total_cycles,
+    total_error,
+    with_costs,
+)
 from engine.compiler.observations import Compile, Observations
 from engine.hardware.presets import DEVICES
 from engine.program.io import content_hash
@@ -77,7 +84,7 @@ def left_out(program: Program, found: Observations) -> Iterator[LeftOut]:
             continue
         shown.add(placement)
         fitted = [c.seen for c in others(found, one)]
-        fit = fit_costs(program, found.pools, found.slow.seen, fitted)
+        fit = fit_savings(program, found.pools, found.slow.seen, fitted)
         yield LeftOut(one, total_error(program, fit, one.seen))
 
 
