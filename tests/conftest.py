@@ -16,7 +16,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-    " --xla_cpu_emitter_verification_level=0 --xla_cpu_parallel_codegen_split_count=1",
+    " --xla_cpu_emitter_verification_level=0 --xla_cpu_parallel_codegen_split_count=1"
+    " --xla_cpu_multi_thread_eigen=false",
 )
 # The local search runs interpreted, at once; tests/solvers/local/test_local_compiled.py compiles it
 # (more than a minute the first time) and holds it to the interpreted one.

@@ -123,7 +123,6 @@ def test_the_agent_solves_and_leaves_its_trace(
     given = {
         "--solver": "muzero",
         "--checkpoint": "scratch",
-        "--model": "simulator",
         "--algorithm": "muzero",
         "--simulations": "5",
         "--seconds": "1",
@@ -149,7 +148,7 @@ def test_the_agent_solves_and_leaves_its_trace(
     assert code == 2
     assert f"not a game of {NAME}" in error
     found = load_trace(trace)
-    assert (found.model, found.settings["algorithm"]) == ("simulator", "muzero")
+    assert (found.model, found.settings["algorithm"]) == ("learned", "muzero")
     assert found.tree_visits.shape[1] == 5 + 1
 
 

@@ -49,10 +49,10 @@ class Traffic:
     def settle(self) -> None:
         """Until the script has ended and nothing has come for a second."""
         before = -1
-        while before != self.sent + self.received:
-            before = self.sent + self.received
-            wait_until_idle(self._page)
+        wait_until_idle(self._page)
+        while before != (before := self.sent + self.received):
             self._page.wait_for_timeout(1000)
+            wait_until_idle(self._page)
 
 
 def eventually(holds: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import random
+from contextlib import closing
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -56,14 +57,16 @@ def paths(seed: int, count: int) -> list[str]:
 
 def test_no_path_leads_out_of_what_is_served(server: str) -> None:
     found = urlsplit(server)
-    connection = http.client.HTTPConnection(found.hostname or "", found.port, timeout=60)
     statuses = set()
     for path in paths(0, 500):
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read()
+        # A connection for each: on one that is kept, every answer waits 40 ms to be acknowledged.
+        with closing(
+            http.client.HTTPConnection(found.hostname or "", found.port, timeout=60)
+        ) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            body = answer.read()
         statuses.add(answer.status)
         assert answer.status < 500, path
         assert not any(secret in body for secret in SECRETS), path
-    connection.close()
     assert len(statuses) > 1, "some are refused"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.agent.checkpoint import load_checkpoint
+from engine.agent.config import SIMULATOR
 from engine.agent.trainer import Round, Trainer
 from engine.errors import CheckpointError, ConfigError
 from engine.plan.check import check
@@ -29,7 +31,11 @@ def test_with_time_every_place_rule_is_tried_the_promising_one_first() -> None:
     assert every[0].rewards[0] == max(some.rewards[0] for some in every)
 
 
-def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
+def test_it_ends_when_told_and_tells_the_best_game_it_played(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One place rule: each kind is compiled for itself.
+    monkeypatch.setattr("engine.solvers.demonstrations.ALL_RULES_FROM_S", math.inf)
     program = library.load_sample(SMALL)
     heard: list[Round] = []
 
@@ -52,9 +58,9 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
 
 def test_practice_has_settings_of_its_own_for_the_networks_of_the_checkpoint() -> None:
     trained = load_checkpoint(GENERALIST).config
-    config, params = agent_of({"simulations": 3})
+    config, params = agent_of({"simulations": 3, "model": SIMULATOR})
     assert params is not None and config.network == trained.network
-    assert config.search == replace(trained.search, num_simulations=3)
+    assert config.search == replace(trained.search, num_simulations=3, model=SIMULATOR)
     assert config.learner.warm_up_steps < trained.learner.warm_up_steps
     assert config.replay.best_share > trained.replay.best_share
     assert config.self_play.top_temperature > trained.self_play.top_temperature
