@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, settings
 
 # With libtpu installed jax would look for a TPU first, and warn at length that there is none.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Most tests that play compile the game for a board so small that slow code does as well. Benches
-# and users have the compiler's own settings, and the compiler of TPU programs never sees these.
+# Most tests that play compile the game for a board so small that slow code does as well. Nor does
+# the compiler check its own code, or split it among cores that the other worker uses. Benches and
+# users have the compiler's own settings, and the compiler of TPU programs never sees these.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-    " --xla_cpu_emitter_verification_level=0 --xla_cpu_parallel_codegen_split_count=1"
-    " --xla_cpu_multi_thread_eigen=false",
+    " --xla_cpu_emitter_verification_level=0 --xla_cpu_parallel_codegen_split_count=1",
 )
 # The local search runs interpreted, at once; tests/solvers/local/test_local_compiled.py compiles it
 # (more than a minute the first time) and holds it to the interpreted one.

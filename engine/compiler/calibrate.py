@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from engine.compiler.observe import Observation
 from engine.compiler.pool_fit import MUCH_LESS
-from engine.compiler.pools import SLOWER, Pool, fit_pool, seen_pools, slots_by_pool, uncertain
+from engine.compiler.pools import SLOWER, Pool, fit_pool, seen_pools, slots_by_pool, uncertainty
 from engine.program.hlo.build import Imported
 from engine.program.hlo.shape import layout_text
 from engine.program.model import Program
@@ -103,11 +103,11 @@ def fit_costs(
     """
     fit = fit_savings(program, pool_of, slow, seen, guess)
     prior = _prior(program, fit.slow_cycles, seen)
-    uncertainty = np.zeros(len(program.accesses))
+    more = np.zeros(len(program.accesses))
     for pool in _seen_pools(program, pool_of, fit.slow_cycles, seen):
-        own = fit.savings[pool.accesses[0]]
-        uncertainty[pool.accesses] = uncertain(pool.total, pool.rows, prior[pool.accesses[0]], own)
-    return replace(fit, uncertainty=np.where(_may_save(program), uncertainty, 0.0))
+        own = pool.accesses[0]
+        more[pool.accesses] = uncertainty(pool, prior[own], fit.savings[own])
+    return replace(fit, uncertainty=np.where(_may_save(program), more, 0.0))
 
 
 def fit_savings(
@@ -117,16 +117,16 @@ def fit_savings(
     seen: Sequence[Observation],
     guess: float = 0.0,
 ) -> Fit:
-    """`fit_costs` for predictions alone, in half the time: every uncertainty is zero."""
+    """`fit_costs` without uncertainties, which predictions do not need: they are left at zero."""
     slow_cycles = _least_cycles(slow, pool_of, seen)
     prior = _prior(program, slow_cycles, seen)
-    told = _seen_pools(program, pool_of, slow_cycles, seen)
+    known = _seen_pools(program, pool_of, slow_cycles, seen)
 
     def fitted(may_cost: NDArray[np.bool_]) -> Fit:
         floors, savings = np.zeros(program.num_slots), np.zeros(len(program.accesses))
-        for pool in told:
+        for pool in known:
             own = pool.accesses[0]
-            found = fit_pool(pool.total, pool.rows, prior[own], may_cost[own], guess)
+            found = fit_pool(pool, prior[own], may_cost[own], guess)
             floors[pool.slots], savings[pool.accesses] = found
         savings = np.where(_may_save(program), savings, 0.0)
         return Fit(slow_cycles, floors, savings, np.zeros(len(savings)))

@@ -47,7 +47,6 @@ def slots_by_pool(pool_of: Sequence[int]) -> dict[int, list[int]]:
 def pool_rows(
     slots: Sequence[int],
     accesses: Sequence[Sequence[int]],
-    slow_cycles: NDArray[np.float64],
     seen: Sequence[Observation],
     weights: Sequence[float],
 ) -> Rows:
@@ -86,7 +85,7 @@ def seen_pools(
     for slots in slots_by_pool(pool_of).values():
         total = float(slow_cycles[slots[0]])
         if accesses[slots[0]] and total > 0:
-            rows = pool_rows(slots, accesses, slow_cycles, seen, weights)
+            rows = pool_rows(slots, accesses, seen, weights)
             yield Pool(slots, np.array([accesses[slot] for slot in slots]), total, rows)
 
 
@@ -110,32 +109,32 @@ def seen_pool(
 
 
 def fit_pool(
-    total: float,
-    rows: Rows,
-    prior: NDArray[np.float64],
-    may_cost: NDArray[np.bool_],
-    guess: float,
+    pool: Pool, prior: NDArray[np.float64], may_cost: NDArray[np.bool_], guess: float
 ) -> tuple[float, NDArray[np.float64]]:
-    """The floor of one pool and its savings `[J]`.
+    """The floor of one pool and its savings `[J]`, in cycles.
 
-    `total`: cycles if all is slow. `prior` `[J]`: savings by bytes alone; an access that was never
-    seen fast gets a `guess`, a share of it. `may_cost` `[J]`: whose saving may be negative.
+    `prior` `[J]`: savings by bytes alone; an access that was never seen fast gets a `guess`, a
+    share of it. `may_cost` `[J]`: whose saving may be negative.
     """
-    _, is_seen, limit = _told(total, rows, len(prior))
+    _, is_seen, limit = _placements(pool)
     floor, savings = 0.0, np.zeros(len(prior))
     if is_seen.any():
         near = np.minimum(prior, limit)[is_seen]
-        floor, savings[is_seen] = seen_pool(total, rows, near, is_seen, may_cost).fit(limit)
+        floor, savings[is_seen] = seen_pool(pool.total, pool.rows, near, is_seen, may_cost).fit(
+            limit
+        )
     left = max(0.0, limit - float(np.maximum(savings, 0.0).sum()))
     unseen = np.where(is_seen, 0.0, prior)
     return floor, savings + guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))
 
 
-def uncertain(
-    total: float, rows: Rows, prior: NDArray[np.float64], savings: NDArray[np.float64]
+def uncertainty(
+    pool: Pool, prior: NDArray[np.float64], savings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """How much more the accesses `[J]` of one pool may save, by all that was seen of it."""
-    matrix, is_seen, limit = _told(total, rows, len(prior))
+    """How many more cycles the accesses `[J]` of one pool may save than `savings` `[J]` say, by all
+    that was seen of it. `prior` `[J]`: savings by bytes alone.
+    """
+    matrix, is_seen, limit = _placements(pool)
     saves = np.where(is_seen, np.maximum(savings, 0.0), 0.0)
     more = np.minimum(_shared(matrix, saves), MAX_PER_BYTE * prior)
     left = max(0.0, limit - float(saves.sum()))
@@ -143,11 +142,10 @@ def uncertain(
     return np.where(savings < 0, 0.0, np.maximum(0.0, more))
 
 
-def _told(
-    total: float, rows: Rows, count: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
-    """Who was fast `[R, J]`, who ever was `[J]`, and the most that all may save together."""
-    matrix = np.array(list(rows), dtype=float).reshape(len(rows), count)
+def _placements(pool: Pool) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
+    """Who was fast `[R, J]`, who ever was `[J]`, and the cycles that all may save together."""
+    total, rows = pool.total, pool.rows
+    matrix = np.array(list(rows), dtype=float).reshape(len(rows), pool.accesses.shape[1])
     limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
     return matrix, np.asarray(matrix.any(axis=0)), limit
 

@@ -14,6 +14,7 @@ from engine.compiler.calibrate import (
     calibrate,
     compile_weights,
     fit_costs,
+    fit_savings,
     total_error,
     with_costs,
 )
@@ -166,6 +167,17 @@ def test_savings_that_do_not_add_up_have_a_floor() -> None:
     program = with_costs(imported.program, fit)
     assert program.instructions[2].floor_s == pytest.approx(110_000 / program.hardware.clock_hz)
     assert program.all_slow_s == pytest.approx(slow.cycles.sum() / program.hardware.clock_hz)
+
+
+def test_predictions_need_no_uncertainties() -> None:
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    seen = [observation(imported, [0, 1])]
+    whole = fit_costs(imported.program, (0, 1, 2), slow, seen, 0.5)
+    alone = fit_savings(imported.program, (0, 1, 2), slow, seen, 0.5)
+    assert whole.uncertainty.any() and not alone.uncertainty.any()
+    for name in ("slow_cycles", "floor_cycles", "savings"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(whole, name))
 
 
 def test_what_every_compile_shows_slower_than_all_slow_takes_that_long() -> None:

@@ -41,15 +41,19 @@ def random_game(seed: int) -> Program:
 
 
 @functools.cache
-def shape_of(max_blocks: int, look_back: int) -> Shape:
-    """One that covers all random programs under such rules: they share what is compiled."""
+def shape_of(max_blocks: int, look_back: int, has_loops: bool) -> Shape:
+    """One that covers the random programs with loops, or those without, under such rules: they
+    share what is compiled.
+    """
     rules = Rules(max_blocks=max_blocks, look_back=look_back)
-    return common_shape([encode(random_game(seed), rules) for seed in SEEDS])
+    seeds = [seed for seed in SEEDS if (seed % 3 != 0) == has_loops]
+    return common_shape([encode(random_game(seed), rules) for seed in seeds])
 
 
 def encoded_random(seed: int, rules: Rules) -> EncodedProgram:
-    """A random program in the shape that all have."""
-    return encode(random_game(seed), rules, shape_of(rules.max_blocks, rules.look_back))
+    """A random program in the shape of its kind."""
+    shape = shape_of(rules.max_blocks, rules.look_back, seed % 3 != 0)
+    return encode(random_game(seed), rules, shape)
 
 
 def assert_same_game(program: Program, rules: Rules, record: Record) -> ReferenceGame:
@@ -98,12 +102,10 @@ def test_drop_backup_undoes_dead_ends() -> None:
 
 
 def test_games_of_one_shape_share_one_compilation() -> None:
-    seeds = [seed for seed in SEEDS if rules_of(seed).place == SIMPLE_RULES[0]]
-    before = rollout._cache_size()
-    for seed in seeds:
-        rollout(encoded_random(seed, Rules(place=SIMPLE_RULES[0])), jax.random.key(seed))
-    assert len(seeds) > 1
-    assert rollout._cache_size() - before <= 1
+    rollout.clear_cache()
+    for seed in (1, 2, 4, 5):
+        rollout(encoded_random(seed, Rules()), jax.random.key(seed))
+    assert rollout._cache_size() == 1
 
 
 def test_illegal_actions_become_the_nearest_legal_one() -> None:
