@@ -42,10 +42,9 @@ def trace_move(
     arena = workload.arena
     script = np.zeros(arena.encoded.moves.shape[0], np.int32)
     script[: len(actions)] = actions
-    before = _before(arena.encoded, jnp.asarray(script), move)
+    before, reward = _around(arena.encoded, jnp.asarray(script), move)
     batch: Position = jax.tree.map(lambda x: x[None], before)
     decision, tree = search(params, arena, batch, jax.random.key(0), config)
-    _, reward = env.step(arena.encoded, before, jnp.asarray(script[move]))
     none = np.zeros((1, 0), np.float32)
     return SearchTrace(
         program=workload.program.name,
@@ -74,11 +73,17 @@ def untrained(config: AgentConfig, seed: int) -> Params:
 
 
 @jax.jit
-def _before(encoded: EncodedProgram, actions: Array, move: Array | int) -> Position:
-    """The position before a move of the game with these actions."""
+def _around(encoded: EncodedProgram, actions: Array, move: Array | int) -> tuple[Position, Array]:
+    """The position before a move of the game with these actions, and what the move earns."""
 
-    def play(number: Array, position: Position) -> Position:
-        return env.step(encoded, position, actions[number])[0]
+    def play(
+        number: Array, played: tuple[Position, Position, Array]
+    ) -> tuple[Position, Position, Array]:
+        position = played[1]
+        following, reward = env.step(encoded, position, actions[number])
+        return position, following, reward
 
-    found: Position = jax.lax.fori_loop(0, move, play, env.reset(encoded))
-    return found
+    start = env.reset(encoded)
+    none = jnp.zeros(())
+    before, _, reward = jax.lax.fori_loop(0, move + 1, play, (start, start, none))
+    return before, reward

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
 from engine.agent.arena import Arena
 from engine.agent.categorical import from_logits
@@ -119,7 +120,8 @@ def _by_tree(
         ahead = _rows_ahead(arena, move[0] if in_step else move, config.num_simulations)
         model = partial(_imagine, arena.encoded.num_moves - move, ahead)
     else:
-        node, model = positions, partial(_really_play, arena)
+        node, unpack = _packed(positions)
+        model = partial(_really_play, arena, unpack)
     output = mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=node)
     forbidden = ~positions.options.mask
     found = _search(params, key, output, model, forbidden, config, temperature)
@@ -282,11 +284,26 @@ def _imagine(
     return step, _Embedding(latent, depth)
 
 
+def _packed(positions: Position) -> tuple[Array, Callable[[Array], Position]]:
+    """`B` positions as one array of integers, `[B, K]`, and what makes positions of it again.
+
+    A tree copies every array of a node once per simulation, and a position has a hundred.
+    """
+    unpack = ravel_pytree(jax.tree.map(lambda x: x[0], positions))[1]
+    return jax.vmap(lambda p: ravel_pytree(p)[0])(positions), jax.vmap(unpack)
+
+
 def _really_play(
-    arena: Arena, params: Params, key: Array, action: Array, positions: Position
-) -> tuple[mctx.RecurrentFnOutput, Position]:
+    arena: Arena,
+    unpack: Callable[[Array], Position],
+    params: Params,
+    key: Array,
+    action: Array,
+    packed: Array,
+) -> tuple[mctx.RecurrentFnOutput, Array]:
     """One step of the real rules, judged by the networks."""
     del key
+    positions = unpack(packed)
     following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(arena.encoded, positions, action)
     guess = predict(params, latent_of(params, arena, following))
     move, end = positions.state.move, arena.encoded.num_moves
@@ -297,4 +314,4 @@ def _really_play(
         prior_logits=jnp.where(following.options.mask, guess.policy, IMPOSSIBLE),
         value=guess.value,
     )
-    return step, following
+    return step, _packed(following)[0]

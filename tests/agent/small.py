@@ -6,6 +6,7 @@ import functools
 
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import (
+    SIMULATOR,
     AgentConfig,
     LearnerConfig,
     NetworkConfig,
@@ -30,6 +31,16 @@ CONFIG = AgentConfig(
     replay=ReplayConfig(capacity=16, num_best=3, reanalyse_every=2),
     learner=LearnerConfig(unroll=2, batch_size=16, steps_per_round=2, warm_up_steps=2),
 )
+
+REAL_RULES = SearchConfig(model=SIMULATOR, num_simulations=64, value_scale=1.0)
+"""A search with the real rules: one for all files, since it is long in compiling."""
+LARGEST = "teach-loop-carry"
+"""Its shape covers those of the other teaching programs."""
+
+
+def common_shape() -> Shape:
+    """Of all teaching programs, so that the search is compiled once for them."""
+    return small_workload(name=LARGEST).arena.encoded.shape
 
 
 def small_workload(

@@ -19,9 +19,10 @@ from engine.agent.trace_io import load_trace, save_trace
 from engine.agent.workload import Workload, split
 from engine.errors import CheckpointError
 from engine.game.reference.game import ReferenceGame
-from tests.agent.small import CONFIG, small_trainer, small_workload
+from tests.agent.small import CONFIG, REAL_RULES, common_shape, small_trainer, small_workload
 
 PARAMS = init_params(jax.random.key(1), CONFIG.network)
+DECIDE = jax.jit(decide, static_argnames="config")
 SILENT = jax.tree.map(jnp.zeros_like, PARAMS)
 """Networks with an even prior and values of zero."""
 
@@ -32,18 +33,25 @@ def workload() -> Workload:
 
 
 @pytest.mark.parametrize(
-    ("model", "algorithm"),
-    [(LEARNED, GUMBEL), (SIMULATOR, GUMBEL), (POLICY_ONLY, GUMBEL), (LEARNED, CLASSIC)],
+    "config",
+    [
+        CONFIG.search,
+        REAL_RULES,
+        SearchConfig(POLICY_ONLY),
+        SearchConfig(LEARNED, algorithm=CLASSIC, num_simulations=4),
+    ],
+    ids=["learned", "simulator", "policy", "learned-muzero"],
 )
-def test_only_legal_actions_are_chosen(workload: Workload, model: str, algorithm: str) -> None:
-    config = SearchConfig(model=model, algorithm=algorithm, num_simulations=4)
+def test_only_legal_actions_are_chosen(config: SearchConfig) -> None:
+    # That of the real rules is compiled once for all files.
+    workload = small_workload(shape=common_shape() if config is REAL_RULES else None)
     script = np.full((workload.num_moves, 8), FREE, np.int32)
     start = first_positions(workload.arena, 8)
     noise = temperatures(noise_levels(8), 3.0)
     played = play_games(PARAMS, workload.arena, start, jax.random.key(0), noise, script, config)
     assert played is not None
     for game in split(played):
-        assert (game.policy.sum() > 0) == (model != POLICY_ONLY)
+        assert (game.policy.sum() > 0) == (config.model != POLICY_ONLY)
         reference = ReferenceGame(workload.program, workload.rules)
         for move, action in enumerate(game.action.tolist()):
             assert reference.legal() == tuple(game.legal[move].tolist())
@@ -58,7 +66,7 @@ def test_only_legal_actions_are_chosen(workload: Workload, model: str, algorithm
 def test_without_noise_the_key_does_not_matter(workload: Workload) -> None:
     start = first_positions(workload.arena, 2)
     config = SearchConfig(num_simulations=4)
-    seen = [decide(PARAMS, workload.arena, start, jax.random.key(k), config, 0.0) for k in (1, 2)]
+    seen = [DECIDE(PARAMS, workload.arena, start, jax.random.key(k), config, 0.0) for k in (1, 2)]
     assert np.array_equal(seen[0].action, seen[1].action)
     assert np.allclose(seen[0].policy, seen[1].policy)
 
@@ -96,7 +104,7 @@ def test_noise_chooses_but_is_no_opinion(workload: Workload, model: str, algorit
     start = first_positions(workload.arena, 64)
     legal = np.asarray(start.options.mask)
     config = SearchConfig(model=model, algorithm=algorithm, value_scale=1e-9)
-    decision = decide(SILENT, workload.arena, start, jax.random.key(0), config, 3.0)
+    decision = DECIDE(SILENT, workload.arena, start, jax.random.key(0), config, 3.0)
     assert len(set(np.asarray(decision.action).tolist())) > 1
     evenly = legal / legal.sum(axis=1, keepdims=True)
     taught = np.zeros_like(evenly) if model == POLICY_ONLY else evenly

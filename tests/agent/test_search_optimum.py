@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from engine.agent.config import LEARNED, POLICY_ONLY, SIMULATOR, SearchConfig
+from engine.agent.config import LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.network import Params, init_params
 from engine.agent.self_play import FREE, first_positions, play_games
 from engine.agent.trainer import Trainer
@@ -17,14 +17,12 @@ from engine.agent.workload import Workload
 from engine.game.moves import DROP
 from engine.game.reference.game import ReferenceGame
 from engine.program import library
-from tests.agent.small import CONFIG, small_workload
+from tests.agent.small import CONFIG, REAL_RULES, common_shape, small_workload
 
 NAMES = [e.name for e in library.index() if e.best_solver == "exhaustive"]
-LARGEST = "teach-loop-carry"
-"""Its shape covers the others': the search is compiled once."""
 LEARNED_WELL = ("teach-keep-or-drop", "teach-prefetch")
 ROUNDS = 40
-TOGETHER = 2
+TOGETHER = CONFIG.self_play.games
 NEAR = 1e-3
 """Points."""
 
@@ -70,11 +68,10 @@ def misled() -> Params:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_with_the_real_rules_as_model_it_finds_it_against_a_bad_prior(name: str) -> None:
-    workload = small_workload(name=name, shape=small_workload(name=LARGEST).arena.encoded.shape)
-    config = SearchConfig(model=SIMULATOR, num_simulations=64, value_scale=1.0)
+    workload = small_workload(name=name, shape=common_shape())
     best = optimum(workload)
     assert greedy_score(workload, misled(), SearchConfig(POLICY_ONLY)) < best - 1.0
-    assert greedy_score(workload, misled(), config) == pytest.approx(best, abs=NEAR)
+    assert greedy_score(workload, misled(), REAL_RULES) == pytest.approx(best, abs=NEAR)
 
 
 @pytest.mark.parametrize("name", LEARNED_WELL)

@@ -8,9 +8,12 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.pages import assert_no_error, colours, eventually
-from ui.screenshots import SIZE, Theme, open_page
+from ui.screenshots import SIZE, Theme, show
 
 pytestmark = pytest.mark.browser
+
+
+LONGER_THAN_A_MOVE_MS = 5000
 
 
 def move(page: Page) -> int:
@@ -21,6 +24,7 @@ def move(page: Page) -> int:
 def still(browser: Browser, server: str) -> Iterator[Page]:
     """For a visitor who prefers less motion."""
     page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
+    page.clock.install()
     page.goto(server)
     page.wait_for_selector(".map.tour[data-move]", timeout=60_000)
     yield page
@@ -31,19 +35,21 @@ def still(browser: Browser, server: str) -> Iterator[Page]:
 def test_the_toy_plays_itself_and_can_be_paused(
     browser: Browser, server: str, theme: Theme
 ) -> None:
-    page = open_page(browser, server, "start", theme)
+    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    page.clock.install()
+    show(page, server, "start")
     assert colours(page.locator(".tour canvas.base")) > 8
     assert eventually(lambda: move(page) >= 1), "it moves by itself"
     page.get_by_role("button", name="❚❚").click()
     at = move(page)
-    page.wait_for_timeout(5000)
+    page.clock.run_for(LONGER_THAN_A_MOVE_MS)
     assert move(page) == at, "longer than a move takes"
     assert_no_error(page)
     page.close()
 
 
 def test_it_steps_by_button_and_key_and_says_each_move(still: Page) -> None:
-    still.wait_for_timeout(5000)
+    still.clock.run_for(LONGER_THAN_A_MOVE_MS)
     assert move(still) == 0, "nothing moves by itself"
     said = set()
     for number in range(8):
