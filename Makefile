@@ -7,7 +7,7 @@ PORT ?= 8501
 # Of pytest: three on two cores took longer than two.
 WORKERS := 2
 # The names that a browser goes by, as in ui/screenshots.py.
-BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
 .PHONY: setup app test nightly fuzz mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
 

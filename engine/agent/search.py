@@ -15,20 +15,14 @@ import jax
 import jax.numpy as jnp
 import mctx
 from jax import Array
-from jax.flatten_util import ravel_pytree
 
 from engine.agent.arena import Arena
-from engine.agent.categorical import from_logits
 from engine.agent.config import CLASSIC, LEARNED, POLICY_ONLY, SearchConfig
-from engine.agent.network import Params, predict, react, represent
-from engine.game.jaxgame import env
+from engine.agent.model import IMPOSSIBLE, learned, real_rules, represented
+from engine.agent.network import Params, predict
 from engine.game.jaxgame.env import Position
 from engine.game.moves import NUM_ACTIONS
-from engine.game.observation.dynamic import view
-from engine.game.observation.static import static_row
 
-IMPOSSIBLE = -1e9
-"""Logit of an action that the real rules forbid."""
 DIRICHLET_SHARE = 0.25
 """Of classic MuZero's prior at the root, at temperature 1."""
 
@@ -96,7 +90,7 @@ class _Root:
 
 
 def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> _Root:
-    seen, latent = _represented(params, arena, positions, in_step)
+    seen, latent = represented(params, arena, positions, in_step)
     guess = predict(params, latent)
     logits = jnp.where(positions.options.mask, guess.policy, IMPOSSIBLE)
     return _Root(seen, latent, logits, guess.value)
@@ -112,16 +106,12 @@ def _by_tree(
     temperature: Array | float,
     in_step: bool,
 ) -> tuple[Decision, mctx.Tree[Any]]:
-    move = positions.state.move
     node: Any
-    model: Callable[..., Any]
     if config.model == LEARNED:
-        node = _Embedding(root.latent, jnp.zeros_like(move))
-        ahead = _rows_ahead(arena, move[0] if in_step else move, config.num_simulations)
-        model = partial(_imagine, arena.encoded.num_moves - move, ahead)
+        steps = config.num_simulations
+        node, model = learned(arena, positions.state.move, root.latent, steps, in_step)
     else:
-        node, unpack = _packed(positions)
-        model = partial(_really_play, arena, unpack)
+        node, model = real_rules(arena, positions)
     output = mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=node)
     forbidden = ~positions.options.mask
     found = _search(params, key, output, model, forbidden, config, temperature)
@@ -225,93 +215,3 @@ def _search(
         gumbel_scale=temperature,
         qtransform=_completed(config),
     )
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Embedding:
-    """A node of the learned model: its latent state and how many moves it is behind the root."""
-
-    latent: Array  # [B, D]
-    depth: Array  # [B]
-
-
-def latent_of(params: Params, arena: Arena, positions: Position) -> Array:
-    """The representation of `B` positions, `[B, D]`."""
-    return _represented(params, arena, positions, in_step=False)[1]
-
-
-def _represented(
-    params: Params, arena: Arena, positions: Position, in_step: bool
-) -> tuple[Array, Array]:
-    seen = _seen(arena, positions)
-    move = positions.state.move[0] if in_step else positions.state.move
-    return seen, represent(params, arena.known.outlook[move], seen)
-
-
-def _seen(arena: Arena, positions: Position) -> Array:
-    found: Array = jax.vmap(lambda p: view(arena.encoded, arena.known, p))(positions)
-    return found
-
-
-def _rows_ahead(arena: Arena, move: Array, count: int) -> Array:
-    """What a learned dynamics is told on the way to the `count` moves after `move`.
-
-    `[N, F]` for a scalar `move`, `[N, B, F]` for `[B]`. Cut out once per search: a tree of N
-    simulations is at most N deep, and the table of a long program fills the processor's cache.
-    """
-    last = arena.encoded.num_moves
-    after = move + 1 + jnp.expand_dims(jnp.arange(count), tuple(range(1, move.ndim + 1)))
-    flat = jax.vmap(partial(static_row, arena.known))(jnp.minimum(after, last).ravel())
-    return flat.reshape(*after.shape, -1)
-
-
-def _imagine(
-    left: Array, ahead: Array, params: Params, key: Array, action: Array, node: _Embedding
-) -> tuple[mctx.RecurrentFnOutput, _Embedding]:
-    """One step of the learned model; `left` `[B]`: moves from the root to the game's end."""
-    del key
-    told = ahead[node.depth] if ahead.ndim == 2 else ahead[node.depth, jnp.arange(len(left))]
-    latent, reward_logits = react(params, node.latent, action, told)
-    guess = predict(params, latent)
-    depth = node.depth + 1
-    step = mctx.RecurrentFnOutput(
-        reward=jnp.where(depth <= left, from_logits(reward_logits), 0.0),
-        discount=(depth < left).astype(jnp.float32),
-        prior_logits=guess.policy,
-        value=guess.value,
-    )
-    return step, _Embedding(latent, depth)
-
-
-def _packed(positions: Position) -> tuple[Array, Callable[[Array], Position]]:
-    """`B` positions as one array of integers, `[B, K]`, and what makes positions of it again.
-
-    A tree copies every array of a node once per simulation, and a position has a hundred.
-    """
-    unpack = ravel_pytree(jax.tree.map(lambda x: x[0], positions))[1]
-    return jax.vmap(lambda p: ravel_pytree(p)[0])(positions), jax.vmap(unpack)
-
-
-def _really_play(
-    arena: Arena,
-    unpack: Callable[[Array], Position],
-    params: Params,
-    key: Array,
-    action: Array,
-    packed: Array,
-) -> tuple[mctx.RecurrentFnOutput, Array]:
-    """One step of the real rules, judged by the networks."""
-    del key
-    positions = unpack(packed)
-    following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(arena.encoded, positions, action)
-    guess = predict(params, latent_of(params, arena, following))
-    move, end = positions.state.move, arena.encoded.num_moves
-    relative = jax.vmap(arena.relative)(move, reward)
-    step = mctx.RecurrentFnOutput(
-        reward=jnp.where(move < end, relative, 0.0) * arena.sees_rewards,
-        discount=(following.state.move < end).astype(jnp.float32),
-        prior_logits=jnp.where(following.options.mask, guess.policy, IMPOSSIBLE),
-        value=guess.value,
-    )
-    return step, _packed(following)[0]

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from engine.agent.arena import Arena
 from engine.agent.categorical import from_logits
 from engine.agent.config import LEARNED, POLICY_ONLY, SearchConfig
+from engine.agent.model import latent_of
 from engine.agent.network import Params, predict, react
-from engine.agent.search import latent_of, search
+from engine.agent.search import search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.game.jaxgame import env

@@ -245,7 +245,7 @@ def test_a_program_without_work_is_refused() -> None:
 
 
 @given(
-    st.floats(0, 1),
+    st.floats(0, 1, allow_subnormal=False),
     st.lists(st.integers(0, 10**9), max_size=5),
     st.floats(1e6, 1e12),
 )
