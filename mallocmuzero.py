@@ -28,15 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
 from engine.plan.bounds import Bound, lower_bound
-from engine.plan.check import Violation
-from engine.plan.check import check as _check
-from engine.plan.io import load_plan as _load_plan
-from engine.plan.io import save_plan as _save_plan
+from engine.plan.check import Violation, check
+from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.plan.simulate import simulate as _simulate
 from engine.program import library
-from engine.program.io import save as _save
+from engine.program.io import save
+from engine.program.library import sample_names
 from engine.program.model import Program
 
 if TYPE_CHECKING:
@@ -75,15 +74,6 @@ Progress = Callable[[float, str], bool]
 """Hears the share of the work that is done and a word about it; answers False to end it early."""
 
 
-def sample_names() -> list[str]:
-    """Names of the programs that ship with the project; `load` takes them.
-
-    >>> "resnet50-v5e-b64" in sample_names()
-    True
-    """
-    return library.sample_names()
-
-
 def load(name_or_path: str | PathLike[str]) -> Program:
     """The sample of that name, or the program in that file (`.json` or `.json.gz`).
 
@@ -96,19 +86,6 @@ def load(name_or_path: str | PathLike[str]) -> Program:
     engine.errors.UnknownNameError: no sample program is called 'resnet50-v5e-b65'; near it: ...
     """
     return library.resolve(str(name_or_path))
-
-
-def save(program: Program, path: str | PathLike[str]) -> None:
-    """Write a program file, whole or not at all; gzip where the name ends in `.gz`.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> program = load("teach-prefetch")
-    >>> with TemporaryDirectory() as folder:
-    ...     save(program, f"{folder}/mine.json.gz")
-    ...     load(f"{folder}/mine.json.gz") == program
-    True
-    """
-    _save(program, Path(path))
 
 
 def import_hlo(
@@ -191,19 +168,6 @@ def solve(
     return run(solver, program, Budget(seconds, seed, options=options, **listener))
 
 
-def check(program: Program, plan: Plan) -> Violation | None:
-    """The first rule of `docs/model.md` that the plan breaks, or None for a valid plan.
-
-    >>> program = load("teach-prefetch")
-    >>> plan = solve(program, "greedy")
-    >>> check(program, plan) is None
-    True
-    >>> check(load("teach-keep-or-drop"), plan).rule
-    'wrong-program'
-    """
-    return _check(program, plan)
-
-
 def simulate(program: Program, plan: Plan) -> Simulation:
     """How long the program takes under a valid plan, and when everything happens.
 
@@ -216,7 +180,7 @@ def simulate(program: Program, plan: Plan) -> Simulation:
     """
     from engine.errors import PlanError
 
-    violation = _check(program, plan)
+    violation = check(program, plan)
     if violation is not None:
         raise PlanError(f"the plan breaks the rule {violation.rule}: {violation.message}")
     return _simulate(program, plan)
@@ -269,7 +233,7 @@ def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
     for a plan that breaks a rule or serves nothing from fast memory.
 
     >>> program = load("t5-v5e-b24")
-    >>> variants = export(program, solve(program))
+    >>> variants = export(program, solve(program, "greedy"))
     >>> variants[0].title
     'by saving'
     """
@@ -317,28 +281,3 @@ def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:
     from engine.analysis.tuning import tune as run
 
     return run(jitted, *args, hardware=hardware, **options)
-
-
-def load_plan(path: str | PathLike[str]) -> Plan:
-    """The plan in a file; `check` says whether it is valid for a program.
-
-    Raises PlanError or ProgramFormatError for a file that is no plan.
-
-    >>> load_plan("README.md")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    engine.errors.ProgramFormatError: README.md: ...
-    """
-    return _load_plan(Path(path))
-
-
-def save_plan(plan: Plan, path: str | PathLike[str]) -> None:
-    """Write a plan file, whole or not at all; gzip where the name ends in `.gz`.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> plan = solve(load("teach-prefetch"))
-    >>> with TemporaryDirectory() as folder:
-    ...     save_plan(plan, f"{folder}/plan.json.gz")
-    ...     load_plan(f"{folder}/plan.json.gz") == plan
-    True
-    """
-    _save_plan(plan, Path(path))

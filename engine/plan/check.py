@@ -24,6 +24,15 @@ def check(program: Program, plan: Plan) -> Violation | None:
     """The first rule in the order of `RULES` that the plan breaks, or None for a valid plan.
 
     Total over all integers in `plan`: nonsense is a violation, never an exception.
+
+    >>> from engine.program.library import load_sample
+    >>> from engine.solvers import solve
+    >>> program = load_sample("teach-prefetch")
+    >>> plan = solve("greedy", program)
+    >>> check(program, plan) is None
+    True
+    >>> check(load_sample("teach-keep-or-drop"), plan).rule
+    'wrong-program'
     """
     for rule in _PLACE_RULES:
         for violation in rule(program, plan):

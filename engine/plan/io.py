@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,18 +25,38 @@ _Row = TypeVar("_Row", Stay, Copy)
 _KEYS = {"format", "version", "program_hash", "solver", "is_fast", "stays", "copies", "notes"}
 
 
-def save_plan(plan: Plan, path: Path) -> None:
-    """Write the plan file, whole or not at all. Raises PlanError, ProgramFormatError."""
+def save_plan(plan: Plan, path: str | PathLike[str]) -> None:
+    """Write a plan file, whole or not at all; gzip where the name ends in `.gz`.
+
+    Raises PlanError for notes that are not plain JSON, ProgramFormatError for a path that cannot be
+    written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from engine.program.library import load_sample
+    >>> from engine.solvers import solve
+    >>> plan = solve("greedy", load_sample("teach-prefetch"))
+    >>> with TemporaryDirectory() as folder:
+    ...     save_plan(plan, f"{folder}/plan.json.gz")
+    ...     load_plan(f"{folder}/plan.json.gz") == plan
+    True
+    """
     try:
         text = json.dumps(plan_to_json(plan), separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise PlanError(f"{path}: the plan's notes are not plain JSON ({error})") from error
-    write_bytes(path, text.encode())
+    write_bytes(Path(path), text.encode())
 
 
-def load_plan(path: Path) -> Plan:
-    """Read a plan file. Raises PlanError, ProgramFormatError."""
-    return plan_from_json(read_json(path), str(path))
+def load_plan(path: str | PathLike[str]) -> Plan:
+    """The plan in a file; `engine.plan.check` says whether it is valid for a program.
+
+    Raises PlanError or ProgramFormatError for a file that is no plan.
+
+    >>> load_plan("README.md")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.ProgramFormatError: README.md: ...
+    """
+    return plan_from_json(read_json(Path(path)), str(path))
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -82,9 +83,20 @@ def from_json(body: Any, where: str) -> Program:
     return program
 
 
-def save(program: Program, path: Path) -> None:
-    """Write the program file, whole or not at all."""
-    write_bytes(path, json.dumps(to_json(program), separators=(",", ":")).encode())
+def save(program: Program, path: str | PathLike[str]) -> None:
+    """Write a program file, whole or not at all; gzip where the name ends in `.gz`.
+
+    Raises ProgramFormatError for a path that cannot be written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from engine.program.library import load_sample
+    >>> program = load_sample("teach-prefetch")
+    >>> with TemporaryDirectory() as folder:
+    ...     save(program, f"{folder}/mine.json.gz")
+    ...     load(Path(folder) / "mine.json.gz") == program
+    True
+    """
+    write_bytes(Path(path), json.dumps(to_json(program), separators=(",", ":")).encode())
 
 
 def load(path: Path) -> Program:
