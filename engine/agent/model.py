@@ -65,6 +65,10 @@ def latent_of(params: Params, arena: Arena, positions: Position) -> Array:
 def represented(
     params: Params, arena: Arena, positions: Position, in_step: bool
 ) -> tuple[Array, Array]:
+    """What is seen of `B` positions, `[B, NUM_VIEW]`, and their representation, `[B, D]`.
+
+    `in_step`: all are before the same move.
+    """
     seen = _seen(arena, positions)
     move = positions.state.move[0] if in_step else positions.state.move
     return seen, represent(params, arena.known.outlook[move], seen)
@@ -108,10 +112,13 @@ def _imagine(
 def _packed(positions: Position) -> tuple[Array, Callable[[Array], Position]]:
     """`B` positions as one array of integers, `[B, K]`, and what makes positions of it again.
 
-    A tree copies every array of a node once per simulation, and a position has a hundred.
+    A tree copies every array of a node once per simulation, and a position has a hundred. They hold
+    whole numbers and flags: with a fraction among them the others would be rounded.
     """
     unpack = ravel_pytree(jax.tree.map(lambda x: x[0], positions))[1]
-    return jax.vmap(lambda p: ravel_pytree(p)[0])(positions), jax.vmap(unpack)
+    packed = jax.vmap(lambda p: ravel_pytree(p)[0])(positions)
+    assert packed.dtype == jnp.int32
+    return packed, jax.vmap(unpack)
 
 
 def _really_play(

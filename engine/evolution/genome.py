@@ -38,13 +38,15 @@ class Layout:
     """What the operators know about a program's moves: their groups and which are free.
 
     `touches`: moves that are no sinks. `worth`: ticks that a touch saves per granule of its tensor,
-    if it is served fast. `of_group[g]`: the moves of a group.
+    if it is served fast. `of_group[g]`: the moves of a group. `slot_begin`: the first move of the
+    slot that a move is in.
     """
 
     group: NDArray[np.intp]  # [moves]
     touches: NDArray[np.intp]
     worth: NDArray[np.float64]  # [moves]
     of_group: tuple[NDArray[np.intp], ...]
+    slot_begin: NDArray[np.intp]  # [moves]
 
     @property
     def num_moves(self) -> int:
@@ -59,7 +61,8 @@ def layout(program: Program) -> Layout:
     touches = np.flatnonzero([not row.is_sink for row in rows])
     worth = np.asarray([row.saving_ticks / row.size_granules for row in rows], dtype=np.float64)
     of_group = tuple(np.flatnonzero(group == g) for g in range(_end(group)))
-    return Layout(group, touches, worth, of_group)
+    times = [row.time for row in rows]
+    return Layout(group, touches, worth, of_group, np.searchsorted(times, times))
 
 
 def _end(group: NDArray[np.intp]) -> int:

@@ -98,9 +98,12 @@ def change_stretch(genes: Genes, site: Site, rng: Rng) -> None:
 
 
 def make_room(genes: Genes, site: Site, rng: Rng) -> None:
-    """One tensor is wanted, and some of those touched during its life are dropped meanwhile."""
+    """One tensor is wanted, and some of those touched during its life are dropped meanwhile.
+
+    Its life begins with a slot: what the instruction that writes it reads is in its way, too.
+    """
     own = site.moves_of(site.layout.group[_one_of(site.near, rng)])
-    inside = _during(site, int(own[0]), int(own[-1]))
+    inside = _during(site, int(site.layout.slot_begin[own[0]]), int(own[-1]))
     groups = site.layout.group[inside]
     is_there = np.zeros(len(site.layout.of_group), bool)
     is_there[groups] = True

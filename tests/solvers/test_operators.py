@@ -19,6 +19,7 @@ from engine.evolution.operators import (
     outbid,
     site_at,
 )
+from engine.game import move_list
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
 from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 from tests.strategies import random_program
@@ -74,7 +75,7 @@ def test_group_mutations_change_one_tensor(operator, moves: Layout, site: Site) 
 
 
 def test_room_is_made_by_dropping_others_during_a_life(moves: Layout, site: Site) -> None:
-    num_dropped = []
+    num_dropped, num_before = [], 0
     for seed in range(TRIES):
         genes = blank(moves)
         make_room(genes, site, np.random.default_rng(seed))
@@ -82,10 +83,21 @@ def test_room_is_made_by_dropping_others_during_a_life(moves: Layout, site: Site
         dropped = np.flatnonzero(genes == DROP)
         assert len(set(moves.group[wanted].tolist())) == 1
         if len(dropped):
-            assert wanted[0] <= dropped.min()
+            assert moves.slot_begin[wanted[0]] <= dropped.min()
             assert dropped.max() <= wanted[-1]
         num_dropped.append(len(dropped))
+        num_before += int((dropped < wanted[0]).sum())
     assert min(num_dropped) == 0 < max(num_dropped)
+    assert num_before, "what the instruction that writes it reads is dropped, too"
+
+
+def test_a_slot_begins_with_its_first_move() -> None:
+    program = random_program(5, 60)
+    rows, begin = move_list.moves(program), layout(program).slot_begin
+    for number, row in enumerate(rows):
+        first = rows[begin[number]]
+        assert first.time == row.time
+        assert begin[number] == 0 or rows[begin[number] - 1].time < row.time
 
 
 def test_what_is_worth_less_is_outbid(moves: Layout, site: Site) -> None:
