@@ -106,8 +106,8 @@ def draw(figure: go.Figure, path: Path) -> None:
 
 
 OF_ABLATIONS = (
-    "From scratch, one core, without compiling. *Games*: played in the"
-    " time, by those of the default (median). *At the end*: share of the gap that is closed;"
+    "One core, without compiling, from scratch where an arm names no weights. *Games*: played in"
+    " the time, by those of the default (median). *At the end*: share of the gap that is closed;"
     " *meanwhile*: by the best game so far, averaged from its first round on; both beside the"
     " default on the same programs and seeds, in points, with the standard error over the runs."
     " Under the programs' names a figure for each seed."
