@@ -213,8 +213,8 @@ def test_search_narrows_the_gallery(browser: Browser, server: str) -> None:
     page = new_page(browser)
     page.goto(f"{server}/programs")
     page.wait_for_selector(".card", timeout=PATIENCE_MS)
-    # Until then the cards come one by one, not in their order.
-    wait_until_idle(page)
+    # Until then the cards come one by one, not in their order; that the script runs is shown late.
+    settle(page)
     top = page.locator(".card").first.bounding_box()
     settle(page)
     assert page.locator(".card").first.bounding_box() == top, "nothing jumps"
