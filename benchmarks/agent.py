@@ -78,6 +78,10 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "shipped weights": (SHIPPED, {}),
         "shipped weights with a search in every round": (SHIPPED, EVERY_ROUND),
         "shipped weights with no search": (SHIPPED, {"self_play.search_share": 0.0}),
+        "shipped weights with no learning": (
+            SHIPPED,
+            {"learner.steps_per_round": 0, "learner.warm_up_steps": 0},
+        ),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
         "shipped weights with lighter values and the best games alone": (
             SHIPPED,
