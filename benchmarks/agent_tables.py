@@ -91,7 +91,7 @@ def programs_table(rows: Sequence[Row]) -> str:
 
 def greedy_s(name: str) -> float:
     """Latency of the greedy plan of a program."""
-    (row,) = [row for row in rows_of("baselines", "") if row["program"] == name]
+    (row,) = [row for row in rows_of("baselines") if row["program"] == name]
     return float(row["greedy"])
 
 

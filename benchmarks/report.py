@@ -1,9 +1,7 @@
 """The section `report`: the rows of the agent's sections as tables and a picture.
 
 Reads `docs/results/agent_*.json`, and `baselines.json` of the section `baselines`; writes
-`docs/results/agent.md` and `docs/images/curve.png`. Rows `hybrid_*.json` were measured with the
-agent as it was when scouts, which followed mutated games, played in its name; they go to
-`hybrid.md` beside it, and nothing measures them again.
+`docs/results/agent.md` and `docs/images/curve.png`.
 """
 
 from __future__ import annotations
@@ -26,16 +24,8 @@ from benchmarks.settings import Settings
 from engine.program.io import write_bytes
 from ui.screenshots import chromium
 
-PAGES = {
-    "agent": "# What the agent reaches\n\nWritten by `python -m benchmarks report`.",
-    "hybrid": "# What the former hybrid reached\n\n"
-    "Measured with the agent as it was up to commit 76df0b8, under version 1 of the game's rules:"
-    " in fifteen of sixteen rounds *scouts* played in its name, which followed mutated games to the"
-    " word, without a search, and families of good games were bred. Nothing here tells of the agent"
-    " of today, which is networks and tree search alone. Written by `python -m benchmarks report`.",
-}
-"""By the prefix of their rows: how the pages begin."""
-PICTURES = {"agent": "curve.png", "hybrid": "curve_hybrid.png"}
+HEAD = "# What the agent reaches\n\nWritten by `python -m benchmarks report`."
+PAGE, PICTURE = RESULTS / "agent.md", "curve.png"
 IMAGES = ROOT / "docs" / "images"
 NEARLY = 0.99
 """Of what a curve saves in the end."""
@@ -140,21 +130,16 @@ def _measured(command: str, rows: Sequence[Row]) -> str:
     return f"Measured with `{command}`{told}."
 
 
+def _rows(section: str) -> list[Row]:
+    return rows_of(f"agent_{section}")
+
+
 def run(section: str, settings: Settings) -> None:
-    """Write the pages that there are rows for."""
+    """Write the page, a part for each section that there are rows of."""
     del section, settings
-    for kind in PAGES:
-        if any(rows_of(section, f"{kind}_") for section in ("solvers", *BY_PROGRAM)):
-            _write_page(kind)
-
-
-def _write_page(kind: str) -> None:
-    def rows_here(section: str) -> list[Row]:
-        return rows_of(section, f"{kind}_")
-
-    solvers, ablations, curve = map(rows_here, ("solvers", "ablations", "curve"))
+    solvers, ablations, curve = map(_rows, ("solvers", "ablations", "curve"))
     ablations.sort(key=lambda row: bool(row["key"][4] != DEFAULT))
-    parts = [PAGES[kind]]
+    parts = [HEAD]
     if solvers:
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
@@ -176,12 +161,12 @@ def _write_page(kind: str) -> None:
         parts.append(f"### {seconds:.0f} seconds\n\n{_measured(command, some)}")
         parts.append(ablations_table(some))
     for section, (text, table) in BY_PROGRAM.items():
-        if rows := rows_here(section):
+        if rows := _rows(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
             command = f"python -m benchmarks {section} --programs {names}"
             parts.append(f"{text} {_measured(command, rows)}")
             parts.append(table(rows))
-    if rows := rows_here("weights"):
+    if rows := _rows("weights"):
         labels = [name for name in dict.fromkeys(row["key"][1] for row in rows) if name != FRESH]
         words = ",".join(f"{label}=FOLDER" for label in labels)
         measured = _measured(f"python -m benchmarks weights --weights '{words}'", rows)
@@ -189,8 +174,8 @@ def _write_page(kind: str) -> None:
         parts.append(weights_table(rows))
     if curve:
         measured = _measured("python -m benchmarks curve", curve)
-        picture = f"![The agent from scratch](../{IMAGES.name}/{PICTURES[kind]})"
+        picture = f"![The agent from scratch](../{IMAGES.name}/{PICTURE})"
         parts.append(f"## Learning curve\n\n{curve_text(curve)} {measured}\n\n{picture}")
-    write_bytes(RESULTS / f"{kind}.md", ("\n\n".join(parts) + "\n").encode())
+    write_bytes(PAGE, ("\n\n".join(parts) + "\n").encode())
     if curve:
-        draw(curve_figure(curve), IMAGES / PICTURES[kind])
+        draw(curve_figure(curve), IMAGES / PICTURE)

@@ -21,9 +21,9 @@ def read(path: Path) -> list[Row]:
     return json.loads(path.read_text()) if path.exists() else []
 
 
-def rows_of(section: str, prefix: str = "") -> list[Row]:
+def rows_of(section: str) -> list[Row]:
     """The rows of a section; none if it was not run."""
-    return read(RESULTS / f"{prefix}{section}.json")
+    return read(RESULTS / f"{section}.json")
 
 
 def keep(path: Path, rows: Sequence[Row]) -> None:
