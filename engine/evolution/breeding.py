@@ -31,7 +31,7 @@ def children_of(
         if is_crossed:
             cross(genes, other.genes, site, rng)
         if not is_crossed or rng.random() < 0.5:
-            mutate(genes, site, 1 + int(rng.poisson(rate)), rng)
+            mutate(genes, site.of(parent.actions), 1 + int(rng.poisson(rate)), rng)
         children.append(genes)
         rates.append(rate)
     return parents, children, rates

@@ -39,7 +39,7 @@ class Layout:
 
     `touches`: moves that are no sinks. `worth`: ticks that a touch saves per granule of its tensor,
     if it is served fast. `of_group[g]`: the moves of a group. `slot_begin`: the first move of the
-    slot that a move is in.
+    slot that a move is in. `size`: of a move's group, in granules.
     """
 
     group: NDArray[np.intp]  # [moves]
@@ -47,6 +47,7 @@ class Layout:
     worth: NDArray[np.float64]  # [moves]
     of_group: tuple[NDArray[np.intp], ...]
     slot_begin: NDArray[np.intp]  # [moves]
+    size: NDArray[np.intp]  # [moves]
 
     @property
     def num_moves(self) -> int:
@@ -62,7 +63,8 @@ def layout(program: Program) -> Layout:
     worth = np.asarray([row.saving_ticks / row.size_granules for row in rows], dtype=np.float64)
     of_group = tuple(np.flatnonzero(group == g) for g in range(_end(group)))
     times = [row.time for row in rows]
-    return Layout(group, touches, worth, of_group, np.searchsorted(times, times))
+    size = np.asarray([row.size_granules for row in rows], dtype=np.intp)
+    return Layout(group, touches, worth, of_group, np.searchsorted(times, times), size)
 
 
 def _end(group: NDArray[np.intp]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 
 LONGEST_WINDOW = 32
 """Touches."""
+MOST_DISPLACED = 3
+"""Tensors, one of them perhaps drawn twice."""
 LONGEST_WAIT = 64
 """Moves between the begin of a copy and the touch that it is for."""
 _PAIRS = {**OTHER_END, EARN: EARN_OTHER}
@@ -25,12 +27,20 @@ _WORDS_UP_TO = np.cumsum(WORD_CHANCES)[:-1]
 
 @dataclass(frozen=True)
 class Site:
-    """Where a generation may change genomes: from `first` on, mostly in the touches `near` it."""
+    """Where a generation may change genomes: from `first` on, mostly in the touches `near` it.
+
+    `played` `[moves]`: what the words of the genome's parent came to, if it has one.
+    """
 
     layout: Layout
     first: int
     near: NDArray[np.intp]
     ahead: NDArray[np.intp]
+    played: Genes | None = None
+
+    def of(self, played: Genes) -> Site:
+        """The site for a child of the parent that played so."""
+        return replace(self, played=played)
 
     def moves_of(self, group: int, begin: int = 0) -> NDArray[np.intp]:
         """The moves of a group from `begin` (and the site's first move) on."""
@@ -113,6 +123,26 @@ def make_room(genes: Genes, site: Site, rng: Rng) -> None:
     genes[own] = EARN
 
 
+def displace(genes: Genes, site: Site, rng: Rng) -> None:
+    """One tensor is wanted in place of a few others, and all else goes on as it was played.
+
+    Otherwise what was only wished for so far would come true in the room that is made, and often
+    cost more than the change brings. The larger a tensor, the likelier it has to go.
+    """
+    own = site.moves_of(site.layout.group[_one_of(site.near, rng)])
+    begin = max(site.first, int(site.layout.slot_begin[own[0]]))
+    if site.played is not None:
+        genes[begin:] = site.played[begin:]
+    inside = _during(site, begin, int(own[-1]))
+    groups = site.layout.group[inside]
+    is_own = groups == site.layout.group[own[0]]
+    up_to = np.cumsum(np.where(is_own, 0, site.layout.size[inside]))
+    for _ in range(int(rng.integers(1, MOST_DISPLACED + 1)) if up_to[-1] else 0):
+        one = np.searchsorted(up_to, rng.random() * up_to[-1], side="right")
+        genes[inside[groups == groups[one]]] = DROP
+    genes[own] = EARN
+
+
 def outbid(genes: Genes, site: Site, rng: Rng) -> None:
     """One tensor is wanted; what is worth less per granule is not served fast meanwhile.
 
@@ -148,8 +178,9 @@ MUTATIONS: tuple[Callable[[Genes, Site, Rng], None], ...] = (
     change_window,
     outbid,
     change_ends,
+    displace,
 )
-MUTATION_CHANCES = (0.18, 0.18, 0.18, 0.18, 0.09, 0.1, 0.09)
+MUTATION_CHANCES = (0.17, 0.17, 0.17, 0.17, 0.09, 0.1, 0.08, 0.05)
 _MUTATIONS_UP_TO = np.cumsum(MUTATION_CHANCES)[:-1]
 
 

@@ -15,12 +15,16 @@ NUM_SURVIVORS = 24
 
 @dataclass(frozen=True)
 class Individual:
-    """A genome `[moves]`, its return in ticks, where its game can be resumed, its mutation rate."""
+    """A genome `[moves]`, its return in ticks, where its game can be resumed, its mutation rate.
+
+    `actions` `[moves]`: what its words came to.
+    """
 
     genes: Genes
     ticks: int
     trail: Trail
     rate: float
+    actions: Genes
 
 
 def fittest(young: Sequence[Individual], old: Sequence[Individual]) -> list[Individual]:

@@ -77,7 +77,7 @@ class Evolution:
 
     def _newcomers(self, genes: Sequence[Genes]) -> list[Individual]:
         """Individuals without parents: played from the first move."""
-        adam = Individual(genes[0], 0, self.game.beginning, FIRST_RATE)
+        adam = Individual(genes[0], 0, self.game.beginning, FIRST_RATE, genes[0])
         return self._played([adam] * len(genes), genes, [FIRST_RATE] * len(genes), 0)
 
     def _survive(self, young: Sequence[Individual]) -> None:

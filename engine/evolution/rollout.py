@@ -24,11 +24,16 @@ def rollout(
 ) -> list[Individual]:
     """An individual for each genome; before checkpoint `first` it is its parent's equal."""
     played = game.play(np.stack(genes), [p.trail for p in parents], first)
+    begin = first * game.spacing
     return [
         Individual(
-            genes[k], int(played.ticks[k]), played.trail(k).spliced(p.trail, first), rates[k]
+            genes[k],
+            int(played.ticks[k]),
+            played.trail(k).spliced(parent.trail, first),
+            rates[k],
+            np.concatenate([parent.actions[:begin], played.actions[begin : game.num_moves, k]]),
         )
-        for k, p in enumerate(parents)
+        for k, parent in enumerate(parents)
     ]
 
 

@@ -16,7 +16,6 @@ from engine.game.quantise import TICKS
 from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import EARN, NUM_WORDS, play_script
 from engine.program.floors import above_floor
-from engine.program.model import Program
 from tests.strategies import random_program
 
 NUM_GAMES = 6
@@ -28,10 +27,6 @@ def scripts_of(num_moves: int, seed: int) -> np.ndarray:
     return rng.integers(0, NUM_WORDS, (NUM_GAMES, num_moves)).astype(np.int8)
 
 
-def plain_ticks(program: Program, script: np.ndarray) -> float:
-    return play_script(program, script).total_reward * TICKS
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_returns_are_those_of_the_plain_game(seed: int) -> None:
     program = random_program(seed, 60)
@@ -40,9 +35,11 @@ def test_returns_are_those_of_the_plain_game(seed: int) -> None:
     scripts[0] = EARN
     played = game.play(scripts, [game.beginning] * NUM_GAMES, 0)
     assert len(set(played.ticks.tolist())) > 2
-    for ticks, script in zip(played.ticks, scripts, strict=True):
-        expected = max(-TICKS, plain_ticks(program, script))
-        assert ticks == pytest.approx(expected, abs=1e-6 * TICKS)
+    for number, script in enumerate(scripts):
+        plain = play_script(program, script)
+        expected = max(-TICKS, plain.total_reward * TICKS)
+        assert played.ticks[number] == pytest.approx(expected, abs=1e-6 * TICKS)
+        assert played.actions[: game.num_moves, number].tolist() == plain.actions
 
 
 @pytest.mark.parametrize("seed", SEEDS)

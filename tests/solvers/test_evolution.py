@@ -57,6 +57,7 @@ def test_every_survivor_is_worth_what_its_genome_plays(program: Program) -> None
     for one in run(program, 3, GENERATIONS).population:
         game = play_script(program, one.genes)
         assert one.ticks / TICKS == pytest.approx(game.total_reward, abs=1e-6)
+        assert one.actions.tolist() == game.actions
         plan = game.plan("evolution")
         assert check(program, plan) is None
         saved = 1 - simulate(program, plan).latency_s / program.all_slow_s

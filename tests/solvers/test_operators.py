@@ -8,12 +8,14 @@ import pytest
 from engine.evolution.genome import Layout, first_genomes, layout, relaxed_genomes
 from engine.evolution.operators import (
     LONGEST_WAIT,
+    MOST_DISPLACED,
     MUTATIONS,
     Site,
     change_ends,
     change_group,
     change_stretch,
     cross,
+    displace,
     make_room,
     mutate,
     outbid,
@@ -98,6 +100,33 @@ def test_a_slot_begins_with_its_first_move() -> None:
         first = rows[begin[number]]
         assert first.time == row.time
         assert begin[number] == 0 or rows[begin[number] - 1].time < row.time
+
+
+def test_few_are_displaced_the_large_ones_and_all_else_goes_on_as_it_was_played(
+    moves: Layout, site: Site
+) -> None:
+    played = np.full(moves.num_moves, NO_COPY, np.int8)
+    sizes, nums = [], set()
+    for seed in range(TRIES):
+        genes = blank(moves)
+        displace(genes, site.of(played), np.random.default_rng(seed))
+        wanted, dropped = np.flatnonzero(genes == EARN), np.flatnonzero(genes == DROP)
+        (own,) = set(moves.group[wanted].tolist())
+        begin = max(FIRST, int(moves.slot_begin[wanted[0]]))
+        assert (genes[:begin] == BLANK).all()
+        assert (np.delete(genes[begin:], np.r_[wanted, dropped] - begin) == NO_COPY).all()
+        others = set(moves.group[dropped].tolist())
+        assert own not in others
+        assert len(others) <= MOST_DISPLACED
+        assert dropped.max(initial=0) <= wanted[-1]
+        nums.add(len(others))
+        inside = moves.touches[(moves.touches >= begin) & (moves.touches <= wanted[-1])]
+        for group in others:
+            during = inside[moves.group[inside] == group]
+            assert (genes[during] == DROP).all()
+            sizes.append((moves.size[during[0]], moves.size[inside].mean()))
+    assert nums == set(range(1, MOST_DISPLACED + 1))
+    assert np.mean([own for own, _ in sizes]) > 1.2 * np.mean([mean for _, mean in sizes])
 
 
 def test_what_is_worth_less_is_outbid(moves: Layout, site: Site) -> None:

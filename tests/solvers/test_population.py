@@ -13,7 +13,7 @@ NOTHING: Any = None
 
 
 def individual(ticks: int, rate: float = 0.0) -> Individual:
-    return Individual(NOTHING, ticks, NOTHING, rate)
+    return Individual(NOTHING, ticks, NOTHING, rate, NOTHING)
 
 
 def test_the_better_of_two_is_drawn() -> None:

@@ -48,11 +48,15 @@ class Trail:
 
 @dataclass(frozen=True)
 class Played:
-    """Returns of a batch in ticks, never counted below `-2^30`, and what is needed to resume."""
+    """Returns of a batch in ticks, never counted below `-2^30`, and what is needed to resume.
+
+    `actions`: what the words came to; -1 before the checkpoint from which the games were played.
+    """
 
     ticks: NDArray[np.int32]  # [B]
     states: NDArray[np.int32]  # [C, B, S]
     ticks_before: NDArray[np.int32]  # [C, B]
+    actions: NDArray[np.int8]  # [M, B]
 
     def trail(self, game: int) -> Trail:
         """The checkpoints of one game of the batch, copied."""
@@ -116,6 +120,7 @@ class BatchGame:
             ticks=np.concatenate([part.ticks for part in found])[order],
             states=np.concatenate([part.states for part in found], 1)[:, order],
             ticks_before=np.concatenate([part.ticks_before for part in found], 1)[:, order],
+            actions=np.concatenate([part.actions for part in found], 1)[:, order],
         )
 
     def _play(self, first: int, scripts: NDArray[np.int8], trails: Sequence[Trail]) -> Played:
@@ -129,7 +134,8 @@ class BatchGame:
             np.int32(first),
             self.spacing,
         )
-        return Played(*(np.asarray(x) for x in (found.ticks, found.states, found.ticks_before)))
+        parts = (found.ticks, found.states, found.ticks_before, found.actions)
+        return Played(*map(np.asarray, parts))
 
 
 def _num_cores() -> int:
