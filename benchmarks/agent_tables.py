@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -27,8 +27,8 @@ BESIDE = {
 """Of the columns that ran side by side with another one, that one."""
 GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
-DEFAULT = "default"
-"""The arm of the ablations that the others are compared with."""
+DEFAULTS = ("default", "shipped weights")
+"""The arms of the ablations that others are compared with: the first one that there are runs of."""
 
 
 def _share(value: float | None) -> str:
@@ -118,29 +118,57 @@ def meanwhile(row: Row) -> float:
 
 
 def ablations_table(rows: Sequence[Row]) -> str:
-    """Per arm what it closes of the gap, beside the default on the same programs and seeds."""
-    programs = sorted({row["program"] for row in rows})
-    arms: dict[str, dict[tuple[str, int], tuple[float, float, int]]] = {}
+    """Per program what each arm closes of the gap, a figure for each seed; at the end the means.
+
+    *Apart*: from the default, on the programs and seeds that both arms have.
+    """
+    programs = list(dict.fromkeys(row["program"] for row in rows))
+    arms: dict[str, dict[tuple[str, int], Row]] = {}
     for row in rows:
-        name, _, _, seed, label = row["key"]
-        found = (row["gap_closed"], meanwhile(row), row["games"])
-        arms.setdefault(label, {})[name, seed] = found
-    usual = arms.get(DEFAULT, {})
-    body = []
-    for label, runs in arms.items():
-        both = [run for run in runs if run in usual]
-        rates = [runs[run][2] / usual[run][2] for run in both]
-        cells = [label, f"{statistics.median(rates):.2f}" if rates else ""]
-        for i in range(2):
-            apart = [100 * (runs[run][i] - usual[run][i]) for run in both]
-            cells.append(_share(statistics.mean(run[i] for run in runs.values())))
-            cells.append(lead_text(apart))
-        for program in programs:
-            ends = [f"{100 * end[0]:.1f}" for (name, _), end in runs.items() if name == program]
-            cells.append(", ".join(ends))
-        body.append(cells)
-    figures = ("at the end", "from the default", "meanwhile", "from the default")
-    return _table(["arm", "games", *figures, *programs], body)
+        arms.setdefault(row["key"][4], {})[row["program"], row["key"][3]] = row
+    usual = next(arms[label] for label in DEFAULTS if label in arms)
+    body = [
+        [
+            program,
+            *(
+                ", ".join(
+                    f"{100 * r['gap_closed']:.1f}" for (p, _), r in some.items() if p == program
+                )
+                for some in arms.values()
+            ),
+        ]
+        for program in programs
+    ]
+    figures: dict[str, Callable[[dict[tuple[str, int], Row]], str]] = {
+        "**runs**": lambda some: str(len(some)),
+        "**mean**": lambda some: _share(statistics.mean(map(_at_the_end, some.values()))),
+        "**apart**": lambda some: _apart(some, usual, _at_the_end),
+        "**mean meanwhile**": lambda some: _share(statistics.mean(map(meanwhile, some.values()))),
+        "**apart meanwhile**": lambda some: _apart(some, usual, meanwhile),
+        "**games**": lambda some: _rate(some, usual),
+    }
+    body += [[name, *map(figure, arms.values())] for name, figure in figures.items()]
+    return _table(["program", *arms], body)
+
+
+def _at_the_end(row: Row) -> float:
+    return float(row["gap_closed"])
+
+
+def _apart(
+    some: dict[tuple[str, int], Row],
+    usual: dict[tuple[str, int], Row],
+    figure: Callable[[Row], float],
+) -> str:
+    """By how many points the runs differ from the usual ones; empty for these themselves."""
+    if some is usual:
+        return ""
+    return lead_text([100 * (figure(r) - figure(usual[k])) for k, r in some.items() if k in usual])
+
+
+def _rate(some: dict[tuple[str, int], Row], usual: dict[tuple[str, int], Row]) -> str:
+    rates = [row["games"] / usual[run]["games"] for run, row in some.items() if run in usual]
+    return f"{statistics.median(rates):.2f}" if rates else ""
 
 
 def games_table(rows: Sequence[Row]) -> str:

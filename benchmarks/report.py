@@ -12,7 +12,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from benchmarks.agent_tables import (
-    DEFAULT,
+    DEFAULTS,
     ablations_table,
     games_table,
     programs_table,
@@ -21,6 +21,7 @@ from benchmarks.agent_tables import (
 from benchmarks.agent_weights import FRESH
 from benchmarks.rows import RESULTS, ROOT, Row, rows_of
 from benchmarks.settings import Settings
+from engine.program import library
 from engine.program.io import write_bytes
 from ui.screenshots import chromium
 
@@ -96,11 +97,11 @@ def draw(figure: go.Figure, path: Path) -> None:
 
 
 OF_ABLATIONS = (
-    "One core, without compiling, from scratch where an arm names no weights. *Games*: played in"
-    " the time, by those of the default (median). *At the end*: share of the gap that is closed;"
-    " *meanwhile*: by the best game so far, averaged from its first round on; both beside the"
-    " default on the same programs and seeds, in points, with the standard error over the runs."
-    " Under the programs' names a figure for each seed."
+    "One core, without compiling, from scratch where an arm names no weights; share of the gap that"
+    " is closed, a figure for each seed. *Mean*: at the end, *meanwhile*: by the best game so far,"
+    " averaged from its first round on. *Apart*: from the first arm on the same programs and seeds,"
+    " in points, with the standard error over the runs. *Games*: played in the time, by those of"
+    " the first arm (median)."
 )
 OF_GAMES = (
     "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
@@ -134,11 +135,21 @@ def _rows(section: str) -> list[Row]:
     return rows_of(f"agent_{section}")
 
 
+def _by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of the samples and those of the held-out programs, where there are such."""
+    held_out = {entry.name for entry in library.held_out()}
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        title = "Held-out programs" if row["program"] in held_out else "Samples"
+        found.setdefault(title, []).append(row)
+    return found
+
+
 def run(section: str, settings: Settings) -> None:
     """Write the page, a part for each section that there are rows of."""
     del section, settings
     solvers, ablations, curve = map(_rows, ("solvers", "ablations", "curve"))
-    ablations.sort(key=lambda row: bool(row["key"][4] != DEFAULT))
+    ablations.sort(key=lambda row: bool(row["key"][4] not in DEFAULTS))
     parts = [HEAD]
     if solvers:
         parts.append(
@@ -159,7 +170,8 @@ def run(section: str, settings: Settings) -> None:
         arms = ",".join(dict.fromkeys(row["key"][4] for row in some))
         command = f"python -m benchmarks ablations --seconds {seconds:.0f} --arms '{arms}'"
         parts.append(f"### {seconds:.0f} seconds\n\n{_measured(command, some)}")
-        parts.append(ablations_table(some))
+        for title, those in _by_kind(some).items():
+            parts += [f"{title}:", ablations_table(those)]
     for section, (text, table) in BY_PROGRAM.items():
         if rows := _rows(section):
             names = ",".join(dict.fromkeys(row["program"] for row in rows))
