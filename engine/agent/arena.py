@@ -28,7 +28,8 @@ class Arena:
 
     `baseline`: points that the heuristics still earn from each move on, `[M + 1]`, zero from the
     last move on.
-    `sees_rewards`: 1, or 0 where the search counts on the values alone (self-competition).
+    `sees_rewards`: 1, or 0 where the real rules give the search no rewards, and it counts on the
+    values alone (self-competition); the learned model's rewards have learned to be zero there.
     """
 
     encoded: EncodedProgram

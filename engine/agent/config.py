@@ -95,7 +95,7 @@ class ReplayConfig:
     td_steps: int = 20
     """Rewards in a value target, before the value found there takes over."""
     best_share: float = 0.25
-    """Of a batch, from the best games."""
+    """Of a batch, from the best games; own games that went on from one begin as it did."""
     demonstration_share: float = 0.05
     """Of a batch, from the demonstrations at first."""
     demonstration_decay: float = 0.8

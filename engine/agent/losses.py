@@ -123,7 +123,11 @@ def cross_entropy(logits: Array, scalar: Cells) -> Array:
 
 
 def halve_gradient(x: Array) -> Array:
-    """The value itself, its gradient halved: MuZero's damping where a dynamics step begins."""
+    """The value itself, its gradient halved, once per step of the dynamics.
+
+    After the step, before what is predicted from it, as in muzero-general; the paper halves it
+    where the step begins, so the root's latent enters the first step undamped here.
+    """
     return 0.5 * x + 0.5 * jax.lax.stop_gradient(x)
 
 

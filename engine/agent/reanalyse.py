@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.agent.config import SearchConfig
 from engine.agent.network import Params
@@ -46,7 +47,13 @@ def reanalysed(
     if played is None:
         return None
     fresh = [
-        replace(old, policy=np.float32(0.5) * (new.policy + old.played), value=new.value)
+        replace(old, policy=_mixed(new.policy, old.played), value=new.value)
         for old, new in zip(games, split(played), strict=False)
     ]
     return [*fresh, *games[batch:]]
+
+
+def _mixed(found: NDArray[np.float32], played: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Half of each policy `[L, A]`; where nothing was searched, what was played."""
+    is_searched = found.any(axis=-1, keepdims=True)
+    return np.where(is_searched, np.float32(0.5) * (found + played), played)

@@ -8,6 +8,7 @@ what was left by a kill is ignored.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
+from engine.game.moves import RULES_VERSION
 from engine.game.observation import layout
 from engine.program.io import content_hash, write_bytes
 
@@ -34,7 +36,7 @@ FORGET_EVERY = 32
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward")
-_VERSION = 5
+_VERSION = 6
 """Of what a state holds."""
 
 
@@ -49,7 +51,7 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
         _write(_path(folder, report.number), whose | _stacked(trainer.last_games))
         _tell(folder, report, trainer.workloads[report.workload])
     state: Arrays = {"rounds": np.array(trainer.rounds), "games": np.array(trainer.games)}
-    state |= {"setup": np.array(_setup(trainer))}
+    state |= {"visits": np.array(trainer.visits), "setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))
     state |= {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     for index, workload in enumerate(trainer.workloads):
@@ -89,6 +91,7 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
     stored = [state[f"leaf_{i}"] for i in range(len(leaves))]
     trainer.params, trainer.state = jax.tree.unflatten(structure, [jnp.asarray(s) for s in stored])
     trainer.rounds, trainer.games = int(state["rounds"]), int(state["games"])
+    trainer.visits = state["visits"].tolist()
     for number in range(trainer.rounds):
         if (path := _path(folder, number)).exists():
             arrays = _read(path)
@@ -103,9 +106,16 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
 
 def _setup(trainer: Trainer) -> str:
     """What decides how a run goes on: equal for equal runs."""
-    programs = [content_hash(w.program) for w in trainer.workloads]
-    body = {"seed": trainer.seed, "programs": programs, "config": to_json(trainer.config)}
-    return json.dumps({**body, "observation_version": layout.VERSION, "state_version": _VERSION})
+    body = {
+        "seed": trainer.seed,
+        "programs": [content_hash(w.program) for w in trainer.workloads],
+        "shown": [w.taught or w.demonstrations for w in trainer.workloads],
+        "config": to_json(trainer.config),
+        "rules_version": RULES_VERSION,
+        "observation_version": layout.VERSION,
+        "state_version": _VERSION,
+    }
+    return hashlib.sha256(json.dumps(body).encode()).hexdigest()
 
 
 def _path(folder: Path, number: int) -> Path:

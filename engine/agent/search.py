@@ -201,7 +201,7 @@ def _search(
             recurrent_fn,
             config.num_simulations,
             invalid_actions=forbidden,
-            dirichlet_fraction=DIRICHLET_SHARE * temperature,
+            dirichlet_fraction=jnp.minimum(DIRICHLET_SHARE * temperature, 1.0),
             temperature=temperature,
         )
     return mctx.gumbel_muzero_policy(

@@ -63,8 +63,8 @@ class Trainer:
     """The agent, its optimiser, and the workloads that it practises on.
 
     `focus`: share of the rounds that go to the workload whose best game saves most, where all are
-    of one program (under several place rules); the others take turns. `last_games`: of the round
-    that was played last.
+    of one program (under several place rules); the others take turns. `visits`: rounds of each
+    workload. `last_games`: of the round that was played last.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class Trainer:
         self.state: optax.OptState = optimiser(config.learner).init(self.params)
         self.rounds = 0
         self.games = 0
+        self.visits = [0] * len(self.workloads)
         self.last_games: list[Game] = []
 
     @property
@@ -120,7 +121,7 @@ class Trainer:
         index = number % len(self.workloads)
         if rng.random() < self.focus:
             index = int(rng.choice(self._leaders))
-        workload, visit = self.workloads[index], number // len(self.workloads)
+        workload, visit = self.workloads[index], self.visits[index]
         if replay.reanalyse_every and visit % replay.reanalyse_every == replay.reanalyse_every - 1:
             self._reanalyse(workload, go_on)
         parents, start = self._beginnings(workload, rng)
@@ -134,6 +135,7 @@ class Trainer:
         share = replay.demonstration_share * replay.demonstration_decay**visit
         losses = self._learn(self.config.learner.steps_per_round, share, go_on)
         self.rounds += 1
+        self.visits[index] += 1
         scores = [game.score for game in games]
         return Round(
             number=number,
@@ -205,7 +207,7 @@ class Trainer:
             workload.replay.set_best(found)
 
     def _learn(self, steps: int, demonstration_share: float, go_on: Go) -> dict[str, float]:
-        """Steps on batches of the programs in turn, by chance; the losses of the last one."""
+        """Steps on a batch each, of a program drawn by chance; the losses of the last one."""
         config, losses = self.config, None
         rng = np.random.default_rng([self.seed, _LEARN, self.rounds])
         known = [

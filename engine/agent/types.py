@@ -25,9 +25,8 @@ Cells = Array | NDArray[Any]
 class Batch:
     """Positions to learn from, and the `U` moves that were played from each; on the host in NumPy.
 
-    Rewards and values are in points above the baseline. `policy`: the search's improved policies;
-    zeros where nothing was searched. `weight`: 0 past the end of a game. `policy_weight` is 0 as
-    well where only one action was legal.
+    Rewards and values are in points above the baseline. `policy`: as in `Game`. `weight`: 0 past
+    the end of a game. `policy_weight` is 0 as well where only one action was legal.
     """
 
     view: Cells  # [B, U + 1, NUM_VIEW], half precision
@@ -45,8 +44,10 @@ class Batch:
 class Game:
     """One game on the host; rewards and values in points above the baseline.
 
-    `policy`: the search's improved policies; zeros where nothing was searched. `trail`: positions
-    on the way, from which other games can go on (`engine.agent.self_play.Played`).
+    `policy`: the search's improved policies, zeros where nothing was searched; of the best games,
+    and what others played before they went on from them, of demonstrations the actions; of games
+    searched again half of each. `trail`: positions on the way, from which other games can go on
+    (`engine.agent.self_play.Played`).
     """
 
     view: NDArray[np.float16]  # [L, NUM_VIEW]

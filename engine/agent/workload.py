@@ -64,8 +64,9 @@ def make_workload(
 ) -> Workload:
     """Prepare `program`; `demonstrations` are games' actions, one per move, and set the baseline.
 
-    Without a `bound` points are shares of what all fast would save. Raises SolverError if the JAX
-    game cannot hold the program, and ValueError if an action is illegal.
+    `taught`: a teacher's games, which are shown in their place. Without a `bound` points are shares
+    of what all fast would save. Raises SolverError if the JAX game cannot hold the program, and
+    ValueError if an action of any game is illegal.
     """
     rules = rules or Rules()
     encoded = encode(program, rules, shape)
@@ -74,6 +75,8 @@ def make_workload(
     known = features(program, encoded, bound, config.hidden)
     point_s = possible_s(program, bound) / 100
     rewards = [points_of(program, rules, game, point_s) for game in demonstrations]
+    for game in taught:
+        points_of(program, rules, game, point_s)
     baseline = baseline_of(rewards, encoded.moves.shape[0])
     return Workload(
         program=program,

@@ -15,7 +15,7 @@ from engine.solvers import SOLVERS, Budget, solve
 
 AGENT = "muzero"
 AGENT_OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
-LOCAL = "local"
+BEGIN_FROM = ("local", "portfolio")
 STEERABLE = "steered"
 """The solver whose plans are the pass's own: whole lives, and copies that overlap with compute."""
 
@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
         dest="start",
         type=Path,
         metavar="plan.json",
-        help=f"a plan to begin from (only for the solver {LOCAL})",
+        help=f"a plan to begin from (only for the solvers {' and '.join(BEGIN_FROM)})",
     )
     agent = parser.add_argument_group(f"only for the solver {AGENT}")
     agent.add_argument("--checkpoint", metavar="FOLDER", help="weights to begin from, or 'scratch'")
@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if given and options.solver != AGENT:
         raise UsageError(f"solve: --{min(given)} needs --solver {AGENT}")
     if options.start is not None:
-        if options.solver != LOCAL:
-            raise UsageError(f"solve: --from needs --solver {LOCAL}")
+        if options.solver not in BEGIN_FROM:
+            raise UsageError(f"solve: --from needs --solver {' or '.join(BEGIN_FROM)}")
         given["start"] = load_plan(options.start)
     for path in (options.output, options.trace):
         refuse_missing_folder(path)

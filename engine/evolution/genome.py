@@ -1,4 +1,4 @@
-"""Genomes: scripts of the mallocGame, one word per move, that `evolution` and the agent vary.
+"""Genomes: scripts of the mallocGame, one word per move, that the search varies.
 
 A word is a wish: one that is illegal now is kept, and comes true when another change makes room.
 """
@@ -23,7 +23,7 @@ NUM_FIRST = 96
 WORD_CHANCES = (0.09, 0.13, 0.35, 0.01, 0.02, 0.35, 0.05)
 """Of the actions, `EARN` and `EARN_OTHER` as a new word."""
 RANDOM_SHARE = 0.15
-"""Of the first genomes: every move's word drawn by itself; in the others a group has one word."""
+"""Of the random genomes: every move's word drawn by itself; in the others a group has one word."""
 RELAXED_SHARE = 0.4
 """Of the random genomes among the first, if there is an optimum; none and 0.8 were worse."""
 FOCUS = 0.7

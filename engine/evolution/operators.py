@@ -13,7 +13,7 @@ from engine.game.moves import DROP, OTHER_END
 from engine.game.scripts import EARN, EARN_OTHER, NUM_WORDS
 
 LONGEST_WINDOW = 32
-"""Touches."""
+"""Moves."""
 MOST_DISPLACED = 3
 """Tensors, one of them perhaps drawn twice."""
 LONGEST_WAIT = 64
@@ -127,7 +127,8 @@ def displace(genes: Genes, site: Site, rng: Rng) -> None:
     """One tensor is wanted in place of a few others, and all else goes on as it was played.
 
     Otherwise what was only wished for so far would come true in the room that is made, and often
-    cost more than the change brings. The larger a tensor, the likelier it has to go.
+    cost more than the change brings. The larger a tensor, and the more often it is touched
+    meanwhile, the likelier it has to go.
     """
     own = site.moves_of(site.layout.group[_one_of(site.near, rng)])
     begin = max(site.first, int(site.layout.slot_begin[own[0]]))

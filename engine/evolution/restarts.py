@@ -108,7 +108,7 @@ class Evolution:
 def start(
     program: Program,
     seed: int,
-    rules: Rules | None = None,
+    rules: Rules,
     relaxed: NDArray[np.float64] | None = None,
 ) -> Evolution:
     """A search with its first population. Raises SolverError if JAX cannot play the program.
@@ -116,15 +116,6 @@ def start(
     `relaxed` as in `engine.evolution.genome.first_genomes`.
     """
     rng = np.random.default_rng(seed)
-    rules = rules or Rules()
     found = Evolution(rules, BatchGame(program, rules), layout(program), rng)
     found.begin(first_genomes(found.layout, NUM_FIRST, rng, relaxed))
-    return found
-
-
-def run(program: Program, seed: int, generations: int) -> Evolution:
-    """Breed so many generations, whatever time they take: equal for equal arguments."""
-    found = start(program, seed)
-    for _ in range(generations):
-        found.step()
     return found

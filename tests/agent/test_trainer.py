@@ -188,6 +188,22 @@ def test_the_better_place_rule_gets_most_rounds() -> None:
     assert all(r is not None and r.workload == best for r in reports)
 
 
+def test_demonstrations_fade_with_the_visits_of_their_own_workload(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer = Trainer([small_workload(), small_workload()], CONFIG, 0, focus=1.0)
+    shares: list[float] = []
+    monkeypatch.setattr(trainer, "_learn", lambda steps, share, go_on: shares.append(share) or {})
+    reports = [trainer.play_round() for _ in range(3)]
+    whose = [report.workload for report in reports if report is not None]
+    visits = [whose[:number].count(index) for number, index in enumerate(whose)]
+    replay = CONFIG.replay
+    faded = [replay.demonstration_share * replay.demonstration_decay**visit for visit in visits]
+    assert shares == pytest.approx(faded)
+    assert max(visits) > 3 // 2
+    assert trainer.visits == [whose.count(0), whose.count(1)]
+
+
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
     whole = small_trainer()
     whole.warm_up()
@@ -205,6 +221,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     second = small_trainer()
     assert resume(second, tmp_path)
     assert second.rounds == 3
+    assert second.visits == [3]
     for _ in range(2):
         report = second.play_round()
         save_round(second, report, tmp_path)
@@ -240,6 +257,20 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     wider = replace(CONFIG, network=replace(CONFIG.network, width=48))
     with pytest.raises(CheckpointError, match="another seed, other settings"):
         resume(small_trainer(wider), tmp_path)
+
+
+def test_a_run_is_not_resumed_with_other_games_shown_or_under_other_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_round(small_trainer(), None, tmp_path)
+    taught = small_trainer()
+    first = taught.workloads[0]
+    taught.workloads[0] = replace(first, taught=first.demonstrations[:1])
+    with pytest.raises(CheckpointError, match="name another folder"):
+        resume(taught, tmp_path)
+    monkeypatch.setattr("engine.agent.run.RULES_VERSION", 1)
+    with pytest.raises(CheckpointError, match="name another folder"):
+        resume(small_trainer(), tmp_path)
 
 
 def test_what_is_as_good_as_the_best_takes_turns_in_the_focus() -> None:

@@ -11,7 +11,7 @@ from engine.errors import SolverError
 from engine.evolution import population, restarts
 from engine.evolution.genome import NUM_FIRST
 from engine.evolution.islands import settle
-from engine.evolution.restarts import run, start
+from engine.evolution.restarts import Evolution, start
 from engine.game.moves import Rules
 from engine.game.quantise import TICKS
 from engine.game.scripts import play_script
@@ -32,6 +32,14 @@ def program() -> Program:
     return random_program(5, 60)
 
 
+def run(program: Program, seed: int, generations: int) -> Evolution:
+    """So many generations, whatever time they take."""
+    found = start(program, seed, Rules())
+    for _ in range(generations):
+        found.step()
+    return found
+
+
 def test_the_seed_decides(program: Program) -> None:
     first, second, other = (run(program, seed, 12) for seed in (1, 1, 2))
     assert [one.ticks for one in first.population] == [one.ticks for one in second.population]
@@ -41,7 +49,7 @@ def test_the_seed_decides(program: Program) -> None:
 
 
 def test_the_best_game_only_gets_better_and_beats_the_first(program: Program) -> None:
-    search = start(program, 0)
+    search = start(program, 0, Rules())
     returns = [search.best.ticks]
     for _ in range(GENERATIONS):
         search.step()
@@ -74,7 +82,7 @@ def test_stale_populations_begin_again_and_nothing_is_lost(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restarts, "STALE_GENERATIONS", 2)
-    search, best = start(program, 6), 0
+    search, best = start(program, 6, Rules()), 0
     while len(search.champions) < 3:
         search.step()
         assert search.best.ticks >= best

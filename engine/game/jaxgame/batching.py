@@ -30,7 +30,7 @@ from engine.program.model import Program
 
 NUM_CHECKPOINTS = 16
 MOST_THREADS = 2
-"""Batches are cut in as many parts, played at once, where there are as many cores."""
+"""Batches are cut in as many parts, played at once, where there may be as many threads."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class BatchGame:
             np.repeat(first_row(self._encoded), NUM_CHECKPOINTS, axis=0),
             np.zeros(NUM_CHECKPOINTS, np.int32),
         )
-        self._threads = min(MOST_THREADS, _num_cores())
+        self._threads = min(MOST_THREADS, num_threads())
         self._pool = ThreadPoolExecutor(self._threads)
         self._has_played = False
 
@@ -138,8 +138,10 @@ class BatchGame:
         return Played(*map(np.asarray, parts))
 
 
-def _num_cores() -> int:
-    """Cores that this process may use; where the system does not tell, all."""
+def num_threads() -> int:
+    """`OMP_NUM_THREADS`, as a portfolio's workers have it, else the cores of this process."""
+    if (told := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
+        return max(1, int(told))
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

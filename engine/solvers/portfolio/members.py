@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engine.errors import ConfigError
 from engine.solvers.local.run import compile_all
@@ -13,11 +12,10 @@ from engine.solvers.registry import SOLVERS, Progress
 
 @dataclass(frozen=True)
 class Member:
-    """A registered solver with options; `takes_start`: it can begin from the best plan so far."""
+    """A registered solver; `takes_start`: it can begin from the best plan so far."""
 
     solver: str
     takes_start: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 USUAL = (Member("local", takes_start=True), Member("evolution"), Member("local", takes_start=True))
@@ -25,12 +23,12 @@ USUAL = (Member("local", takes_start=True), Member("evolution"), Member("local",
 
 
 def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
-    """The usual members that are registered, or the named solvers.
+    """The usual members, or the named solvers.
 
     Raises ConfigError if a solver does not exist or is the portfolio itself, or none is named.
     """
     if names is None:
-        return tuple(member for member in USUAL if member.solver in SOLVERS)
+        return USUAL
     starting = {member.solver for member in USUAL if member.takes_start}
     for name in names:
         if name not in SOLVERS or name == "portfolio":
@@ -41,7 +39,10 @@ def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
 
 
 def prepare(members: Sequence[Member], progress: Progress) -> None:
-    """Compile what members compile at their first use ever, before any clock starts."""
+    """Compile what `local` compiles at its first use ever, before any clock starts.
+
+    What `evolution` compiles depends on the program, and is part of its first stint on it.
+    """
     if any(member.solver == "local" for member in members):
         compile_all(progress)
 
@@ -65,5 +66,5 @@ class Turns:
         return member
 
     def leave_out(self, member: Member) -> None:
-        """All turns of the solver with these options end."""
+        """All turns of the solver end."""
         self._members = [some for some in self._members if some != member]

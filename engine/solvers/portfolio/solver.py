@@ -34,9 +34,11 @@ QUICK = ("all_slow", "xla_like", "greedy")
 LEAST_S = 3.0
 """Shorter budgets are over before a process has started."""
 ROUNDS, LEAST_STINT_S = 4, 2.0
-"""A budget has so many stints on each core, unless they would be shorter than that."""
-RESERVE = 0.05
-"""Share of the budget that is left for the last stints to answer in."""
+"""A budget has so many stints on each core, but for the last none shorter than that."""
+RESERVE, MOST_RESERVE_S = 0.05, 3.0
+"""Share of the budget that is left for the last stints to answer in, and the most of it."""
+SEEDS = 1_000_003
+"""Between the seeds of two budgets, so that neighbours share no stint's."""
 IDLE_SHARE = 0.2
 """A stint that ends sooner, and without a better plan, has nothing more to find."""
 MOST_LOST = 3
@@ -84,6 +86,7 @@ class _Race:
             prepare(members, budget.progress)
         self._begun = time.time()
         self._end = self._begun + budget.seconds
+        self._last = self._end - min(RESERVE * budget.seconds, MOST_RESERVE_S)
         self._best: Plan | None = None
         self._best_s = float("inf")
         self._is_wanted = True
@@ -119,8 +122,9 @@ class _Race:
     def is_over(self) -> bool:
         """Whether there is no time left, nothing to gain, or nobody to find it."""
         is_perfect = self._best_s <= self._program.all_fast_s * (1 + 1e-9)
-        is_idle = self._turns.is_over and not any(self._at_work.values())
-        return time.time() >= self._end or is_perfect or is_idle or not self._is_wanted
+        now = time.time()
+        has_work = any(self._at_work.values()) or not (self._turns.is_over or now >= self._last)
+        return now >= self._end or is_perfect or not has_work or not self._is_wanted
 
     def answer(self) -> Plan:
         """The best plan, and how it came about."""
@@ -157,20 +161,18 @@ class _Race:
             self._is_wanted = False
 
     def _send(self, worker: Worker) -> None:
-        now, seconds = time.time(), self._budget.seconds
-        last = self._end - RESERVE * seconds
-        if now >= last:
+        now = time.time()
+        if now >= self._last:
             return
         member = self._turns.take()
-        until = min(last, now + max(LEAST_STINT_S, seconds / ROUNDS))
-        stint = _Stint(member, self._budget.seed + self._stints, now, until)
+        until = min(self._last, now + max(LEAST_STINT_S, self._budget.seconds / ROUNDS))
+        stint = _Stint(member, SEEDS * self._budget.seed + self._stints, now, until)
         self._stints += 1
         self._at_work[worker] = stint
         start = plan_to_json(self._best) if member.takes_start and self._best is not None else None
         worker.order(
             {
                 "solver": member.solver,
-                "options": dict(member.options),
                 "seed": stint.seed,
                 "until": stint.until,
                 "start": start,

@@ -23,17 +23,21 @@ TELL_EVERY_S = 0.2
 
 
 class _Reporter:
-    """Sends progress, not too often."""
+    """Sends progress, not too often.
+
+    Nobody shows it: a worker whose portfolio was killed cannot write it, and so ends.
+    """
 
     def __init__(self, answers: TextIO) -> None:
         self._answers = answers
         self._told_s = 0.0
 
     def progress(self, share: float, message: str) -> bool:
+        del message
         now_s = time.monotonic()
         if now_s - self._told_s >= TELL_EVERY_S:
             self._told_s = now_s
-            self.send({"share": share, "message": message})
+            self.send({"share": share})
         return True
 
     def send(self, body: dict[str, Any]) -> None:
@@ -53,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 def _run(program: Program, stint: dict[str, Any], reporter: _Reporter) -> dict[str, Any]:
     """One stint: its plan, or in one line why there is none."""
-    options = dict(stint["options"])
+    options = {}
     if stint["start"] is not None:
         options["start"] = plan_from_json(stint["start"], "the plan to begin from")
     seconds = max(0.0, stint["until"] - time.time())

@@ -18,7 +18,7 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import SOLVERS, Budget, solve
-from engine.solvers.portfolio import crew
+from engine.solvers.portfolio import crew, solver
 from engine.solvers.portfolio.members import USUAL, Member, Turns, members_named
 from tests.strategies import random_program
 
@@ -167,6 +167,25 @@ def test_members_take_turns_until_they_are_left_out() -> None:
     assert turns.is_over
 
 
-def test_the_usual_members_are_those_that_are_registered() -> None:
-    assert members_named(None)
-    assert all(member in USUAL and member.solver in SOLVERS for member in members_named(None))
+def test_the_usual_members_are_registered() -> None:
+    assert members_named(None) == USUAL
+    assert {member.solver for member in USUAL} <= set(SOLVERS)
+
+
+def test_it_ends_when_the_last_stints_have_answered(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is sent out in the reserve, so nobody is waited for until its end."""
+    monkeypatch.setattr(solver, "RESERVE", 1.0)
+    monkeypatch.setattr(solver, "MOST_RESERVE_S", 295.0)
+    shares: list[float] = []
+
+    def progress(share: float, message: str) -> bool:
+        del message
+        shares.append(share)
+        return True
+
+    options = {"members": ["random"], "processes": 1}
+    plan = solve("portfolio", program, Budget(300.0, 0, progress, options))
+    assert plan.notes["stints"] > 0
+    assert shares[-1] < 0.9
