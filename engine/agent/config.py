@@ -76,7 +76,8 @@ class SelfPlayConfig:
     """Rounds in which a tree is grown at every move; in the others the networks play alone."""
     is_competing: bool = False
     """The agent learns only whether a game beats the average of those that it played before
-    (self-competition, MuZero-RC, arXiv 2202.06626)."""
+    (self-competition, MuZero-RC, arXiv 2202.06626). A tree that reaches the end of the game counts
+    nothing for what is won there, so near the end it leans away from what wins."""
 
     def __post_init__(self) -> None:
         """Refuse rounds without games; raises ConfigError."""
