@@ -36,7 +36,8 @@ contested programs (XLA's plan at least 3 % above the bound), on one core (`port
 simulated. Every plan has passed the checker. *Beats XLA*: programs on which the plan is faster than
 XLA's own, of those of whose plan by XLA at least 99 % of the saving was read. Seed 0; other seeds
 stand at the end. What JAX compiles is kept from run to run, and was there when `muzero` and
-`evolution` were measured: the first solve of a program of a new size takes up to a minute longer. Written by `python -m benchmarks table`.
+`evolution` were measured: the first solve of a program of a new size takes up to a minute longer.
+Written by `python -m benchmarks table`.
 """
 
 

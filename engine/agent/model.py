@@ -19,7 +19,7 @@ from jax.flatten_util import ravel_pytree
 
 from engine.agent.arena import Arena
 from engine.agent.categorical import from_logits
-from engine.agent.network import Params, predict, react, represent
+from engine.agent.network import Params, predict, react, represent, told
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
 from engine.game.observation.dynamic import view
@@ -40,13 +40,13 @@ class Embedding:
 
 
 def learned(
-    arena: Arena, move: Array, latent: Array, steps: int, in_step: bool
+    params: Params, arena: Arena, move: Array, latent: Array, steps: int, in_step: bool
 ) -> tuple[Embedding, RecurrentFn]:
     """The networks as the model, from the moves `[B]` and latent states `[B, D]` on.
 
     It knows what comes in the next `steps` moves. `in_step`: all games are before the same move.
     """
-    ahead = _rows_ahead(arena, move[0] if in_step else move, steps)
+    ahead = told(params, _rows_ahead(arena, move[0] if in_step else move, steps))
     root = Embedding(latent, jnp.zeros_like(move))
     return root, partial(_imagine, arena.encoded.num_moves - move, ahead)
 
@@ -80,7 +80,7 @@ def _seen(arena: Arena, positions: Position) -> Array:
 
 
 def _rows_ahead(arena: Arena, move: Array, count: int) -> Array:
-    """What a learned dynamics is told on the way to the `count` moves after `move`.
+    """Static features of the `count` moves after `move`.
 
     `[N, F]` for a scalar `move`, `[N, B, F]` for `[B]`. Cut out once per search: a tree of N
     simulations is at most N deep, and the table of a long program fills the processor's cache.
@@ -96,8 +96,8 @@ def _imagine(
 ) -> tuple[mctx.RecurrentFnOutput, Embedding]:
     """One step of the learned model; `left` `[B]`: moves from the root to the game's end."""
     del key
-    told = ahead[node.depth] if ahead.ndim == 2 else ahead[node.depth, jnp.arange(len(left))]
-    latent, reward_logits = react(params, node.latent, action, told)
+    here = ahead[node.depth] if ahead.ndim == 2 else ahead[node.depth, jnp.arange(len(left))]
+    latent, reward_logits = react(params, node.latent, action, here)
     guess = predict(params, latent)
     depth = node.depth + 1
     step = mctx.RecurrentFnOutput(

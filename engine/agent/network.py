@@ -100,14 +100,23 @@ def predict(params: Params, latent: Array) -> Prediction:
     return Prediction(_linear(params, "policy_out", x), categorical.from_logits(logits), logits)
 
 
-def react(params: Params, latent: Array, action: Array, following: Array) -> tuple[Array, Array]:
+def told(params: Params, following: Array) -> Array:
+    """What `react` is told of the moves to come, `[..., H]`, of their static features `[..., F]`.
+
+    It is the share of its first layer that does not depend on the latent state, so a search works
+    it out once for every move ahead, not for every node.
+    """
+    first = params["react_in"]
+    return following @ first["w"][-following.shape[-1] :] + first["b"]
+
+
+def react(params: Params, latent: Array, action: Array, told: Array) -> tuple[Array, Array]:
     """The latent state after `action` `[B]`, and the logits of the reward `[B, NUM_ATOMS]`.
 
-    `following`: static features of the next move, `[B, F]`.
+    `told`: of the next move, `[B, H]`.
     """
-    chosen = jax.nn.one_hot(action, NUM_ACTIONS)
-    x = jnp.concatenate([latent, chosen, following], axis=-1)
-    x = jax.nn.relu(_linear(params, "react_in", x))
-    reward = jax.nn.relu(_linear(params, "reward_in", jnp.concatenate([latent, chosen], axis=-1)))
+    known = jnp.concatenate([latent, jax.nn.one_hot(action, NUM_ACTIONS)], axis=-1)
+    x = jax.nn.relu(known @ params["react_in"]["w"][: known.shape[-1]] + told)
+    reward = jax.nn.relu(_linear(params, "reward_in", known))
     new = _norm(latent + _linear(params, "react_latent", x))
     return new, _linear(params, "reward_out", reward)

@@ -109,23 +109,24 @@ def _by_tree(
     node: Any
     if config.model == LEARNED:
         steps = config.num_simulations
-        node, model = learned(arena, positions.state.move, root.latent, steps, in_step)
+        node, model = learned(params, arena, positions.state.move, root.latent, steps, in_step)
     else:
         node, model = real_rules(arena, positions)
     output = mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=node)
     forbidden = ~positions.options.mask
     found = _search(params, key, output, model, forbidden, config, temperature)
     values = found.search_tree.node_values[:, 0]
-    policy = _improved(found.search_tree, root.logits, config)
+    policy = found.action_weights
+    if config.algorithm == CLASSIC:
+        policy = _improved(found.search_tree, root.logits, config)
     chosen = Decision(root.view, found.action, policy, values, root.prior, root.value)
     return chosen, found.search_tree
 
 
 def _improved(tree: mctx.Tree[Any], logits: Array, config: SearchConfig) -> Array:
-    """The prior with these logits `[B, A]`, improved by what the tree found of the actions.
+    """The prior with these logits `[B, A]`, improved by what classic MuZero's tree found.
 
-    Gumbel MuZero's improved policy (Danihelka et al. 2022), also where classic MuZero grew the
-    tree: its visits would tell of the noise.
+    By Gumbel MuZero's rule (Danihelka et al. 2022): the tree's visits would tell of the noise.
     """
     # Classic MuZero's tree has noise in the prior of its root.
     tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(logits))

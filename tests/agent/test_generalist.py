@@ -12,6 +12,7 @@ import pytest
 
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import changes
+from engine.agent.run import STATE
 from engine.agent.workload import Workload
 from engine.cli import main, parser
 from engine.cli.train import agent_config
@@ -65,6 +66,7 @@ def test_the_teacher_is_heard_once(tmp_path: Path) -> None:
     assert (tuple(game.action),) == workload.taught
     (kept,) = (tmp_path / "run" / TEACHER).iterdir()
     kept.write_text(str(DROP) * workload.num_moves)
+    (tmp_path / "run" / STATE).unlink()
     assert only_workload(tmp_path).taught == ((DROP,) * workload.num_moves,)
     command = shlex.split(load_checkpoint(tmp_path / "out").training["command"])
     assert parser().parse_args(command[3:]).teacher_seconds == 0.5
