@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
-# Of pytest: three on two cores took longer than two.
+# Of pytest: three on two cores took as long as two.
 WORKERS := 2
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable

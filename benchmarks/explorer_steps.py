@@ -134,6 +134,7 @@ def _crowded(browser: Browser, address: str, folder: Path, rectangles: int) -> P
     page.get_by_text("Open a file of your own").click(timeout=PATIENCE_MS)
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(path)
     page.locator('[class*="st-key-open_files"] button:enabled').click(timeout=PATIENCE_MS)
+    page.locator('[class*="st-key-yours_play_"] button').click(timeout=PATIENCE_MS)
     _settle(page, ".map[data-move]")
     page.keyboard.press("Home")
     page.wait_for_timeout(2000)
