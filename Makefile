@@ -41,13 +41,13 @@ app: $(VENV)/.app
 
 # The browser tests drive the machine's own browser. Only where there is none, and we may, one is
 # installed, without what Debian recommends beside it: the headless shell where the distribution has
-# it, which is the smaller and does less work per page than the whole browser.
+# it, which is smaller.
 browser:
 	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "no browser is installed: installing Chromium for the browser tests (apt-get, about 100 MB)"; \
-	  apt-get update -qq; shell=chromium-headless-shell; \
-	  apt-cache show $$shell >/dev/null 2>&1 || shell=chromium; \
+	  apt-get update -qq && shell=chromium-headless-shell && \
+	  { apt-cache show $$shell >/dev/null 2>&1 || shell=chromium; } && \
 	  apt-get install -y -qq --no-install-recommends $$shell fonts-liberation; \
 	else \
 	  echo "the browser tests need Chromium or Chrome: install it, for instance by" \

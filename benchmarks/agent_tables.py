@@ -126,7 +126,7 @@ def ablations_table(rows: Sequence[Row]) -> str:
     arms: dict[str, dict[tuple[str, int], Row]] = {}
     for row in rows:
         arms.setdefault(row["key"][4], {})[row["program"], row["key"][3]] = row
-    usual = next(arms[label] for label in DEFAULTS if label in arms)
+    usual = next((arms[label] for label in DEFAULTS if label in arms), {})
     body = [
         [
             program,

@@ -28,7 +28,7 @@ from benchmarks.settings import Settings
 from engine.agent.categorical import from_logits
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
-from engine.agent.network import Params, init_params, predict, react, represent, told
+from engine.agent.network import Params, dynamics_bias, init_params, predict, react, represent
 from engine.agent.search import decide
 from engine.agent.self_play import (
     CHUNK,
@@ -53,7 +53,7 @@ CONFIG = AgentConfig()
 
 def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
     """The reference: actions for a batch of views `[B, NUM_VIEW]`."""
-    same = told(params, jnp.zeros((seen.shape[0], layout.NUM_STATIC)))
+    same = dynamics_bias(params, jnp.zeros((seen.shape[0], layout.NUM_STATIC)))
 
     def imagine(params: Params, key: Any, action: Any, latent: Any) -> Any:
         del key

@@ -19,7 +19,7 @@ from jax import Array
 
 from engine.agent.categorical import to_atoms
 from engine.agent.config import LearnerConfig
-from engine.agent.network import Params, predict, react, represent, told
+from engine.agent.network import Params, dynamics_bias, predict, react, represent
 from engine.agent.types import Batch, Cells
 from engine.game.observation.static import Features, static_row
 
@@ -70,7 +70,8 @@ def unroll(params: Params, known: Features, num_moves: Array | int, batch: Batch
     for step in range(action.shape[1]):
         move = jnp.minimum(batch.move + step + 1, num_moves)
         following = jax.vmap(partial(static_row, known))(move)
-        latent, reward_logits = react(params, latent, action[:, step], told(params, following))
+        bias = dynamics_bias(params, following)
+        latent, reward_logits = react(params, latent, action[:, step], bias)
         rewards.append(reward_logits)
         latents.append(latent)
         observed.append(represent(params, known.outlook[move], view[:, step + 1]))

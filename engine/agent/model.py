@@ -19,7 +19,7 @@ from jax.flatten_util import ravel_pytree
 
 from engine.agent.arena import Arena
 from engine.agent.categorical import from_logits
-from engine.agent.network import Params, predict, react, represent, told
+from engine.agent.network import Params, dynamics_bias, predict, react, represent
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
 from engine.game.observation.dynamic import view
@@ -46,7 +46,7 @@ def learned(
 
     It knows what comes in the next `steps` moves. `in_step`: all games are before the same move.
     """
-    ahead = told(params, _rows_ahead(arena, move[0] if in_step else move, steps))
+    ahead = dynamics_bias(params, _rows_ahead(arena, move[0] if in_step else move, steps))
     root = Embedding(latent, jnp.zeros_like(move))
     return root, partial(_imagine, arena.encoded.num_moves - move, ahead)
 

@@ -100,23 +100,23 @@ def predict(params: Params, latent: Array) -> Prediction:
     return Prediction(_linear(params, "policy_out", x), categorical.from_logits(logits), logits)
 
 
-def told(params: Params, following: Array) -> Array:
-    """What `react` is told of the moves to come, `[..., H]`, of their static features `[..., F]`.
+def dynamics_bias(params: Params, following: Array) -> Array:
+    """The bias of the dynamics' first layer, `[..., H]`, by the next move's features `[..., F]`.
 
-    It is the share of its first layer that does not depend on the latent state, so a search works
-    it out once for every move ahead, not for every node.
+    It does not depend on the latent state, so a search works it out once for every move ahead, not
+    for every node. `H`: width of that layer; `F`: static features (`engine.game.observation`).
     """
     first = params["react_in"]
     return following @ first["w"][-following.shape[-1] :] + first["b"]
 
 
-def react(params: Params, latent: Array, action: Array, told: Array) -> tuple[Array, Array]:
+def react(params: Params, latent: Array, action: Array, bias: Array) -> tuple[Array, Array]:
     """The latent state after `action` `[B]`, and the logits of the reward `[B, NUM_ATOMS]`.
 
-    `told`: of the next move, `[B, H]`.
+    `bias`: `dynamics_bias` of the next move, `[B, H]`.
     """
     known = jnp.concatenate([latent, jax.nn.one_hot(action, NUM_ACTIONS)], axis=-1)
-    x = jax.nn.relu(known @ params["react_in"]["w"][: known.shape[-1]] + told)
+    x = jax.nn.relu(known @ params["react_in"]["w"][: known.shape[-1]] + bias)
     reward = jax.nn.relu(_linear(params, "reward_in", known))
     new = _norm(latent + _linear(params, "react_latent", x))
     return new, _linear(params, "reward_out", reward)

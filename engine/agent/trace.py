@@ -21,7 +21,7 @@ from engine.agent.arena import Arena
 from engine.agent.categorical import from_logits
 from engine.agent.config import LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.model import latent_of
-from engine.agent.network import Params, predict, react, told
+from engine.agent.network import Params, dynamics_bias, predict, react
 from engine.agent.search import search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
@@ -127,6 +127,6 @@ def _imagine_line(
         values.append(jnp.where(is_on, predict(params, latent).value, 0.0))
         move = jnp.minimum(move + 1, end)
         following = jax.vmap(lambda m: static_row(arena.known, m))(move)
-        latent, logits = react(params, latent, ahead[:, step], told(params, following))
+        latent, logits = react(params, latent, ahead[:, step], dynamics_bias(params, following))
         rewards.append(jnp.where(is_on, from_logits(logits), 0.0))
     return jnp.stack(rewards, axis=1), jnp.stack(values, axis=1)

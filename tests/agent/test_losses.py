@@ -18,7 +18,7 @@ from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import LearnerConfig, NetworkConfig
 from engine.agent.learner import learn, optimiser
 from engine.agent.losses import Losses, Unrolled, cross_entropy, halve_gradient, losses_of, unroll
-from engine.agent.network import Params, init_params, predict, react, told
+from engine.agent.network import Params, dynamics_bias, init_params, predict, react
 from engine.agent.types import Batch
 from engine.game.moves import NUM_ACTIONS
 from engine.game.observation.layout import NUM_AHEAD, NUM_OUTLOOK, NUM_STATIC, NUM_VIEW, SIZE
@@ -248,7 +248,7 @@ def test_each_step_is_what_the_networks_say_one_by_one(known: Features, batch: B
             )
             following = static_row(known, jnp.int32(after))[None]
             action = jnp.asarray(actions[step : step + 1])
-            latent, reward = REACT(params, latent, action, told(params, following))
+            latent, reward = REACT(params, latent, action, dynamics_bias(params, following))
             np.testing.assert_allclose(said.latent[row, step], latent[0], rtol=1e-3, atol=1e-3)
             np.testing.assert_allclose(said.reward_logits[row, step], reward[0], 1e-2, 1e-3)
 

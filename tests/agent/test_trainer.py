@@ -14,6 +14,7 @@ from engine.agent import self_play
 from engine.agent.arrays import pack, unpack
 from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
+from engine.agent.reanalyse import _mixed
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, follow
@@ -168,6 +169,12 @@ def test_reanalysis_freshens_only_the_best() -> None:
         assert searched.sum(axis=1) == pytest.approx(1.0, abs=1e-4)
         assert not searched[~new.legal].any()
         assert not np.array_equal(old.policy, new.policy)
+
+
+def test_reanalysis_keeps_what_was_played_where_nothing_was_searched() -> None:
+    found = np.array([[0.25, 0.75], [0.0, 0.0]], np.float32)
+    played = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+    assert _mixed(found, played).tolist() == [[0.625, 0.375], [0.0, 1.0]]
 
 
 def test_reanalysis_comes_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,9 @@ def test_workers_have_one_thread_and_the_users_settings(monkeypatch: pytest.Monk
     found = crew._environment()
     assert found["XLA_FLAGS"].split() == ["--xla_of_the_user", crew._ONE_THREAD]
     assert found["PYTHONPATH"].split(os.pathsep)[1:] == ["of_the_user"]
-    monkeypatch.setenv("OMP_NUM_THREADS", found["OMP_NUM_THREADS"])
-    assert num_threads() == 1
+    assert found["OMP_NUM_THREADS"] == "1"
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    assert num_threads() == 7
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert num_threads() == crew.num_cores()
     monkeypatch.delenv("XLA_FLAGS")
