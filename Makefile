@@ -22,7 +22,7 @@ $(VENV)/.app: requirements.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.app
+$(VENV)/.dev: requirements-dev.txt requirements-ray.txt $(VENV)/.app
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Nothing is garbage while tests are collected.
+gc.disable()
 # With libtpu installed jax would look for a TPU first, and warn at length that there is none.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most tests that play compile the game for a board so small that slow code does as well. Nor does
@@ -54,6 +56,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files; the others stay in their order."""
     rank = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the garbage collector need not walk over it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="module")

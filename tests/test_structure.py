@@ -14,6 +14,7 @@ from docs.structure import parsed
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "errors",
+    "cores",
     "program",
     "hardware",
     "plan",
@@ -36,6 +37,7 @@ FENCES = {
     "highspy": ("engine/plan/bounds/branching.py", "engine/plan/bounds/linear.py"),
     "scipy": ("engine/compiler/",),
     "numba": ("engine/solvers/local/",),
+    "ray": ("engine/analysis/cluster.py",),
     "streamlit": ("ui/",),
     "plotly": ("ui/",),
     "keras": ("engine/compiler/models/",),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_program, add_solvers
-from engine.cli.output import note, show
+from engine.cli.output import complain, note, show
+from engine.errors import EngineError
 from engine.program import library
 from engine.solvers import Budget
 
@@ -21,6 +23,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--programs", help="comma-separated; default: all samples")
     add_solvers(parser)
     add_budget(parser)
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="run them on a Ray cluster: HOST:PORT, auto (this machine's), or local (this machine)",
+    )
+    parser.add_argument("--cores", type=int, default=1, help="of each program, with --ray")
 
 
 def run_compare(options: argparse.Namespace) -> int:
@@ -31,23 +39,54 @@ def run_compare(options: argparse.Namespace) -> int:
 
 
 def run_bench(options: argparse.Namespace) -> int:
-    """Compare solvers on several programs, one after another."""
+    """Compare solvers on several programs, one after another, or all at once on a cluster."""
     names = options.programs.split(",") if options.programs else library.sample_names()
-    programs = []
-    for name in names:
-        note(f"{name} …")
-        programs.append(_compared(name, options))
+    programs, failed = [], []
+    for name, body in (_one_by_one if options.ray is None else _on_cluster)(names, options):
+        if isinstance(body, EngineError):
+            failed.append(f"{name}: {body}")
+        else:
+            programs.append(body)
     lines = [line for body in programs for line in [*_lines(body), ""]]
     show(options, {"programs": programs}, lines)
-    return 0
+    return complain("; ".join(failed)) if failed else 0
 
 
 def _compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     from engine.analysis.compare import compare
 
-    program = library.resolve(name)
-    solvers = options.solvers.split(",") if options.solvers else None
-    return compare(program, solvers, Budget(options.seconds, options.seed))
+    return compare(library.resolve(name), _solvers(options), _budget(options))
+
+
+Named = Iterable[tuple[str, dict[str, Any] | EngineError]]
+
+
+def _one_by_one(names: Sequence[str], options: argparse.Namespace) -> Named:
+    for name in names:
+        note(f"{name} …")
+        yield name, _compared(name, options)
+
+
+def _on_cluster(names: Sequence[str], options: argparse.Namespace) -> Named:
+    """As they are done they are told, and then in the order of their names."""
+    from engine.analysis.cluster import compare_on_cluster
+
+    programs = [library.resolve(name) for name in names]
+    done = {}
+    for number, body in compare_on_cluster(
+        programs, _solvers(options), _budget(options), options.ray, options.cores
+    ):
+        done[number] = body
+        note(f"{names[number]}: {len(done)} of {len(names)} done")
+    return [(name, done[number]) for number, name in enumerate(names)]
+
+
+def _solvers(options: argparse.Namespace) -> list[str] | None:
+    return options.solvers.split(",") if options.solvers else None
+
+
+def _budget(options: argparse.Namespace) -> Budget:
+    return Budget(options.seconds, options.seed)
 
 
 def _lines(body: dict[str, Any]) -> list[str]:

@@ -7,7 +7,6 @@ the states at the checkpoints of one game, as NumPy arrays. Letters: `B` games, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from engine.cores import num_cores
 from engine.game.jaxgame.encoding import EncodedProgram, encode
 from engine.game.jaxgame.options import earning
 from engine.game.jaxgame.state import State, initial_state, packed, unpacked
@@ -94,7 +94,7 @@ class BatchGame:
             np.repeat(first_row(self._encoded), NUM_CHECKPOINTS, axis=0),
             np.zeros(NUM_CHECKPOINTS, np.int32),
         )
-        self._threads = min(MOST_THREADS, num_threads())
+        self._threads = min(MOST_THREADS, num_cores())
         self._pool = ThreadPoolExecutor(self._threads)
         self._has_played = False
 
@@ -136,15 +136,6 @@ class BatchGame:
         )
         parts = (found.ticks, found.states, found.ticks_before, found.actions)
         return Played(*map(np.asarray, parts))
-
-
-def num_threads() -> int:
-    """`OMP_NUM_THREADS`, as a portfolio's workers have it, else the cores of this process."""
-    if (told := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
-        return max(1, int(told))
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def first_row(encoded: EncodedProgram) -> NDArray[np.int32]:

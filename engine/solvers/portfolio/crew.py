@@ -65,13 +65,6 @@ Answers = queue.SimpleQueue[tuple[Worker, dict[str, Any] | None]]
 """Who said what; None where a process has ended, or talks nonsense."""
 
 
-def num_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _environment() -> dict[str, str]:
     """The user's, with one thread: as many processes as cores would be in each other's way."""
     flags, path = os.environ.get("XLA_FLAGS", ""), os.environ.get("PYTHONPATH")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from engine.cores import num_cores
 from engine.errors import ConfigError, EngineError, SolverError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json, plan_to_json
@@ -24,7 +25,7 @@ from engine.plan.simulate import simulate
 from engine.program.io import save
 from engine.program.model import Program
 from engine.program.reading import has_compiled_plan
-from engine.solvers.portfolio.crew import Answers, Worker, num_cores
+from engine.solvers.portfolio.crew import Answers, Worker
 from engine.solvers.portfolio.members import Member, Turns, members_named, prepare
 from engine.solvers.registry import SOLVERS, Budget, register
 

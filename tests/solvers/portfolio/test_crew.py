@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from engine.game.jaxgame.batching import num_threads
+from engine.cores import num_cores
 from engine.solvers.portfolio import crew
 
 
@@ -18,9 +18,9 @@ def test_workers_have_one_thread_and_the_users_settings(monkeypatch: pytest.Monk
     assert found["PYTHONPATH"].split(os.pathsep)[1:] == ["of_the_user"]
     assert found["OMP_NUM_THREADS"] == "1"
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    assert num_threads() == 7
+    assert num_cores() == 7
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert num_threads() == crew.num_cores()
+    assert num_cores() == len(os.sched_getaffinity(0))
     monkeypatch.delenv("XLA_FLAGS")
     monkeypatch.delenv("PYTHONPATH")
     found = crew._environment()
