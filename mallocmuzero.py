@@ -216,8 +216,8 @@ def compare(
 
     `solvers`: all that apply, unless named. Raises UnknownNameError before any of them runs.
 
-    >>> found = compare(load("teach-prefetch"), ["all_slow", "greedy"])
-    >>> [row["solver"] for row in found["results"]]
+    >>> table = compare(load("teach-prefetch"), ["all_slow", "greedy"])
+    >>> [row["solver"] for row in table["results"]]
     ['greedy', 'all_slow']
     """
     from engine.analysis.compare import compare as run

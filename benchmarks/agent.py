@@ -1,4 +1,4 @@
-"""What the agent reaches, beside XLA's plan and the evolutionary search.
+"""The share of the gap from XLA's plan to the bound that the agent closes, beside evolution's.
 
 Each row is kept in `docs/results/agent_SECTION.json` as soon as it is measured, and rows that are
 there already are not measured again. Every run has a process and a core of its own, and the agent
@@ -126,7 +126,7 @@ SECTIONS: dict[str, Callable[[Settings], Iterator[Run]]] = {
 
 
 def tell(row: Row) -> None:
-    """One line about a run."""
+    """Print one line about a run."""
     program, solver, seconds, seed, label = row["key"]
     print(
         f"{program:24} {solver:10} {seconds:5.0f} s seed {seed} {label:30} {row['games']:7,} games"
@@ -136,21 +136,21 @@ def tell(row: Row) -> None:
 
 
 def summary(name: str, rows: list[Row]) -> None:
-    """The figures of a section."""
+    """Print the figures of a section."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         _, solver, seconds, seed, label = row["key"]
-        told = f"{solver} {seconds:.0f} s {label}"
+        title = f"{solver} {seconds:.0f} s {label}"
         if name == "solvers":  # A table for each; the other sections have means over seeds.
-            told = f"seed {seed} {told}"
-        groups.setdefault(told, []).append(row)
+            title = f"seed {seed} {title}"
+        groups.setdefault(title, []).append(row)
     print(f"\n{name}: share of the gap between XLA's plan and the bound that is closed")
-    for told, some in groups.items():
+    for title, some in groups.items():
         closed = [row["gap_closed"] for row in some]
         unseen = [row["gap_closed"] for row in some if is_held_out(row["program"])]
         wins = sum(row["latency_s"] < row["xla_s"] for row in some)
         print(
-            f"  {told:45} beats XLA on {wins} of {len(some)},"
+            f"  {title:45} beats XLA on {wins} of {len(some)},"
             f" mean {statistics.mean(closed):7.1%}, median {statistics.median(closed):7.1%}"
             + (f", held out {statistics.mean(unseen):7.1%} ({len(unseen)})" if unseen else "")
         )

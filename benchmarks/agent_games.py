@@ -1,9 +1,9 @@
 """The section `games`: what a search adds to a game of the same networks.
 
-On every program the shipped networks play, and what they have become after `ROUNDS` rounds of
-practice on it. Each player of `PLAYERS` plays `GAMES` games with either: the first without noise,
-the last the noisiest. A row per program, weights
-and player is kept in `docs/results/agent_games.json`; programs that have rows are not played again.
+On every program the shipped networks play, and the same after `ROUNDS` rounds of practice on it.
+Each player of `PLAYERS` plays `GAMES` games with either: the first without noise, the last the
+noisiest. A row per program, weights and player is kept in `docs/results/agent_games.json`; programs
+that have rows are not played again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from engine.solvers.practice import GENERALIST
 PATH = RESULTS / "agent_games.json"
 GAMES, ROUNDS, TOP_TEMPERATURE = 32, 100, 0.5
 LONGEST_S = 199.0
-"""Of the practice: just not so long that other place rules are tried."""
+"""Seconds of the practice: just not so many that other place rules are tried."""
 PRIOR = "prior"
 """The player that does not search."""
 SHIPPED = "shipped"
@@ -50,32 +50,32 @@ PLAYERS = {
     **{f"learned model, {n}": SearchConfig(LEARNED, num_simulations=n) for n in (4, 8, 16, 32)},
     **{f"real rules, {n}": SearchConfig(SIMULATOR, num_simulations=n) for n in (8, 32)},
 }
-"""The number: simulations per move."""
+"""Each player's search; the number in a name: simulations per move."""
 
 
 def pin(cores: multiprocessing.Queue[int]) -> None:
-    """A core for this process alone."""
+    """Pin this process to a core of its own, the next of `cores`."""
     os.sched_setaffinity(0, {cores.get()})
 
 
 def rows_of(name: str) -> list[Row]:
     """All players' rows of a program."""
     program = library.load_sample(name)
-    found = practise_rounds(program, Budget(LONGEST_S), ROUNDS)
+    practised = practise_rounds(program, Budget(LONGEST_S), ROUNDS)
     weights = {
         SHIPPED: load_checkpoint(GENERALIST).params,
-        "practised": found.trainer.params,
+        "practised": practised.trainer.params,
     }
     xla_s = simulate(program, solve("xla_compiled", program)).latency_s
     gap_s = xla_s - lower_bound(program).bound_s
     rows = []
     for label, params in weights.items():
         for player, config in PLAYERS.items():
-            closed = [(xla_s - s) / gap_s for s in latencies(found.workload, params, config)]
+            closed = [(xla_s - s) / gap_s for s in latencies(practised.workload, params, config)]
             row = {
                 "key": [name, label, player],
                 "program": name,
-                "rounds": found.trainer.rounds,
+                "rounds": practised.trainer.rounds,
                 "first": closed[0],
                 "mean": statistics.mean(closed),
                 "best": max(closed),
@@ -137,5 +137,5 @@ def run(section: str, settings: Settings) -> None:
     """Play what is missing."""
     del section
     for rows in fill(PATH, rows_of, settings.contested()):
-        told = [f"{r['key'][2]} {r['mean']:.1%}" for r in rows[-len(PLAYERS) :]]
-        print(f"{rows[-1]['program']:24} practised, means: {'; '.join(told)}", flush=True)
+        means = [f"{r['key'][2]} {r['mean']:.1%}" for r in rows[-len(PLAYERS) :]]
+        print(f"{rows[-1]['program']:24} practised, means: {'; '.join(means)}", flush=True)

@@ -23,8 +23,8 @@ from engine.solvers import Budget, solve
 from engine.solvers.practice import Practised, agent_of, plan_of, practise
 
 PRIMING_ROUNDS = 20
-"""Until everything is compiled that a round may need: rounds from the first move and such
-that go on from positions."""
+"""Rounds after which everything is compiled that a round may need: some start at the first move,
+some go on from positions."""
 
 
 def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig:
@@ -36,11 +36,11 @@ def settings_of(options: dict[str, Any], changes: dict[str, Any]) -> AgentConfig
 
 
 def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, Any]], float]:
-    """The agent's best plan, what each round brought, and the seconds that it took."""
+    """The agent's best plan, an entry for each round that is noted, and the seconds taken."""
     rounds: list[dict[str, Any]] = []
     begun = time.perf_counter()
 
-    def told(trainer: Trainer, report: Round) -> None:
+    def note_round(trainer: Trainer, report: Round) -> None:
         best = trainer.best_workload
         best_s = latency(best, best.replay.top_score)
         if rounds and rounds[-1]["best_s"] <= best_s and not run["tells_all"]:
@@ -62,8 +62,8 @@ def play(program: Program, run: dict[str, Any]) -> tuple[Plan, list[dict[str, An
     if run["is_primed"]:
         practise_rounds(program, budget, PRIMING_ROUNDS, config)
         begun = time.perf_counter()
-    found = practise(program, budget, config, told)
-    return plan_of(found), rounds, time.perf_counter() - begun
+    practised = practise(program, budget, config, note_round)
+    return plan_of(practised), rounds, time.perf_counter() - begun
 
 
 def practise_rounds(
@@ -72,14 +72,14 @@ def practise_rounds(
     """Practise until so many rounds are played, or the budget's time is over."""
     played = 0
 
-    def told(trainer: Trainer, report: Round) -> None:
+    def count_round(trainer: Trainer, report: Round) -> None:
         nonlocal played
         played = report.number + 1
 
     def goes_on(share: float, word: str) -> bool:
         return played < rounds
 
-    return practise(program, replace(budget, progress=goes_on), config, told)
+    return practise(program, replace(budget, progress=goes_on), config, count_round)
 
 
 def main(text: str) -> None:

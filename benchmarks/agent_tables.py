@@ -19,12 +19,12 @@ COLUMNS = {
     ("muzero", 60.0, ""): "muzero 60 s",
     ("muzero", 60.0, SCRATCH): "muzero 60 s, from scratch",
 }
-"""Of the table of programs: solver, seconds and label; what a seed was not run on is left out."""
+"""The table of programs' columns, by solver, seconds and label; those without runs are left out."""
 BESIDE = {
     ("evolution", 600.0, ""): AGENT,
     ("muzero", 60.0, SCRATCH): ("muzero", 60.0, ""),
 }
-"""Of the columns that ran side by side with another one, that one."""
+"""By column whose runs were made side by side with those of another one, that other column."""
 GREEDY = ("greedy", 0.0, "")
 """The column of a single game that takes a moment."""
 DEFAULTS = ("default", "shipped weights")
@@ -44,29 +44,29 @@ def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 
 
 def programs_table(rows: Sequence[Row]) -> str:
-    """Per program what each solver closes of the gap, by one seed; at the end the figures over all.
+    """Per program the share of the gap that each solver closes, of one seed; then figures over all.
 
     Only programs that the agent was run on for its full time, so that the means are of the same.
     """
-    found: dict[tuple[str, float, str], dict[str, float]] = {GREEDY: {}}
+    closed: dict[tuple[str, float, str], dict[str, float]] = {GREEDY: {}}
     for row in rows:
         name, solver, seconds, _, label = row["key"]
-        found.setdefault((solver, seconds, label), {})[name] = row["gap_closed"]
-    columns = [column for column in COLUMNS if column in found]
+        closed.setdefault((solver, seconds, label), {})[name] = row["gap_closed"]
+    columns = [column for column in COLUMNS if column in closed]
     excess: dict[str, float] = {}
     for row in rows:
         name, solver, seconds, _, label = row["key"]
         if (solver, seconds, label) == AGENT:
             excess[name] = row["xla_s"] / row["bound_s"] - 1
             gap_s = row["xla_s"] - row["bound_s"]
-            found[GREEDY][name] = (row["xla_s"] - greedy_s(name)) / gap_s
+            closed[GREEDY][name] = (row["xla_s"] - greedy_s(name)) / gap_s
     head = ["program", "XLA above the bound", *(COLUMNS[c] for c in columns), GREEDY[0]]
     columns.append(GREEDY)
     body = [
         [
             f"{name} *" if is_held_out(name) else name,
             _share(excess[name]),
-            *(_share(found[column].get(name)) for column in columns),
+            *(_share(closed[column].get(name)) for column in columns),
         ]
         for name in sorted(excess)
     ]
@@ -76,15 +76,15 @@ def programs_table(rows: Sequence[Row]) -> str:
         "mean of the others": [name for name in excess if not is_held_out(name)],
     }
     for label, names in groups.items():
-        means = [_mean(found[column], names) for column in columns]
+        means = [_mean(closed[column], names) for column in columns]
         body.append([f"**{label}**", "", *map(_share, means)])
     apart = []
     for column in columns:
-        other = found[BESIDE[column]] if BESIDE.get(column) in found else {}
-        both = [name for name in excess if name in found[column] and name in other]
-        apart.append(lead_text([100 * (found[column][name] - other[name]) for name in both]))
+        other = closed[BESIDE[column]] if BESIDE.get(column) in closed else {}
+        both = [name for name in excess if name in closed[column] and name in other]
+        apart.append(lead_text([100 * (closed[column][name] - other[name]) for name in both]))
     body.append(["**from the column before it**", "", *apart])
-    wins = [_wins(found[column][n] for n in excess if n in found[column]) for column in columns]
+    wins = [_wins(closed[column][n] for n in excess if n in closed[column]) for column in columns]
     body.append(["**beats XLA**", "", *wins])
     return _table(head, body)
 
@@ -96,19 +96,19 @@ def greedy_s(name: str) -> float:
 
 
 def _mean(closed: dict[str, float], names: Sequence[str]) -> float | None:
-    found = [closed[name] for name in names if name in closed]
-    return statistics.mean(found) if found else None
+    shares = [closed[name] for name in names if name in closed]
+    return statistics.mean(shares) if shares else None
 
 
 def _wins(closed: Iterable[float]) -> str:
-    found = list(closed)
-    return f"{sum(value > 0 for value in found)} of {len(found)}"
+    shares = list(closed)
+    return f"{sum(share > 0 for share in shares)} of {len(shares)}"
 
 
 def meanwhile(row: Row) -> float:
     """Share of the gap that the best game so far closed, averaged from its first round on.
 
-    Runs may find the same plan in the end; this tells which found it sooner.
+    Of runs that have the same plan in the end, the one that had it sooner has the greater share.
     """
     times = [entry["seconds"] for entry in row["rounds"]]
     spans = np.diff([*times, max(row["key"][2], times[-1])])
@@ -118,7 +118,7 @@ def meanwhile(row: Row) -> float:
 
 
 def ablations_table(rows: Sequence[Row]) -> str:
-    """Per program what each arm closes of the gap, a figure for each seed; at the end the means.
+    """Per program the share of the gap that each arm closes, a figure for each seed; then means.
 
     *Apart*: from the default, on the programs and seeds that both arms have.
     """
@@ -172,9 +172,9 @@ def _rate(some: dict[tuple[str, int], Row], usual: dict[tuple[str, int], Row]) -
 
 
 def games_table(rows: Sequence[Row]) -> str:
-    """Per weights and player what games close of the gap, beside the prior on the same programs.
+    """Per weights and player, what share of the gap games close; beside it the lead over the prior.
 
-    The prior itself is beside that of the shipped weights.
+    The prior plays the same programs with the same weights; its own lead is over the shipped prior.
     """
     players: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
@@ -196,17 +196,17 @@ def games_table(rows: Sequence[Row]) -> str:
 
 def weights_table(rows: Sequence[Row]) -> str:
     """Per program the mean games of the weights, in points above the baseline; the kinds last."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    points: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
         name, label = row["key"]
-        found.setdefault((row["kind"], name), {})[label] = row["mean"]
+        points.setdefault((row["kind"], name), {})[label] = row["mean"]
     labels = list(dict.fromkeys(row["key"][1] for row in rows))
     body = [
         [name, kind, *(f"{some[label]:+.1f}" for label in labels)]
-        for (kind, name), some in found.items()
+        for (kind, name), some in points.items()
     ]
-    for kind in dict.fromkeys(kind for kind, _ in found):
-        alike = [some for (other, _), some in found.items() if other == kind]
+    for kind in dict.fromkeys(kind for kind, _ in points):
+        alike = [some for (other, _), some in points.items() if other == kind]
         means = (statistics.mean(some[label] for some in alike) for label in labels)
         body.append(["**mean**", kind, *(f"{mean:+.1f}" for mean in means)])
         apart = ([some[label] - some[SHIPPED] for some in alike] for label in labels)

@@ -39,11 +39,11 @@ PATH = RESULTS / "agent_weights.json"
 OTHER_HARDWARE, HELD_OUT = "other hardware", "held out"
 FRESH = "fresh"
 SEED = 77
-"""Of the variants; those of the training have that of its course."""
+"""Seed of the other hardware; the variants of the training have the seed of its course."""
 
 
 def programs() -> Iterator[tuple[str, Program]]:
-    """What none of the shipped weights was trained on, each with its kind."""
+    """The programs that none of the shipped weights was trained on, each after its kind."""
     for index, name in enumerate(training_names()):
         rng = np.random.default_rng([SEED, index])
         yield OTHER_HARDWARE, vary(library.load_sample(name), rng)
@@ -62,22 +62,22 @@ def scores(workload: Workload, params: Params) -> list[float]:
 
 
 def rows(weights: dict[str, Params]) -> Iterator[Row]:
-    """One per program and weights; all programs share the compiled game of the longest."""
+    """A row per program and weights; all programs share the compiled game of the longest."""
     some = list(programs())
     shape = common_shape([encode(program) for _, program in some])
     for kind, program in some:
         workload = training_workload(program, AgentConfig(), shape)
         for label, params in weights.items():
-            found = scores(workload, params)
+            points = scores(workload, params)
             yield {
                 "key": [program.name, label],
                 "program": program.name,
                 "kind": kind,
                 "commit": commit(),
                 "par": workload.baseline,
-                "first": found[0],
-                "mean": float(np.mean(found)),
-                "best": max(found),
+                "first": points[0],
+                "mean": float(np.mean(points)),
+                "best": max(points),
             }
 
 
@@ -88,12 +88,12 @@ def run(section: str, settings: Settings) -> None:
     keep_compiled()
     weights = {label: load_checkpoint(Path(folder)).params for label, folder in folders.items()}
     weights[FRESH] = init_params(jax.random.key(0), AgentConfig().network)
-    found: list[Row] = []
+    measured: list[Row] = []
     for row in rows(weights):
-        found.append(row)
+        measured.append(row)
         print(
             f"{row['program']:58} {row['key'][1]:10} without noise {row['first']:+7.2f},"
             f" mean {row['mean']:+7.2f}, best {row['best']:+7.2f} points above the baseline",
             flush=True,
         )
-    keep(PATH, [*found, *(row for row in read(PATH) if row["key"][1] not in weights)])
+    keep(PATH, [*measured, *(row for row in read(PATH) if row["key"][1] not in weights)])

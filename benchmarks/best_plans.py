@@ -1,9 +1,9 @@
 """The section `best-plans`: better plans become the best known of samples and held-out programs.
 
-Of the solvers that are asked for, every captured program is solved, for `--seconds` each. Before
+Each of the solvers that are asked for solves every captured program, in `--seconds` each. Before
 that, the games that rows of the agent's sections and of the table note are played again, checked
-and timed; rows of before they did, and of programs that cost something else by now, are left out,
-and of equally good games the one that took less time counts.
+and timed. Rows that note no game, or whose program has other costs by now, are left out; of equally
+good games the one that took less time counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The section `bounds`: better lower bounds for the index of the samples, by branching.
 
-Each is kept as soon as it is found. Those that are finished, or had as much time already, are not
-tried again, so the section can be broken off and gone on with; after `best-plans`, a better plan is
-the new target of those that are not finished.
+Each bound is kept as soon as it is proven. Those that are finished, or had as much time already,
+are not tried again, so the section can be broken off and gone on with; after `best-plans`, a better
+plan is the new target of those that are not finished.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def captured() -> tuple[str, ...]:
 
 
 def line(entry: SampleEntry) -> str:
-    """One sample: its bound, and how far the plans known are above it."""
+    """The line about one sample: its bound, and how far the best plan known is above it."""
     above = gap(entry.best_s, entry.bound_s)
     best = "optimal" if entry.is_best_optimal else f"{above:.2%} above" if above is not None else ""
     bound = f"{1e6 * (entry.bound_s or 0.0):12.2f} us by {entry.bound_method}"

@@ -33,32 +33,32 @@ from ui.screenshots import SIZE, chromium, serve
 SEARCHES = ("random", "evolution")
 PATIENCE_MS = 600_000
 
-# Steps `count` times, half a second apart at least, and keeps what each took in window.steps. An
-# answer that does not come within 20 s is an error.
+# Steps `count` times, with `pause` milliseconds after each answer, and keeps what each took in
+# window.steps. An answer that does not come within 20 s is an error.
 STEPPING = """([key, count, pause]) => {
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const frame = () => new Promise(requestAnimationFrame);
   const find = (root, selector) => {
-    const found = root.querySelector(selector);
-    if (found) return found;
-    for (const element of root.querySelectorAll("*")) {
-      const inside = element.shadowRoot && find(element.shadowRoot, selector);
+    const element = root.querySelector(selector);
+    if (element) return element;
+    for (const host of root.querySelectorAll("*")) {
+      const inside = host.shadowRoot && find(host.shadowRoot, selector);
       if (inside) return inside;
     }
     return null;
   };
   const map = find(document, ".map");
-  const told = () => document.querySelector(".turn")?.textContent;
+  const turn = () => document.querySelector(".turn")?.textContent;
   window.steps = { redraw: [], answer: [], errors: 0, isDone: false };
   (async () => {
     for (let n = 0; n < count; n++) {
-      const before = told(), move = map?.dataset.move, begin = performance.now();
+      const before = turn(), move = map?.dataset.move, begin = performance.now();
       if (map) document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
       else document.querySelector('[class*="st-key-step"] button').click();
       while (map && map.dataset.move === move && performance.now() - begin < 20_000) await frame();
       if (map) window.steps.redraw.push(performance.now() - begin);
-      while (told() === before && performance.now() - begin < 20_000) await frame();
-      if (told() === before) window.steps.errors++;
+      while (turn() === before && performance.now() - begin < 20_000) await frame();
+      if (turn() === before) window.steps.errors++;
       window.steps.answer.push(performance.now() - begin);
       if (!map) window.steps.redraw.push(performance.now() - begin);
       await sleep(pause);
@@ -154,8 +154,8 @@ def _alone(name: str, page: Page, steps: int) -> dict[str, Any]:
 def _stepped(page: Page, count: int, pause_ms: int) -> dict[str, Any]:
     page.evaluate(STEPPING, ["ArrowRight", count, pause_ms])
     page.wait_for_function("window.steps.isDone", timeout=PATIENCE_MS)
-    found: dict[str, Any] = page.evaluate("window.steps")
-    return found
+    steps: dict[str, Any] = page.evaluate("window.steps")
+    return steps
 
 
 def _among(browser: Browser, address: str, name: str, settings: Settings) -> list[dict[str, Any]]:
@@ -182,14 +182,14 @@ def _steps_of_visitors(browser: Browser, url: str, count: int, steps: int) -> li
         _settle(page, ".map[data-move]")
     for page in pages:
         page.evaluate(STEPPING, ["ArrowRight", steps, 1000])
-    found = []
+    runs = []
     for page in pages:
         page.wait_for_function("window.steps.isDone", timeout=PATIENCE_MS)
-        found.append(page.evaluate("window.steps"))
+        runs.append(page.evaluate("window.steps"))
         assert page.locator('[data-testid="stException"]').count() == 0
     for context in contexts:
         context.close()
-    return found
+    return runs
 
 
 @contextmanager

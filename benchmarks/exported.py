@@ -55,37 +55,40 @@ def run(section: str, settings: Settings) -> None:
             row = {"key": key, **measured}
             keep(ROWS, [*read(ROWS), row])
             print(_line(row), flush=True)
-    print("\n".join(told(read(ROWS))))
+    print("\n".join(lines_of(read(ROWS))))
 
 
-def told(rows: Sequence[Row]) -> list[str]:
-    """Errors of the predictions per set, of placements that no fit has seen and of the others."""
+def lines_of(rows: Sequence[Row]) -> list[str]:
+    """The lines printed at the end: the predictions' errors, then the gains by solver.
+
+    Errors are per set, of placements that no fit has seen and of the others apart.
+    """
     lines = []
     for was_fitted, words in ((False, "seen by no fit"), (True, "among those fitted to")):
         for title in ("samples", "held out"):
-            found = [r for r in rows if r["was_fitted"] is was_fitted and r["set"] == title]
-            if found:
-                programs = {row["key"][0] for row in found}
-                errors = summary([row["error"] for row in found])
+            some = [r for r in rows if r["was_fitted"] is was_fitted and r["set"] == title]
+            if some:
+                programs = {row["key"][0] for row in some}
+                errors = summary([row["error"] for row in some])
                 lines.append(
-                    f"{title}, {words}: {len(found)} plans of {len(programs)} programs, {errors}"
+                    f"{title}, {words}: {len(some)} plans of {len(programs)} programs, {errors}"
                 )
     return [*lines, *_by_solver(rows)]
 
 
 def _by_solver(rows: Sequence[Row]) -> list[str]:
-    """Per set and solver the mean gains over the default: as planned, as placed, as compiled."""
+    """A line per set and solver: mean gains over the default as planned, placed and compiled."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if "planned_gain" in row:
             groups.setdefault((row["set"], row["key"][1]), []).append(row)
     lines = []
-    for (title, solver), found in groups.items():
+    for (title, solver), some in groups.items():
         planned, placed, compiled = (
-            mean(row[name] for row in found) for name in ("planned_gain", "predicted_gain", "gain")
+            mean(row[name] for row in some) for name in ("planned_gain", "predicted_gain", "gain")
         )
         lines.append(
-            f"{title}, {solver}: {len(found)} plans, below the default by {planned:.1%} as planned"
+            f"{title}, {solver}: {len(some)} plans, below the default by {planned:.1%} as planned"
             f" (simulated), {placed:.1%} as placed (simulated), {compiled:.1%} compiled"
         )
     return lines
@@ -122,9 +125,9 @@ def _predicted(program: Program, outcome: Outcome) -> float:
 
 
 def _was_fitted(entry: SampleEntry, program: Program, outcome: Outcome) -> bool:
-    found = load_observations(observations_path(entry.name, entry.folder), program)
+    observations = load_observations(observations_path(entry.name, entry.folder), program)
     own = outcome.observation.is_fast
-    return any((one.seen.is_fast == own).all() for one in found.compiles)
+    return any((one.seen.is_fast == own).all() for one in observations.compiles)
 
 
 def _line(row: Row) -> str:

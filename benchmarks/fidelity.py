@@ -29,7 +29,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 
 OF_OUR_PLANS = ("plan-", "best-")
-"""How compiles of exported plans are called; the others try knobs, chance, or single costs."""
+"""How names of compiles of exported plans begin; the others try knobs, chance, or single costs."""
 
 FITS = {"others": "by all other compiles", "before": "by those before it"}
 """The keys of a row that hold a relative error, and what the fit was to."""
@@ -49,10 +49,10 @@ def run(section: str, settings: Settings) -> None:
     ]
     keep_of(RESULTS / f"{section}.json", settings.programs, rows)
     for title in dict.fromkeys(row["set"] for row in rows):
-        found = [row for row in rows if row["set"] == title]
-        print(f"{title}: {len(found)} plans of {len({row['program'] for row in found})} programs")
+        some = [row for row in rows if row["set"] == title]
+        print(f"{title}: {len(some)} plans of {len({row['program'] for row in some})} programs")
         for key, words in FITS.items():
-            print(f"  predicted {words}: {summary([row[key] for row in found])}")
+            print(f"  predicted {words}: {summary([row[key] for row in some])}")
 
 
 def _rows(entry: SampleEntry, title: str) -> Iterator[Row]:
@@ -60,15 +60,15 @@ def _rows(entry: SampleEntry, title: str) -> Iterator[Row]:
     if not path.exists():
         return
     program = library.load_entry(entry)
-    found = load_observations(path, program)
-    for one in left_out(program, found):
+    observations = load_observations(path, program)
+    for one in left_out(program, observations):
         if one.compile.name.startswith(OF_OUR_PLANS):
             row = {
                 "program": program.name,
                 "set": title,
                 "compile": one.compile.name,
                 "others": float(f"{one.error:.6g}"),
-                "before": float(f"{_error_before(program, found, one.compile):.6g}"),
+                "before": float(f"{_error_before(program, observations, one.compile):.6g}"),
                 "commit": commit(),
             }
             line = "{program:28} {compile:18} {others:+8.3%} {before:+8.3%}"
@@ -76,15 +76,15 @@ def _rows(entry: SampleEntry, title: str) -> Iterator[Row]:
             yield row
 
 
-def _error_before(program: Program, found: Observations, one: Compile) -> float:
+def _error_before(program: Program, observations: Observations, one: Compile) -> float:
     """Relative error of the predicted cycles where the fit ends before this compile."""
-    before = [c.seen for c in takewhile(lambda c: c is not one, found.compiles)]
-    fit = fit_savings(program, found.pools, found.slow.seen, before)
+    before = [c.seen for c in takewhile(lambda c: c is not one, observations.compiles)]
+    fit = fit_savings(program, observations.pools, observations.slow.seen, before)
     return total_error(program, fit, one.seen)
 
 
 def summary(errors: Sequence[float]) -> str:
-    """What relative errors come to, signs apart."""
+    """The errors in words, without their signs: the median, the worst, and how many are small."""
     (usual, most), sizes = GOALS, [abs(error) for error in errors]
     return (
         f"median error {statistics.median(sizes):.2%} (goal {usual:.1%}), worst"

@@ -74,10 +74,10 @@ class Mutant:
 def run(section: str, settings: Settings) -> None:
     """Read what the last `mutmut run` left, and write the page."""
     del section, settings
-    found = list(mutants(ROOT))
-    if not found:
+    all_mutants = list(mutants(ROOT))
+    if not all_mutants:
         raise UsageError("no mutants were tried; run `make mutants`")
-    text = page(found, TABLE.read_text() if TABLE.exists() else "")
+    text = page(all_mutants, TABLE.read_text() if TABLE.exists() else "")
     write_bytes(TABLE, text.encode())
     print(text)
 
@@ -96,24 +96,24 @@ def mutants(folder: Path) -> Iterator[Mutant]:
                 yield Mutant(name, module, is_killed=None)
 
 
-def page(found: list[Mutant], before: str = "") -> str:
+def page(all_mutants: list[Mutant], before: str = "") -> str:
     """The page: a row per module, then the survivors that are not harmless.
 
     `before`: the page as it was; of modules that were not tried now it keeps what it said.
     """
-    tried = {one.module for one in found if one.is_killed is not None}
+    tried = {one.module for one in all_mutants if one.is_killed is not None}
     rows = {module: row for module, row in _rows(before) if module not in tried}
-    rows |= {module: _row([one for one in found if one.module == module]) for module in tried}
+    rows |= {name: _row([one for one in all_mutants if one.module == name]) for name in tried}
     parts = re.split(r"^(?=`\w)", before.partition(LEFT)[2], flags=re.MULTILINE)[1:]
     kept = [f"\n{part.rstrip()}\n" for part in parts if not _is_of(part, tried)]
-    left = [one for one in found if one.is_killed is False and not one.reason]
+    left = [one for one in all_mutants if one.is_killed is False and not one.reason]
     listed = [f"\n`{one.name}`\n\n```diff\n{one.change}\n```\n" for one in left]
     left_over = LEFT + "".join(kept + listed) if kept or listed else ""
     return HEAD + "".join(rows[module] for module in sorted(rows)) + left_over
 
 
 def _rows(text: str) -> list[tuple[str, str]]:
-    """The rows of a page, by module."""
+    """Each row of a page's table, after the name of its module."""
     return re.findall(r"^(?=\| `([^`]+)`)(.*\n)", text, re.MULTILINE)
 
 
@@ -126,13 +126,13 @@ def _row(own: list[Mutant]) -> str:
 
 
 def _is_of(part: str, modules: set[str]) -> bool:
-    """Whether a survivor, told from its name on, is of one of the modules."""
+    """Whether a part of a page, which begins with a survivor's name, is of one of the modules."""
     names = (module.removesuffix(".py").replace("/", ".") for module in modules)
     return any(part.startswith(f"`{name}.") for name in names)
 
 
 def _change(folder: Path, name: str) -> str:
-    """The lines that a mutant takes away and brings."""
+    """The lines that a mutant takes away and adds, as in a diff."""
     command = [sys.executable, "-m", "mutmut", "show", name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     lines = (line for line in done.stdout.splitlines() if line.startswith(("-", "+")))

@@ -18,7 +18,7 @@ Rows = list[dict[str, Any]]
 
 
 def reading(settings: Settings) -> Rows:
-    """On the samples, and on held-out and large programs apart."""
+    """A row for each sample, held-out and large program: how well XLA's plan of it is read."""
     rows = []
     kinds = {
         "samples": library.index(),
@@ -82,8 +82,8 @@ def _packed_share(program: Program, plan: Plan) -> float:
 
 def _summarise_reading(rows: Rows) -> None:
     for key in _READ[:2]:
-        told = [row[key] for row in rows]
-        print(f"  {key}: 99 % or more on {sum(s >= 0.99 for s in told)} of {len(told)}")
+        shares = [row[key] for row in rows]
+        print(f"  {key}: 99 % or more on {sum(s >= 0.99 for s in shares)} of {len(shares)}")
     errors = [abs(row[_READ[2]] - 1) for row in rows]
     print(f"  cycles: median {statistics.median(errors):.2%} off, worst {max(errors):.2%}")
     close = sum(abs(row["xla_like_ratio"] - 1) <= 0.03 for row in rows)

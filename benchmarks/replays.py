@@ -1,8 +1,8 @@
 """The section `replays`: the share of a plan's saving that its replay as moves reaches.
 
-Of every sample, every program that was held out and every large one, the best plan known and
-XLA's. The moves are those that the agent plays; places may be looked up in the plan, or be chosen
-by looking ahead (`place` in the rows).
+The best plan known and XLA's are replayed, of every sample, every program that was held out and
+every large one. The moves are those that the agent plays; places may be looked up in the plan, or
+be chosen by looking ahead (`place` in the rows).
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _rows(entry: SampleEntry) -> list[Row]:
     plans = {"best": _best(entry, program)}
     if has_compiled_plan(program):
         plans["XLA"] = solve("xla_compiled", program)
-    found = [_row(program, kind, plan) for kind, plan in plans.items() if plan is not None]
-    for row in found:
+    rows = [_row(program, kind, plan) for kind, plan in plans.items() if plan is not None]
+    for row in rows:
         print("{program:28} {plan:5} {share:8.2%} {seconds:6.1f} s".format(**row), flush=True)
-    return found
+    return rows
 
 
 def _best(entry: SampleEntry, program: Program) -> Plan | None:
@@ -85,5 +85,5 @@ def _row(program: Program, kind: str, plan: Plan) -> Row:
 
 
 def _saving(program: Program, plan: Plan) -> float:
-    found = simulate(program, plan)
-    return found.all_slow_s - found.latency_s
+    result = simulate(program, plan)
+    return result.all_slow_s - result.latency_s

@@ -29,7 +29,7 @@ HEAD = "# What the agent reaches\n\nWritten by `python -m benchmarks report`."
 PAGE, PICTURE = RESULTS / "agent.md", "curve.png"
 IMAGES = ROOT / "docs" / "images"
 NEARLY = 0.99
-"""Of what a curve saves in the end."""
+"""The share of a curve's final saving that counts as nearly all of it."""
 
 
 def curve_text(rows: Sequence[Row]) -> str:
@@ -40,7 +40,7 @@ def curve_text(rows: Sequence[Row]) -> str:
     nearly_s = xla_s - NEARLY * (xla_s - agent["latency_s"])
 
     def reached(latency_s: float) -> str:
-        """The round after which the best game took less."""
+        """After which round the best game took less, in words."""
         for number, entry in enumerate(agent["rounds"], 1):
             if entry["best_s"] < latency_s:
                 return f"after round {number:,}, at {entry['seconds']:.0f} s with compiling"
@@ -121,14 +121,14 @@ OF_WEIGHTS = (
 BY_PROGRAM: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
     "games": (OF_GAMES, games_table),
 }
-"""What is told of the sections that have a bench of their own, and their tables."""
+"""By section that has a bench of its own: its text, and the function that makes its table."""
 
 
 def _measured(command: str, rows: Sequence[Row]) -> str:
-    """How rows came about, and of which commits they are as far as they tell."""
+    """The sentence with the command that measured the rows, and the commits that they name."""
     commits = sorted({row["commit"] for row in rows if "commit" in row})
-    told = f", commit {', '.join(commits)}" if commits else ""
-    return f"Measured with `{command}`{told}."
+    at_commits = f", commit {', '.join(commits)}" if commits else ""
+    return f"Measured with `{command}`{at_commits}."
 
 
 def _rows(section: str) -> list[Row]:
@@ -136,13 +136,13 @@ def _rows(section: str) -> list[Row]:
 
 
 def _by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows of the samples and those of the held-out programs, where there are such."""
+    """By title, the rows of the samples and those of the held-out programs; no empty lists."""
     held_out = {entry.name for entry in library.held_out()}
-    found: dict[str, list[Row]] = {}
+    kinds: dict[str, list[Row]] = {}
     for row in rows:
         title = "Held-out programs" if row["program"] in held_out else "Samples"
-        found.setdefault(title, []).append(row)
-    return found
+        kinds.setdefault(title, []).append(row)
+    return kinds
 
 
 def run(section: str, settings: Settings) -> None:

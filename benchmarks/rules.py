@@ -57,7 +57,7 @@ SOLVER, SECONDS = "evolution", 60.0
 THEN, NOW = "version 1", "today"
 """The two arms."""
 WARM_UP_S = 25.0
-"""Of a solve before the measured one, which comes as far as to what it compiles; that is kept."""
+"""Seconds of a solve before the measured one: enough to reach what it compiles, which is kept."""
 
 
 def run(section: str, settings: Settings) -> None:
@@ -85,7 +85,7 @@ def _git(*arguments: str) -> None:
 
 
 def without_floors(program: Program) -> Program:
-    """The program as version 1 could tell it: savings add up, and no write costs time."""
+    """The program as version 1 could state it: savings add up, and no write costs time."""
     return replace(
         program,
         instructions=tuple(replace(i, floor_s=0.0) for i in program.instructions),
@@ -118,16 +118,16 @@ def _row(name: str, old: Path, seconds: float, seed: int) -> Row:
 def _latency_s(program: Program, tree: Path, seconds: float, seed: int) -> float:
     """Simulated seconds of the plan that the solver of a work tree finds in its time."""
     with TemporaryDirectory() as folder:
-        file, plan = Path(folder) / "program.json", Path(folder) / "plan.json"
+        file, plan_file = Path(folder) / "program.json", Path(folder) / "plan.json"
         io.save(program, file)
         for time in (WARM_UP_S, seconds):
-            command = [sys.executable, "-m", "engine", "solve", str(file), "-o", str(plan)]
+            command = [sys.executable, "-m", "engine", "solve", str(file), "-o", str(plan_file)]
             flags = ["--solver", SOLVER, "--seconds", str(time), "--seed", str(seed)]
             subprocess.run([*command, *flags], cwd=tree, check=True, capture_output=True)
-        found = load_plan(plan)
-    if violation := check(program, found):
+        plan = load_plan(plan_file)
+    if violation := check(program, plan):
         raise RuntimeError(f"a plan of {tree} breaks a rule: {violation}")
-    return simulate(program, found).latency_s
+    return simulate(program, plan).latency_s
 
 
 def _line(row: Row) -> str:

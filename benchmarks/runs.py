@@ -40,7 +40,7 @@ class Run:
 
     @property
     def key(self) -> list[Any]:
-        """What tells it from other runs of its section."""
+        """The values by which a run differs from all others of its section."""
         return [self.program, self.solver, self.seconds, self.seed, self.label]
 
 
@@ -48,7 +48,7 @@ Cores = tuple[int, ...]
 
 
 def measure(run: Run, free: queue.SimpleQueue[Cores]) -> Row:
-    """One run in a process of its own, on cores of its own, with the gap that it closes."""
+    """The row of one run, in a process and on cores of its own, with the gap that it closes."""
     cores = free.get()
     command = [sys.executable, "-m", "benchmarks.agent_run", json.dumps(asdict(run))]
     environment = {**os.environ, "CORES": ",".join(map(str, cores))}
@@ -59,12 +59,11 @@ def measure(run: Run, free: queue.SimpleQueue[Cores]) -> Row:
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise RuntimeError(f"{run.key}: {lines[-1] if lines else done.returncode}")
-    found: Row = json.loads(done.stdout.splitlines()[-1])
-    return with_gap(found)
+    return with_gap(json.loads(done.stdout.splitlines()[-1]))
 
 
 def with_gap(row: Row) -> Row:
-    """Add the commit, XLA's latency, the bound, and the share of the gap between them closed.
+    """The row with its commit, XLA's latency, the bound, and the share of the gap that is closed.
 
     The bound is the best one known, that of the index.
     """
@@ -89,7 +88,7 @@ def fill(
     tell: Callable[[Row], None],
     gets_all_cores: bool = False,
 ) -> list[Row]:
-    """Measure the runs that have no row in the file yet, one per core at a time; all its rows.
+    """Measure the runs without a row in the file, one per core at a time; return all its rows.
 
     `gets_all_cores`: one at a time instead, on all cores. `tell` is called with each new row. Ends
     the process if runs failed, after all others.

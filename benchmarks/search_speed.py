@@ -1,10 +1,9 @@
 """Speed of the agent's search beside bare mctx, and of self-play, as programs grow longer.
 
-The reference is
-`mctx.gumbel_muzero_policy` on the same networks, batch, simulations and value transform, that knows
-of no program:
-its model is told the same constant features at every node, every action is legal, and nothing is
-observed or played. Both are timed in turns, so that a noisy machine hits both alike.
+The reference is `mctx.gumbel_muzero_policy` on the same networks, batch, simulations and value
+transform, without a program: its dynamics get the same constant features at every node, every
+action is legal, and nothing is observed or played. Both are timed in turns, so that a noisy machine
+hits both alike.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
 
     latent = represent(params, jnp.zeros(layout.NUM_OUTLOOK), seen)
     guess = predict(params, latent)
-    found = mctx.gumbel_muzero_policy(
+    output = mctx.gumbel_muzero_policy(
         params,
         key,
         mctx.RootFnOutput(prior_logits=guess.policy, value=guess.value, embedding=latent),
@@ -84,7 +83,7 @@ def bare_search(params: Params, seen: jax.Array, key: jax.Array) -> jax.Array:
             rescale_values=False,
         ),
     )
-    return found.action
+    return output.action
 
 
 def often(search: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:

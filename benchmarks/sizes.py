@@ -34,7 +34,7 @@ from engine.solvers import Budget, solve
 
 ROWS = RESULTS / "sizes.json"
 LIMITS_S = {"import": 10.0, "bound": 60.0, "simulate": 0.1, "first plan": 5.0}
-"""What a program of 30,000 touches may take at most."""
+"""Most seconds that each step may take on a program of 30,000 touches."""
 SOLVERS = ("xla_like", "greedy", "density")
 """Solvers that end by themselves."""
 REPEATS = 5
@@ -84,7 +84,7 @@ def _solver_seconds(name: str, program: Program) -> float:
 
 
 def _import_seconds(program: Program) -> float | None:
-    """Of the HLO of its own compile; None where the compiler's answer is not at hand."""
+    """Seconds to import the HLO of its own compile; None where `.capture/` does not have it."""
     folder = ROOT / RAW_FOLDER / program.name / "answers"
     answers = Answers(stored_stablehlo(program), program.hardware.name, folder, is_offline=True)
     try:
@@ -98,17 +98,17 @@ def _import_seconds(program: Program) -> float | None:
 
 
 def line(row: Row) -> str:
-    """One program: its size, and seconds for each thing; `!` where that is too long."""
-    told = [
+    """A program's size, and the seconds that each step takes; `!` after those above the limit."""
+    times = [
         f"{what} {seconds:.3g}{'!' if seconds > LIMITS_S.get(what, math.inf) else ''}"
         for what, seconds in row["seconds"].items()
         if seconds is not None
     ]
-    return f"{row['key'][0]:28} {row['touches']:6} touches, seconds: {', '.join(told)}"
+    return f"{row['key'][0]:28} {row['touches']:6} touches, seconds: {', '.join(times)}"
 
 
 def growth(rows: Sequence[Row]) -> list[str]:
-    """A line for each thing measured: its exponent over the programs, and what the largest took."""
+    """A line for each step: its exponent over the programs, and its seconds on the largest."""
     lines = []
     for what in dict.fromkeys(what for row in rows for what in row["seconds"]):
         some = [row for row in rows if row["seconds"].get(what) is not None]

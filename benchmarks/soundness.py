@@ -1,6 +1,6 @@
 """The section `soundness`: is any valid plan faster than what is proven to be the least?
 
-On the way of the local search lie as many good plans as one cares to look at. Each is checked and
+The local search passes as many good plans as one cares to look at. Each is checked and
 simulated, and held to the best bound known; the search's own latency is held to the simulator's.
 `--games` says how many plans in all.
 """
@@ -19,7 +19,7 @@ from engine.solvers.local.state import COMPUTE_S, STALL_S
 STRIDE = 20
 """Moves of the search from one plan to the next."""
 TOLERANCE = 1e-9
-"""By which a latency may be below a bound, relatively: both are sums of floats."""
+"""The share by which a latency may be below a bound: both are sums of floats."""
 
 
 def run(section: str, settings: Settings) -> None:
@@ -45,7 +45,7 @@ def run(section: str, settings: Settings) -> None:
 
 
 def _row(entry: SampleEntry, plans: int, seed: int) -> Row:
-    """What `plans` plans of one program came to; latencies as multiples of the bound."""
+    """The row of `plans` plans of one program; latencies as multiples of the bound."""
     assert entry.bound_s is not None
     program = library.load_entry(entry)
     run = Run(program, seed)

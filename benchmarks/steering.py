@@ -1,8 +1,8 @@
 """The section `steering`: where our re-implementation of XLA's pass and the real one agree.
 
-Of every whole compile of a sample that was steered by names (`sample_programs/observations/`), the
-share of the saving that both serve, of what either serves, when `xla_like` is steered alike; and
-how many cycles the compile takes less than the default one. No compiler is needed.
+For every whole compile of a sample that was steered by names (`sample_programs/observations/`):
+the share of the saving that both serve, of what either serves, when `xla_like` is steered alike;
+and how many cycles the compile takes less than the default one. No compiler is needed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ def run(section: str, settings: Settings) -> None:
     ]
     for name in names:
         program = library.load_sample(name)
-        found = load_observations(observations_path(name), program)
+        observations = load_observations(observations_path(name), program)
         saving_s = np.array([a.saving_s for a in program.accesses])
-        totals = {c.name: total_cycles(program, None, c.seen) for c in found.compiles}
-        for one in found.compiles:
+        compiles = observations.compiles
+        totals = {c.name: total_cycles(program, None, c.seen) for c in compiles}
+        for one in compiles:
             gain = 1.0 - totals[one.name] / totals["default"]
             line = f"{name:24} {one.name:18} {gain:+7.2%} compiled"
             steering = steering_of(program, one.options)
@@ -45,7 +46,7 @@ def run(section: str, settings: Settings) -> None:
 
 
 def steering_of(program: Program, options: Mapping[str, str]) -> Steering | None:
-    """What the options tell the pass; None where they choose values by chance."""
+    """The steering that compiler options stand for; None where they choose values by chance."""
     text = options.get(SORT_ORDER, "")
     if "hlo_random_filter" in text:
         return None
@@ -63,7 +64,7 @@ def steering_of(program: Program, options: Mapping[str, str]) -> Steering | None
 
 def _name(matcher: str) -> str:
     """The value that a matcher of `engine.compiler.export` names."""
-    found = re.search(r'instruction_name_regex: "([^"]*)"', matcher)
+    regex = re.search(r'instruction_name_regex: "([^"]*)"', matcher)
     index = re.search(r"index: \[([\d,]+)\]", matcher)
-    name = re.sub(r"\[(.)\]", r"\1", found[1]) if found else ""
+    name = re.sub(r"\[(.)\]", r"\1", regex[1]) if regex else ""
     return f"{name}{{{index[1]}}}" if index else name

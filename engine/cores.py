@@ -11,8 +11,8 @@ def num_cores() -> int:
     >>> num_cores() >= 1
     True
     """
-    if (told := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
-        return max(1, int(told))
+    if (limit := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
+        return max(1, int(limit))
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

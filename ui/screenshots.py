@@ -41,13 +41,13 @@ ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "ui" / "server.py"
 IMAGES = ROOT / "docs" / "images"
 QUERY = "program=resnet50-v5e-b64"
-"""What the pictures show; a program whose tensors contest the fast memory."""
+"""The link to the program in the pictures, whose tensors contest the fast memory."""
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 OPINION_MOVE = "7"
 """A move of that program at which more than one action is legal and large enough to be seen."""
 Theme = Literal["light", "dark"]
 START_SECONDS = 600
-"""A busy machine may be slow; a server that has ended is not waited for."""
+"""How long a server may take to start; one that has ended is not waited for."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
 def serve(
     log: Path | None = None, app: Path = APP, environment: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """An explorer on a free port; its address. Raises TimeoutError if it does not start.
+    """Run an explorer on a free port; yields its address. Raises TimeoutError if none starts.
 
     `environment`: variables that it has besides those of this process.
     """
@@ -126,7 +126,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def open_page(browser: Browser, address: str, view: str, theme: Theme, query: str = "") -> Page:
-    """A view in a fresh session, once it has stopped running."""
+    """Open a view in a fresh session; returns its page once it has stopped running."""
     page = browser.new_page(viewport=SIZE, color_scheme=theme)
     show(page, address, view, query)
     return page
@@ -146,7 +146,7 @@ def settle(page: Page) -> None:
 
 
 def once_all_is_run(page: Page) -> None:
-    """Plans that the link names are made, and the bound is found."""
+    """Wait until the plans that the link names are made and the bound is known."""
     for _ in range(2):  # what ends may order the next
         settle(page)
         page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=300_000)
@@ -161,7 +161,7 @@ def _with_advice(page: Page) -> None:
 
 
 def _compiled(page: Page) -> None:
-    """The best plan known, handed to the real compiler; minutes, where it was not before."""
+    """Hand the best plan known to the real compiler; takes minutes if it is not kept."""
     if not page.get_by_text("What the compiler made of it").count():
         page.get_by_role("combobox").nth(1).click()
         page.get_by_role("option", name="best known").click()
@@ -173,7 +173,7 @@ def _compiled(page: Page) -> None:
 
 
 def _searched_again(page: Page) -> None:
-    """The agent has played; one position is searched as in the game, and more deeply."""
+    """Wait for the agent's game, and search one position of it again, more deeply."""
     page.wait_for_selector(".search[data-move]", timeout=1_800_000)
     page.get_by_text("Search this position again", exact=True).click()
     page.get_by_role("button", name="Search", exact=True).click()
@@ -183,14 +183,14 @@ def _searched_again(page: Page) -> None:
 
 
 def _with_findings(page: Page) -> None:
-    """The agent's game is there, its findings are measured, another search stands beside."""
+    """Wait for the agent's game, its findings, and the other search beside it."""
     page.wait_for_selector('.search[data-searches="2"]', timeout=1_800_000)
     page.wait_for_selector('[class*="st-key-stop_"]', state="detached", timeout=1_800_000)
     settle(page)
 
 
 def _with_obstacles(page: Page) -> None:
-    """A refused action with what forbids it."""
+    """Ask why a refused action is illegal."""
     page.locator(".choice.refused .ask").first.click()
     page.wait_for_selector(".turn .blockers")
     settle(page)
@@ -203,7 +203,7 @@ def _with_question(page: Page) -> None:
 
 
 def _with_opinion(page: Page) -> None:
-    """The agent has played the whole game; its opinion of one position is on the map."""
+    """Let the agent play the whole game, and show its opinion of one position on the map."""
     page.locator("select.player").select_option("the agent")
     page.get_by_role("button", name="Go on").click()
     page.wait_for_selector('[class*="st-key-stop_"]')
@@ -221,12 +221,12 @@ def _as_it_opens(page: Page) -> None:
 
 
 def _in_the_middle(page: Page) -> None:
-    """The toy has played its fifth move."""
+    """Wait until the toy has played its fifth move."""
     page.wait_for_selector('.map.tour[data-move="4"]', timeout=600_000)
 
 
 def _with_a_lesson_won(page: Page) -> None:
-    """The first lesson, played well."""
+    """Play the first lesson well."""
     page.locator(".lessons button").first.click()
     page.wait_for_selector(".turn.lesson .goal", timeout=600_000)
     settle(page)
@@ -236,7 +236,7 @@ def _with_a_lesson_won(page: Page) -> None:
 
 
 def _with_a_move_taken_back(page: Page) -> None:
-    """A move that costs much, as teaching answers it."""
+    """Play a move that costs much, which teaching takes back."""
     page.keyboard.press("2")
     page.wait_for_selector(".turn .taken-back", timeout=600_000)
     settle(page)
@@ -253,9 +253,9 @@ class Picture:
 
 
 OWN_QUERY = ("start", "learn", "challenges", "compiler")
-"""Views that show something else than that program."""
+"""Views that show something else than the program of `QUERY`."""
 PATHS = {"start": ""}
-"""Streamlit serves the default view at the root only."""
+"""Paths of views that are not their names: the default view is served at the root only."""
 READY = {
     "start": ".map.tour canvas",
     "learn": ".lessons button",

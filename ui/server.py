@@ -29,10 +29,10 @@ def said_root(path: str) -> str:
 
 
 class SayRoot:
-    """Puts that script into the head of the pages."""
+    """Middleware that puts the script of `said_root` into the head of the pages."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around the whole of Streamlit."""
+        """Wrap `app`, the whole of Streamlit."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +52,7 @@ class SayRoot:
 
 
 class _Page:
-    """An answer that is held back until it is whole, if it is HTML."""
+    """A response that is held back until it is whole, if it is HTML."""
 
     def __init__(self, script: bytes, send: Send) -> None:
         self._script, self._send = script, send

@@ -118,15 +118,15 @@ def _params(folder: Path, manifest: dict[str, Any], config: AgentConfig) -> Para
     params: Params = {}
     for layer, parts in shapes.items():
         for part, wanted in parts.items():
-            found = flat.pop(f"{layer}.{part}", None)
-            if found is None or found.shape != wanted.shape or found.dtype != np.float32:
+            array = flat.pop(f"{layer}.{part}", None)
+            if array is None or array.shape != wanted.shape or array.dtype != np.float32:
                 raise CheckpointError(
                     f"{path}: {layer}.{part} must be float32 of shape {wanted.shape};"
                     " train it again"
                 )
-            if not np.isfinite(found).all():
+            if not np.isfinite(array).all():
                 raise CheckpointError(f"{path}: {layer}.{part} is not finite; train it again")
-            params.setdefault(layer, {})[part] = jnp.asarray(found)
+            params.setdefault(layer, {})[part] = jnp.asarray(array)
     if flat:
         raise CheckpointError(f"{path}: unknown array {min(flat)}; train it again")
     return params

@@ -54,8 +54,8 @@ class SearchConfig:
         """Refuse what cannot be searched with; raises ConfigError."""
         for name, known in (("model", MODELS), ("algorithm", ALGORITHMS)):
             if getattr(self, name) not in known:
-                told = f"{name} {getattr(self, name)!r}"
-                raise ConfigError(f"{told} is none of {', '.join(known)}; name one of them")
+                chosen = f"{name} {getattr(self, name)!r}"
+                raise ConfigError(f"{chosen} is none of {', '.join(known)}; name one of them")
         if not 1 <= self.num_simulations <= MOST_SIMULATIONS:
             raise ConfigError(
                 f"{self.num_simulations} simulations: choose 1 to {MOST_SIMULATIONS:,} of them"
@@ -94,7 +94,7 @@ class ReplayConfig:
     num_best: int = 16
     """Best games, remembered besides."""
     td_steps: int = 20
-    """Rewards in a value target, before the value found there takes over."""
+    """Rewards in a value target, MuZero's n; the value of the position after them is added."""
     best_share: float = 0.25
     """Of a batch, from the best games; own games that went on from one begin as it did."""
     demonstration_share: float = 0.05
@@ -128,7 +128,7 @@ class LearnerConfig:
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """All of it."""
+    """All settings of the agent."""
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -156,14 +156,14 @@ def changes(config: AgentConfig) -> dict[str, Any]:
 
 
 def _differences(body: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    differences: dict[str, Any] = {}
     for name, value in body.items():
         if isinstance(value, dict):
             inner = _differences(value, usual[name])
-            found |= {f"{name}.{last}": cell for last, cell in inner.items()}
+            differences |= {f"{name}.{last}": cell for last, cell in inner.items()}
         elif value != usual[name]:
-            found[name] = value
-    return found
+            differences[name] = value
+    return differences
 
 
 def named_value(text: str) -> tuple[str, Any]:
@@ -172,12 +172,15 @@ def named_value(text: str) -> tuple[str, Any]:
     try:
         return name, json.loads(value)
     except ValueError:
-        told = "write NAME=VALUE, the value as JSON: self_play.is_competing=true"
-        raise ConfigError(f"setting {text}: {told}") from None
+        advice = "write NAME=VALUE, the value as JSON: self_play.is_competing=true"
+        raise ConfigError(f"setting {text}: {advice}") from None
 
 
 def changed(config: AgentConfig, name: str, value: Any) -> AgentConfig:
-    """With another value, as of JSON, for the setting of that dotted name; raises ConfigError."""
+    """The settings with a new JSON `value` for the setting of that dotted name.
+
+    Raises ConfigError if there is no such setting, or it cannot have this value.
+    """
     body = json.loads(json.dumps(to_json(config)))
     *path, last = name.split(".")
     cells: Any = body
@@ -194,9 +197,9 @@ def changed(config: AgentConfig, name: str, value: Any) -> AgentConfig:
 
 def from_json(body: Any) -> AgentConfig:
     """The settings of a manifest. Raises ValueError if a field is missing, unknown or mistyped."""
-    found = _read(AgentConfig, body)
-    assert isinstance(found, AgentConfig)
-    return found
+    config = _read(AgentConfig, body)
+    assert isinstance(config, AgentConfig)
+    return config
 
 
 def _read(kind: type, body: Any) -> Any:

@@ -75,8 +75,9 @@ def represented(
 
 
 def _seen(arena: Arena, positions: Position) -> Array:
-    found: Array = jax.vmap(lambda p: view(arena.encoded, arena.known, p))(positions)
-    return found
+    """The part of the observations that depends on the position, `[B, NUM_VIEW]`."""
+    views: Array = jax.vmap(lambda p: view(arena.encoded, arena.known, p))(positions)
+    return views
 
 
 def _rows_ahead(arena: Arena, move: Array, count: int) -> Array:

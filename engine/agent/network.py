@@ -1,7 +1,7 @@
 """The three networks of MuZero (arXiv 1911.08265): representation, dynamics, prediction.
 
 All are small multilayer perceptrons, written for one batch dimension `B` in front. The dynamics is
-conditioned on the program: what comes next does not depend on the actions, so it is told the static
+conditioned on the program: what comes next does not depend on the actions, so it takes the static
 features of the next move and only has to learn how the memory reacts. Letters: `D` latent size.
 """
 

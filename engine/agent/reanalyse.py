@@ -28,10 +28,11 @@ def reanalysed(
     config: SearchConfig,
     go_on: Callable[[], bool] = lambda: True,
 ) -> list[Game] | None:
-    """The first `batch` games with fresh values, and policies between those found and those played.
+    """The games, the first `batch` of them with fresh values and policies of a new search.
 
-    The others as they were: so many are searched in step as in self-play, and nothing is compiled
-    for it. `key` is consumed. None if `go_on` said no.
+    Each new policy is the mean of the searched one and of the action played. The other games stay
+    as they were: so many are searched in step as in self-play, and nothing is compiled for it.
+    `key` is consumed. None if `go_on` said no.
     """
     script = np.stack([games[i % len(games)].action for i in range(batch)], axis=1)
     played = play_games(
@@ -53,7 +54,7 @@ def reanalysed(
     return [*fresh, *games[batch:]]
 
 
-def _mixed(found: NDArray[np.float32], played: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Half of each policy `[L, A]`; where nothing was searched, what was played."""
-    is_searched = found.any(axis=-1, keepdims=True)
-    return np.where(is_searched, np.float32(0.5) * (found + played), played)
+def _mixed(searched: NDArray[np.float32], played: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The mean of two policies `[L, A]`; where nothing was searched, the one played."""
+    is_searched = searched.any(axis=-1, keepdims=True)
+    return np.where(is_searched, np.float32(0.5) * (searched + played), played)

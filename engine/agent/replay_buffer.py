@@ -100,7 +100,7 @@ class ReplayBuffer:
 
     @property
     def top_score(self) -> float:
-        """Its score, or minus infinity."""
+        """The score of the best own game; minus infinity before the first."""
         return self.best[0].score if self.best else -np.inf
 
     def count(self, kind: str) -> int:
@@ -174,11 +174,11 @@ class ReplayBuffer:
 
 
 def best_of(games: Iterable[Game], number: int) -> list[Game]:
-    """The best games, best first, of those as good as one another (`SAME`) the first."""
-    found: dict[int, Game] = {}
+    """The best `number` games, best first; of those with the same score (`SAME`) the first."""
+    distinct: dict[int, Game] = {}
     for game in sorted(games, key=lambda game: -game.score):
-        found.setdefault(round(game.score / SAME), game)
-    return list(found.values())[:number]
+        distinct.setdefault(round(game.score / SAME), game)
+    return list(distinct.values())[:number]
 
 
 def _joined(parts: Sequence[Batch]) -> Batch:
@@ -188,9 +188,10 @@ def _joined(parts: Sequence[Batch]) -> Batch:
 
 
 def value_targets(game: Game, td_steps: int) -> Floats:
-    """The value target of each move `[L]`: `td_steps` rewards, and the value found after them.
+    """The value target of each move `[L]`: its n-step return.
 
-    Where the agent competes with itself, the outcome of the game.
+    That is the sum of the next `td_steps` rewards and of the game's `value` at the move after
+    them; where the agent competes with itself, the outcome of the game.
     """
     length = len(game.action)
     if game.outcome is not None:
@@ -199,5 +200,5 @@ def value_targets(game: Game, td_steps: int) -> Floats:
     values = np.append(game.value, 0.0)
     at = np.arange(length)
     end = np.minimum(at + td_steps, length)
-    found: Floats = (earned[end] - earned[at] + values[end]).astype(np.float32)
-    return found
+    targets: Floats = (earned[end] - earned[at] + values[end]).astype(np.float32)
+    return targets

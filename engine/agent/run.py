@@ -43,7 +43,7 @@ _VERSION = 6
 def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     """Save the round that was just played; `report` None: the state before the first.
 
-    The state comes last: what was written before it without it is ignored by `resume`.
+    The state is written last: `resume` ignores files of a round that the state does not count.
     """
     (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
     if report is not None:
@@ -105,7 +105,7 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
 
 
 def _setup(trainer: Trainer) -> str:
-    """What decides how a run goes on: equal for equal runs."""
+    """The hash of all that decides how a run goes on: equal for equal runs."""
     body = {
         "seed": trainer.seed,
         "programs": [content_hash(w.program) for w in trainer.workloads],
@@ -174,6 +174,7 @@ def _read(path: Path) -> Arrays:
 
 
 def _tell(folder: Path, report: Round, workload: Workload) -> None:
+    """Append the line of a round to the curve."""
     line = _rounded(
         {**asdict(report), "program": workload.program.name, "baseline": workload.baseline}
     )
@@ -184,7 +185,7 @@ def _tell(folder: Path, report: Round, workload: Workload) -> None:
 
 
 def _rounded(cells: dict[str, Any]) -> dict[str, Any]:
-    """Numbers for a plot: more digits would be most of the file."""
+    """The cells with fewer digits: for a plot, all of them would be most of the file."""
     return {
         name: _rounded(cell)
         if isinstance(cell, dict)
@@ -196,7 +197,7 @@ def _rounded(cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trim_curve(folder: Path, rounds: int) -> None:
-    """Drop the line of a round that was told but not saved."""
+    """Drop the lines of rounds that the curve has but the saved state has not."""
     path = folder / CURVE
     if path.exists():
         lines = path.read_text().splitlines()[:rounds]

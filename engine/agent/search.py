@@ -71,8 +71,8 @@ def decide(
 
     if config.model == POLICY_ONLY:
         return by_prior()
-    found: Decision = jax.lax.cond(grows, by_tree, by_prior)
-    return found
+    decision: Decision = jax.lax.cond(grows, by_tree, by_prior)
+    return decision
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ def _by_tree(
     temperature: Array | float,
     in_step: bool,
 ) -> tuple[Decision, mctx.Tree[Any]]:
+    """The decision of a tree search from `root`, and mctx's tree."""
     node: Any
     if config.model == LEARNED:
         steps = config.num_simulations
@@ -114,28 +115,29 @@ def _by_tree(
         node, model = real_rules(arena, positions)
     output = mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=node)
     forbidden = ~positions.options.mask
-    found = _search(params, key, output, model, forbidden, config, temperature)
-    values = found.search_tree.node_values[:, 0]
-    policy = found.action_weights
+    result = _search(params, key, output, model, forbidden, config, temperature)
+    values = result.search_tree.node_values[:, 0]
+    policy = result.action_weights
     if config.algorithm == CLASSIC:
-        policy = _improved(found.search_tree, root.logits, config)
-    chosen = Decision(root.view, found.action, policy, values, root.prior, root.value)
-    return chosen, found.search_tree
+        policy = _improved(result.search_tree, root.logits, config)
+    decision = Decision(root.view, result.action, policy, values, root.prior, root.value)
+    return decision, result.search_tree
 
 
 def _improved(tree: mctx.Tree[Any], logits: Array, config: SearchConfig) -> Array:
-    """The prior with these logits `[B, A]`, improved by what classic MuZero's tree found.
+    """The prior with these logits `[B, A]`, improved by the Q-values of classic MuZero's tree.
 
-    By Gumbel MuZero's rule (Danihelka et al. 2022): the tree's visits would tell of the noise.
+    By Gumbel MuZero's rule (Danihelka et al. 2022), for the tree's visit counts depend on the
+    noise at the root.
     """
     # Classic MuZero's tree has noise in the prior of its root.
     tree = tree.replace(children_prior_logits=tree.children_prior_logits.at[:, 0].set(logits))
-    found = jax.vmap(_completed(config), in_axes=(0, None))(tree, tree.ROOT_INDEX)
-    return jax.nn.softmax(jnp.where(logits > IMPOSSIBLE, logits + found, IMPOSSIBLE))
+    completed = jax.vmap(_completed(config), in_axes=(0, None))(tree, tree.ROOT_INDEX)
+    return jax.nn.softmax(jnp.where(logits > IMPOSSIBLE, logits + completed, IMPOSSIBLE))
 
 
 def _completed(config: SearchConfig) -> Callable[..., Array]:
-    """How values weigh against the prior's logits."""
+    """mctx's transform of a node's Q-values into what is added to the prior's logits."""
     return partial(
         mctx.qtransform_completed_by_mix_value,
         value_scale=config.value_scale,
@@ -194,6 +196,7 @@ def _search(
     config: SearchConfig,
     temperature: Array | float,
 ) -> mctx.PolicyOutput[Any]:
+    """The result of mctx: classic MuZero's policy, or Gumbel MuZero's."""
     if config.algorithm == CLASSIC:
         return mctx.muzero_policy(
             params,

@@ -48,7 +48,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of `B` games, on the host.
+    """`B` games that were played, on the host.
 
     `moves`: one entry per move. `trail`: the positions before each chunk, `[L / CHUNK, B, ...]` of
     each array, from which other games can go on.

@@ -45,11 +45,11 @@ def trace_game(
     workload: Workload,
     actions: Sequence[int],
     config: SearchConfig,
-    told: Callable[[int], object] = _ignore,
+    progress: Callable[[int], object] = _ignore,
 ) -> SearchTrace:
     """Search along the game with these actions; policy-only settings trace the learned model.
 
-    `told` hears how many moves have been searched.
+    `progress` is called with the number of moves that have been searched so far.
     """
     if config.model == POLICY_ONLY:
         config = replace(config, model=LEARNED)
@@ -59,7 +59,7 @@ def trace_game(
     positions, reward = _along(arena, jnp.asarray(padded))
     parts = []
     for start in range(0, length, TOGETHER):
-        told(start)
+        progress(start)
         some: Position = jax.tree.map(lambda x, a=start: x[a : a + TOGETHER], positions)
         ahead = jnp.asarray(_windows(padded, start))
         parts.append(jax.device_get(_look(params, arena, some, ahead, config)))

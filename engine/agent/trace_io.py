@@ -33,7 +33,7 @@ class SearchTrace:
     `engine.agent.search.Tree`. `imagined_reward[m, u]`: what the learned model, started at move
     `m`, predicts for move `m + u` of this game; `imagined_value[m, u]`: for the position before
     that move. Past the end of the game both are 0. `settings`: the fields of the `SearchConfig`;
-    empty in files that do not tell.
+    empty in files without them.
     """
 
     program: str
@@ -66,10 +66,10 @@ class SearchTrace:
 
     def root_visits(self) -> NDArray[np.int32]:
         """Visits of each action at the root, `[L, A]`."""
-        found = np.zeros(self.prior.shape, np.int32)
+        visits = np.zeros(self.prior.shape, np.int32)
         moves, nodes = np.nonzero((self.tree_parent == 0) & (self.tree_visits > 0))
-        found[moves, self.tree_action[moves, nodes]] = self.tree_visits[moves, nodes]
-        return found
+        visits[moves, self.tree_action[moves, nodes]] = self.tree_visits[moves, nodes]
+        return visits
 
 
 def save_trace(trace: SearchTrace, path: Path) -> None:

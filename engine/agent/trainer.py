@@ -43,7 +43,7 @@ def _always() -> bool:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round brought. Scores are points above the baseline, `best` over all rounds so far.
+    """The result of one round. Scores are points above the baseline, `best` over all rounds so far.
 
     `start`: the move from which games were played. `greedy`: the score of the game without noise;
     None where it went on from a position of an earlier game.
@@ -192,9 +192,10 @@ class Trainer:
         return [continued(*pair, start) for pair in zip(parents, games, strict=True)]
 
     def _reanalyse(self, workload: Workload, go_on: Go) -> None:
+        """Replace the best games of a workload by the same ones, searched again."""
         if not workload.replay.best:
             return
-        found = reanalysed(
+        games = reanalysed(
             self.params,
             workload,
             workload.replay.best,
@@ -203,8 +204,8 @@ class Trainer:
             self.config.search,
             go_on,
         )
-        if found is not None:
-            workload.replay.set_best(found)
+        if games is not None:
+            workload.replay.set_best(games)
 
     def _learn(self, steps: int, demonstration_share: float, go_on: Go) -> dict[str, float]:
         """Steps on a batch each, of a program drawn by chance; the losses of the last one."""

@@ -148,11 +148,11 @@ def follow(
 
 def positions_in(games: Sequence[Game], chunk: int) -> Position:
     """The positions of games before one of their chunks, `[B, ...]`."""
-    found: Position = jax.tree.map(
+    positions: Position = jax.tree.map(
         lambda *some: jnp.asarray(np.stack([column[chunk] for column in some])),
         *(game.trail for game in games),
     )
-    return found
+    return positions
 
 
 def continued(prefix: Game, game: Game, start: int) -> Game:
@@ -191,6 +191,6 @@ def split(played: Played) -> list[Game]:
 
 
 def to_go(reward: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What is still earned from each move on."""
-    found: NDArray[np.float32] = np.cumsum(reward[::-1], dtype=np.float64)[::-1].astype(np.float32)
-    return found
+    """The return of each move `[L]`: the sum of its reward and of all later ones."""
+    sums: NDArray[np.float32] = np.cumsum(reward[::-1], dtype=np.float64)[::-1].astype(np.float32)
+    return sums

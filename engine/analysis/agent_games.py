@@ -18,10 +18,11 @@ from engine.program.model import Program
 from engine.solvers.demonstrations import demonstrate, quick_bound
 
 GoOn = Callable[[int], bool]
-"""Told how many moves have been played; False ends the game."""
+"""Called with the number of moves that have been played; False ends the game."""
 _NO_DICE: Any = np.zeros(2, np.uint32)
 """A key of random numbers; at temperature 0 nothing is left to chance."""
 _BOUND_S = 20.0
+"""Most seconds for a program's bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ def play_on(
     search: SearchConfig | None = None,
     go_on: GoOn = lambda _: True,
 ) -> list[tuple[int, ...]] | None:
-    """The rest of games that began with these actions, all at once; whole games come back.
+    """The actions of whole games that began with those of `begun`, all played at once.
 
     `search` replaces the settings of the side. None if `go_on` said no.
     """
@@ -65,7 +66,7 @@ def play_on(
     script = np.full((length, len(begun)), FREE, np.int32)
     for number, actions in enumerate(begun):
         script[: len(actions), number] = actions
-    found = play_games(
+    games = play_games(
         side.params,
         workload.arena,
         first_positions(workload.arena, len(begun)),
@@ -75,9 +76,9 @@ def play_on(
         search or side.config.search,
         go_on=lambda: go_on(min(length, next(played))),
     )
-    if found is None:
+    if games is None:
         return None
-    return [tuple(int(a) for a in game) for game in np.asarray(found.moves.action).T]
+    return [tuple(int(a) for a in game) for game in np.asarray(games.moves.action).T]
 
 
 def policy_of(side: Side) -> SearchConfig:

@@ -77,12 +77,12 @@ def slow_costs(program: Program, plan: Plan) -> dict[Place, float]:
     An instruction that is bound by its floor loses less than its accesses could save; they share
     what it loses in proportion.
     """
-    found: dict[Place, float] = defaultdict(float)
+    by_place: dict[Place, float] = defaultdict(float)
     sums_s = np.zeros(program.num_slots)
     for access, is_fast in zip(program.accesses, plan.is_fast, strict=True):
         added_s = max(0.0, -access.saving_s if is_fast else access.saving_s)
         if added_s:
-            found[access.time, program.values[access.value].group] += added_s
+            by_place[access.time, program.values[access.value].group] += added_s
             sums_s[access.time] += added_s
     shares = [
         _added_share(i.floor_s, fastest_s, added_s)
@@ -90,11 +90,11 @@ def slow_costs(program: Program, plan: Plan) -> dict[Place, float]:
             program.instructions, program.fastest_s, sums_s, strict=True
         )
     ]
-    return {place: added_s * shares[place[0]] for place, added_s in found.items()}
+    return {place: added_s * shares[place[0]] for place, added_s in by_place.items()}
 
 
 def _added_share(floor_s: float, fastest_s: float, added_s: float) -> float:
-    """How much of `added_s` makes the instruction longer, which would take `fastest_s` without."""
+    """The share of `added_s` that makes the instruction longer than its floor and `fastest_s`."""
     if floor_s <= fastest_s or added_s <= 0:
         return 1.0
     return max(0.0, fastest_s + added_s - floor_s) / added_s
@@ -107,13 +107,13 @@ def stall_costs(program: Program, plan: Plan, simulation: Simulation) -> dict[Pl
         timeline.start_s - timeline.stall_before_s, simulation.latency_s - simulation.end_stall_s
     )
     reached_s: dict[int, float] = {}
-    found: dict[Place, float] = defaultdict(float)
+    waits_s: dict[Place, float] = defaultdict(float)
     for copy, finished in zip(plan.copies, timeline.copy_finished_s, strict=True):
         now_s = reached_s.get(copy.deadline, float(begin_s[copy.deadline]))
         if finished > now_s:
-            found[copy.deadline, copy.group] += float(finished) - now_s
+            waits_s[copy.deadline, copy.group] += float(finished) - now_s
             reached_s[copy.deadline] = float(finished)
-    return dict(found)
+    return dict(waits_s)
 
 
 def attribute(

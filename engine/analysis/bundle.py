@@ -29,7 +29,7 @@ from engine.program.model import Program
 PROGRAM_FILE = "program.json.gz"
 TRACE_FILE, NOTES_FILE = "trace.npz", "notes.json"
 MOST_BYTES = 64 * 2**20
-"""Of one file, unpacked."""
+"""Most bytes of one file, unpacked."""
 PACKAGES = ("numpy", "highspy", "jax", "mctx")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """Time stamp of all members: the same content gives the same file."""
@@ -66,7 +66,7 @@ def bundle(
     link: str = "",
     more: Mapping[str, bytes] = _NOTHING,
 ) -> bytes:
-    """The zip file. `plans` by the names under which they are shown; `link` opens them again.
+    """The zip file's bytes. `plans`: by the names that they are shown by; `link` opens them again.
 
     `more`: further files by name, such as a trace, notes, a report.
     """
@@ -104,14 +104,14 @@ def bundle(
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that can change a figure; those installed."""
-    found = {"python": platform.python_version()}
+    """Versions of Python and of those installed packages that can change a figure, by name."""
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            installed[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def file_name(name: str) -> str:
@@ -134,13 +134,16 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def member(data: bytes, name: str) -> bytes | None:
-    """A file of a bundle; None if the bundle lacks it. Raises UsageError if it is no bundle."""
+    """The bytes of a bundle's file, None if it has none of that name.
+
+    Raises UsageError if `data` is no bundle, or the file too large.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if name not in archive.namelist():
                 return None
-            with archive.open(name) as found:
-                content = found.read(MOST_BYTES + 1)
+            with archive.open(name) as file:
+                content = file.read(MOST_BYTES + 1)
     except _UNREADABLE as error:
         raise UsageError("the bundle cannot be read; export it again") from error
     if len(content) > MOST_BYTES:

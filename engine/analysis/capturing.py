@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engine.compiler.capture import Capturing
 
 SOLVERS = "steered,local"
-"""Whose plans are compiled, in turn: what the compiler can be steered to, and what pays most by the
-costs as they are, and so where they are too high."""
+"""Solvers whose plans are compiled, in turn: one plans what the compiler can be steered to, the
+other what pays most by the costs as they are, and so where they are too high."""
 
 SECONDS = 6.0
-"""For each plan."""
+"""Seconds for each plan."""
 
 RAW_FOLDER = Path(".capture")
 COMPILES = 8

@@ -20,10 +20,10 @@ from engine.program.model import Program
 from engine.solvers import Budget, solve
 
 QUICK_SOLVERS = ("xla_compiled", "xla_like", "greedy")
-"""Anybody can have their plans at once, so that no file is kept of them."""
+"""Solvers whose plans anybody can have at once, so that no file is kept of these plans."""
 PLANS = "plans"
 ROUNDING = 1e-9
-"""Latencies that are apart by less are the same."""
+"""Latencies that differ by a smaller share are equal."""
 
 
 def write_catalogue(folder: Path, names: Sequence[str], note: Callable[[str], None]) -> None:
@@ -85,7 +85,7 @@ def recost(entry: SampleEntry, program: Program) -> None:
 def keep_bound(folder: Path, name: str, bound: Bound) -> bool:
     """Make `bound` that of a captured sample; False if one that is as high is known.
 
-    One of which the index does not say how it was proven does not count. Raises KeyError if no
+    A known bound does not count if the index does not say how it was proven. Raises KeyError if no
     sample has that name.
     """
     entries = {entry.name: entry for entry in index(folder) if entry.folder == folder}
@@ -147,7 +147,7 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
 
 
 def _bound_facts(program: Program, before: SampleEntry | None) -> dict[str, Any]:
-    """The linear program's bound, or that of the index if it was found by branching."""
+    """The linear program's bound, or the index's own if that was proven by branching."""
     if before is not None and (before.bound_method or "").startswith("mip"):
         names = ("bound_s", "bound_method", "bound_seconds")
         return {name: getattr(before, name) for name in names}

@@ -6,6 +6,7 @@ extra `ray`); each machine of the cluster needs this package with it, in the sam
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,7 @@ def compare_on_cluster(
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
     """The package `ray`, connected to a cluster until the end of the block."""
-    # Ray tells its makers how it is used, unless told not to.
+    # Ray sends its makers usage statistics unless this variable says no.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -68,7 +69,9 @@ def _connected(address: str) -> Iterator[Any]:
         _knock(address)
         # Only of a cluster of our own may it be said.
         dashboard = False if address == LOCAL else None
-        ray.init(address, log_to_driver=False, logging_level="error", include_dashboard=dashboard)
+        ray.init(
+            address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard
+        )
     except (OSError, ValueError, RuntimeError) as error:
         message = f"no Ray cluster answers at {address!r}; start one with `ray start --head`"
         raise UsageError(message) from error

@@ -1,4 +1,4 @@
-"""What would have come of another action: the game played on from there, and its exact runtime.
+"""What another action would have led to: the game played on from there, and its exact runtime.
 
 Every answer is a whole plan that the checker passed and the simulator timed; nothing is estimated.
 A continuation of the game obeys the forced action. `local` works on the finished plan, outside the
@@ -46,7 +46,7 @@ class Counterfactual:
 
     @property
     def change_us(self) -> float:
-        """Against the game as it was played; negative: faster."""
+        """Microseconds more than the game as it was played; negative: faster."""
         return (self.latency_s - self.original_s) * MICRO
 
 
@@ -76,7 +76,10 @@ class Forcing:
         return (*self.actions[:move], action)
 
     def play(self, move: int, action: int, continuation: str) -> Counterfactual:
-        """Force an action and go on `AS_PLAYED` or `GREEDY`. Raises UsageError."""
+        """The answer where the forced action is followed `AS_PLAYED` or `GREEDY`.
+
+        Raises UsageError for another continuation, an illegal action, or a dead end.
+        """
         known: dict[str, Continuation] = {
             AS_PLAYED: likewise(self.actions, self._rewards),
             GREEDY: best_action,
@@ -104,7 +107,7 @@ class Forcing:
     def by_local(
         self, move: int, action: int, seconds: float, progress: Callable[[float, str], bool]
     ) -> Counterfactual:
-        """What the local search makes of the forced game's plan in so many seconds."""
+        """The answer whose plan the local search makes of the forced game's in so many seconds."""
         # Imported late: who forces an action and goes on by the rules needs no solver.
         from engine.solvers import Budget
         from engine.solvers.local import search_locally

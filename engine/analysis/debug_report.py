@@ -17,7 +17,7 @@ from engine.analysis.move_notes import Note
 from engine.analysis.verdict import CLASSES, LEAST_POINTS, MIN_VISITS
 
 MOST_ROWS = 50
-"""Findings of a game that are listed."""
+"""Most findings of a game that are listed."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,19 @@ class Table:
 
 
 Block = Heading | Table | str | Sequence[Finding]
-"""A plain text is a paragraph; findings are the strip of a game."""
+"""A part of the report: a plain text is a paragraph, findings are drawn as a game's strip."""
 
 
 def blocks(
     program: str, games: Sequence[GameReport], duel: Mapping[str, Any] | None = None, link: str = ""
 ) -> list[Block]:
-    """All that the report says, in order; `duel`: the fields of an A/B (`engine.analysis.duel`)."""
-    found: list[Block] = [Heading(f"Findings: {program}", 1), _legend()]
+    """The report's blocks in order; `duel`: the fields of an A/B (`engine.analysis.duel`)."""
+    parts: list[Block] = [Heading(f"Findings: {program}", 1), _legend()]
     if link:
-        found.append(f"It was made at {link}")
+        parts.append(f"It was made at {link}")
     for game in games:
-        found += _game(game)
-    return found + (_duel(duel) if duel else [])
+        parts += _game(game)
+    return parts + (_duel(duel) if duel else [])
 
 
 def _legend() -> str:
@@ -78,20 +78,20 @@ def _legend() -> str:
 
 def _game(game: GameReport) -> list[Block]:
     rows, counts = inbox(game.findings), Counter(f.verdict for f in game.findings)
-    told = ", ".join(f"{counts[name]} × {name}" for name in CLASSES)
+    classes = ", ".join(f"{counts[name]} × {name}" for name in CLASSES)
     facts = "; ".join(f"{name}: {value}" for name, value in game.facts.items())
-    found: list[Block] = [
+    parts: list[Block] = [
         Heading(game.name, 2),
         f"{facts}. {len(game.findings)} moves, {game.completeness:.0%} of the choices measured:"
-        f" {told}.",
+        f" {classes}.",
         list(game.findings),
         _findings(rows[:MOST_ROWS], game.notes),
     ]
     if len(rows) > MOST_ROWS:
-        found.append(f"{len(rows) - MOST_ROWS} more rows are left out.")
+        parts.append(f"{len(rows) - MOST_ROWS} more rows are left out.")
     if game.forced:
-        found += [Heading("Forced actions", 3), _forced(game.forced)]
-    return found
+        parts += [Heading("Forced actions", 3), _forced(game.forced)]
+    return parts
 
 
 def _findings(rows: Sequence[Finding], notes: Mapping[int, Note]) -> Table:
@@ -162,9 +162,9 @@ def _duel(duel: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def markdown(found: Sequence[Block]) -> str:
-    """The report for an issue or a wiki."""
-    return "\n\n".join(filter(None, map(_markdown, found))) + "\n"
+def markdown(parts: Sequence[Block]) -> str:
+    """The report as Markdown, for an issue or a wiki."""
+    return "\n\n".join(filter(None, map(_markdown, parts))) + "\n"
 
 
 def _markdown(block: Block) -> str:
@@ -183,9 +183,9 @@ def _cell(text: str) -> str:
     return escape(flat, quote=False)
 
 
-def html(title: str, found: Sequence[Block]) -> str:
-    """The report as one page that needs nothing else; light and dark."""
-    body = "\n".join(map(_html, found))
+def html(title: str, parts: Sequence[Block]) -> str:
+    """The report as one HTML page that needs no other file; light and dark."""
+    body = "\n".join(map(_html, parts))
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style><body>{body}</body></html>\n"
@@ -205,16 +205,16 @@ def _html(block: Block) -> str:
     return f"<p>{escape(block)}</p>" if isinstance(block, str) else _strip(block)
 
 
-def _strip(found: Sequence[Finding]) -> str:
-    """The game from left to right, with its classes."""
+def _strip(rows: Sequence[Finding]) -> str:
+    """A picture of the game from left to right: a line at each move that has a class."""
     marks = [
         f'<line x1="{f.move + 0.5}" x2="{f.move + 0.5}" y1="0" y2="20" class="c{_rank(f)}">'
         f"<title>move {f.move + 1}: {f.verdict} {escape(f.action)}</title></line>"
-        for f in found
+        for f in rows
         if f.verdict
     ]
     return (
-        f'<svg viewBox="0 0 {max(1, len(found))} 20" preserveAspectRatio="none" role="img"'
+        f'<svg viewBox="0 0 {max(1, len(rows))} 20" preserveAspectRatio="none" role="img"'
         f' aria-label="classes along the game">{"".join(marks)}</svg>'
     )
 

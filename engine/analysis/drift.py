@@ -75,5 +75,5 @@ def drift_by_move_us(trace: SearchTrace) -> Floats:
         error = np.abs(imagined[0][:inside, step] - reward[step:])
         total[:inside] += error + np.abs(imagined[1][:inside, step] - raw[step:])
         count[:inside] += 1
-    found: Floats = total / np.maximum(count, 1)
-    return found
+    mean_us: Floats = total / np.maximum(count, 1)
+    return mean_us

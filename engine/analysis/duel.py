@@ -30,8 +30,8 @@ SAME = "the same actions"
 SIZES = ((2**20, "below 1 MiB"), (2**24, "1 to 16 MiB"))
 LARGEST = "16 MiB and more"
 
-Told = Callable[[float, str], bool]
-"""Told the share done and a word about it; False ends the duel."""
+Progress = Callable[[float, str], bool]
+"""Called with the share of the duel that is done and a line of text; False ends the duel."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class Duel:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Over all programs, what changed most first."""
+        """The kinds of moves summed over all programs, the greatest change first."""
         return _summed([kind for bout in self.bouts for kind in bout.kinds])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, without the plans."""
+        """The duel as plain JSON values, without the plans."""
         shown = ("program", "num_moves", "first_s", "second_s", "fork", "num_different")
         bouts = [
             {
@@ -106,26 +106,29 @@ def duel(
     programs: Sequence[Program],
     first: Side,
     second: Side,
-    told: Told = lambda share, word: True,
+    progress: Progress = lambda share, word: True,
 ) -> Duel | None:
-    """Play; None if `told` said no. Raises UsageError without programs, SolverError."""
+    """The duel, played to its end; None if `progress` ended it.
+
+    Raises UsageError without programs, SolverError for one that the JAX game cannot hold.
+    """
     if not programs:
         raise UsageError("an A/B needs at least one program; name some")
     bouts = []
     for number, program in enumerate(programs):
-        bout = _bout(program, first, second, _part(told, number, len(programs)))
+        bout = _bout(program, first, second, _part(progress, number, len(programs)))
         if bout is None:
             return None
         bouts.append(bout)
     return Duel(first.name, second.name, tuple(bouts))
 
 
-def _part(told: Told, number: int, of: int) -> Told:
-    """The progress of one program as a share of all."""
-    return lambda share, word: told((number + share) / of, word)
+def _part(progress: Progress, number: int, of: int) -> Progress:
+    """The progress of program `number`, which reports its share of all `of` programs."""
+    return lambda share, word: progress((number + share) / of, word)
 
 
-def _bout(program: Program, first: Side, second: Side, told: Told) -> Bout | None:
+def _bout(program: Program, first: Side, second: Side, progress: Progress) -> Bout | None:
     games, rules = [], None
     for place, side in enumerate((first, second)):
         workload = workload_of(program, side.config, rules)
@@ -133,7 +136,7 @@ def _bout(program: Program, first: Side, second: Side, told: Told) -> Bout | Non
 
         def go_on(move: int, place: int = place, side: Side = side, length: int = length) -> bool:
             word = f"{program.name}: {side.name}, move {move:,} of {length:,}"
-            return told((place + move / max(1, length)) / 2, word)
+            return progress((place + move / max(1, length)) / 2, word)
 
         played = play_on(side, workload, [()], go_on=go_on)
         if played is None:
@@ -146,7 +149,7 @@ def _bout(program: Program, first: Side, second: Side, told: Told) -> Bout | Non
 
 
 def judged(program: Program, first: ReferenceGame, second: ReferenceGame) -> Bout:
-    """Two finished games of one program, compared. Raises PlanError if one breaks a rule."""
+    """The bout of two finished games of a program. Raises PlanError if one breaks a rule."""
     plans = [game.plan("muzero", notes_of(game)) for game in (first, second)]
     timed = [_timed(program, plan) for plan in plans]
     different = [
@@ -188,12 +191,12 @@ def _kinds(
 def _changes(
     all_moves: Sequence[Move], first: Sequence[int], second: Sequence[int]
 ) -> dict[int, str]:
-    """How the two first treated each group differently, by group."""
-    found: dict[int, str] = {}
+    """By group, the two actions at the first move on it at which the games differ, in words."""
+    changes: dict[int, str] = {}
     for move, a, b in zip(all_moves, first, second, strict=True):
         if a != b:
-            found.setdefault(move.group, f"{ACTION_NAMES[a]} → {ACTION_NAMES[b]}")
-    return found
+            changes.setdefault(move.group, f"{ACTION_NAMES[a]} → {ACTION_NAMES[b]}")
+    return changes
 
 
 def _kind(program: Program, cost: Cost, changes: dict[int, str]) -> Kind:
@@ -207,8 +210,8 @@ def _summed(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
     by_name: dict[tuple[str, str, str], list[Kind]] = defaultdict(list)
     for kind in kinds:
         by_name[kind.change, kind.kind, kind.size].append(kind)
-    found = [
+    totals = [
         Kind(*name, sum(k.tensors for k in some), sum(k.change_us for k in some))
         for name, some in by_name.items()
     ]
-    return tuple(sorted(found, key=lambda k: -abs(k.change_us)))
+    return tuple(sorted(totals, key=lambda k: -abs(k.change_us)))

@@ -23,13 +23,13 @@ from engine.game.reference.game import ReferenceGame
 from engine.program.model import Group
 
 VERSION = 1
-"""Of what a finding holds: kept ones of another version are measured again."""
+"""Version of a finding's fields: findings kept under another version are measured again."""
 CONFIDENT = 0.5
-"""Of the prior: so much more on its first choice than on the best action is confidently wrong."""
+"""A prior with so much more on its first choice than on the best action is confidently wrong."""
 LOUD_POINTS = 2.0
-"""A value jump, or a drift of the model, of so many points is a sign."""
+"""A value jump, or a drift of the model, of so many points or more is a sign."""
 ILLEGAL_SHARE = 0.5
-"""Of the simulations, through actions that the rules forbid: a sign."""
+"""Such a share of the simulations, or more, through actions that the rules forbid is a sign."""
 AT_ONCE, LATER = "at once", "later"
 """When most of a regret is felt: in this move's own reward, or after it."""
 PHASES = ("early", "middle", "late")
@@ -96,11 +96,10 @@ _WITHOUT_STAKES = (NO_CHOICE, TIE)
 
 def findings(game: str, trace: SearchTrace, study: RegretStudy) -> list[Finding]:
     """Every move of a traced game, in its order; regrets as far as `study` knows them."""
-    told = surprises(trace)
     drift_us = drift_by_move_us(trace)
     visits = trace.root_visits().sum(axis=1)
-    by_move = {surprise.move: surprise for surprise in told.all()}
-    found = []
+    by_move = {surprise.move: surprise for surprise in surprises(trace).all()}
+    rows = []
     for move, position in enumerate(_positions(study)):
         facts = _Facts(
             game=game,
@@ -111,16 +110,16 @@ def findings(game: str, trace: SearchTrace, study: RegretStudy) -> list[Finding]
             visits=int(visits[move]),
             regret=study.known.get(move),
         )
-        found.append(facts.finding())
-    return found
+        rows.append(facts.finding())
+    return rows
 
 
-def inbox(found: Iterable[Finding]) -> list[Finding]:
-    """What deserves a look: without moves at which nothing is at stake, the costliest first.
+def inbox(rows: Iterable[Finding]) -> list[Finding]:
+    """The findings at which something is at stake, the costliest first.
 
     Among equal regrets the more surprising move comes first, then the order given.
     """
-    kept = [finding for finding in found if finding.has_stakes]
+    kept = [finding for finding in rows if finding.has_stakes]
     return sorted(kept, key=lambda f: (-(f.regret_us or 0.0), -f.surprise))
 
 
@@ -134,7 +133,7 @@ def _positions(study: RegretStudy) -> Iterator[ReferenceGame]:
 
 @dataclass(frozen=True)
 class _Facts:
-    """What a finding is made of: the `position` before the move, and what is known of it."""
+    """The parts of a finding: the `position` before the move, and what was measured at it."""
 
     game: str
     position: ReferenceGame
@@ -201,7 +200,7 @@ class _Facts:
 
 
 def kind_of(group: Group) -> str:
-    """Input, temporary or output."""
+    """The group's kind: input, temporary or output."""
     return "output" if group.is_live_out else "input" if group.is_input else "temporary"
 
 

@@ -21,7 +21,7 @@ MOST_NOTES = 200
 LONGEST_NOTE = 500
 """Characters of one note."""
 _MOST_BYTES = 2**18
-"""Of a text, unpacked."""
+"""Most bytes of a link's notes, unpacked."""
 
 
 def game_key(actions: Iterable[int]) -> str:
@@ -32,7 +32,7 @@ def game_key(actions: Iterable[int]) -> str:
 
 @dataclass(frozen=True)
 class Note:
-    """On `move` (from 0) of the game `game`: a text, which may be empty for a mere bookmark."""
+    """A note on `move` (from 0) of the game `game`; `text` may be empty for a mere bookmark."""
 
     game: str
     move: int
@@ -80,11 +80,11 @@ class MoveNotes:
             self.put(note)
 
     def to_json(self) -> list[list[Any]]:
-        """Plain values: game, move, text, 1 for a bookmark."""
+        """The notes as plain JSON values, each: game, move, text, 1 for a bookmark."""
         return [[n.game, n.move, n.text, int(n.is_marked)] for n in self]
 
     def to_link(self) -> str:
-        """As letters that a link may hold; empty without notes."""
+        """The notes as text of letters that a link may hold; empty without notes."""
         if not len(self):
             return ""
         packed = zlib.compress(json.dumps(self.to_json(), separators=(",", ":")).encode(), 9)

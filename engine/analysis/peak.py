@@ -1,8 +1,8 @@
-"""The fullest moment of a plan: who is there, and the cheapest way to make room.
+"""The fullest slot of a plan: which groups are there, and the cheapest way to make room.
 
 A way to make room is a set of touches that are served from slow memory instead (`Drop` in the
 game). Which set is cheapest is estimated from the savings it gives up; what it really costs is
-found by playing the game again with these moves changed, and timing the plan that comes out.
+measured: the game is played again with these moves changed, and the resulting plan is timed.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ def fullest_slot(program: Program, plan: Plan) -> int:
 
 
 def residents(program: Program, plan: Plan, slot: int) -> list[Resident]:
-    """Who is in fast memory during a slot, by address."""
-    found = [
+    """The groups that are in fast memory during a slot, by address."""
+    occupants = [
         _resident(program, plan, index, slot)
         for index, stay in enumerate(plan.stays)
         if stay.start <= slot < stay.end
     ]
-    return sorted(found, key=lambda r: r.offset)
+    return sorted(occupants, key=lambda r: r.offset)
 
 
 def largest_hole(program: Program, plan: Plan, slot: int) -> int:

@@ -91,7 +91,7 @@ def services(program: Program, plan: Plan) -> list[Service]:
         if copy.is_prefetch:
             prefetches.setdefault(copy.group, []).append(copy)
     last_time: dict[int, int] = {}
-    found = []
+    served = []
     for touch in program.touches:
         service = Service(Source.SLOW)
         if plan.is_fast[touch.accesses[0]]:
@@ -100,20 +100,20 @@ def services(program: Program, plan: Plan) -> list[Service]:
                 before = last_time.get(stay, BEFORE_START - 1)
                 service = _service(plan, stay, touch, before, prefetches.get(touch.group, []))
                 last_time[stay] = touch.time
-        found.append(service)
-    return found
+        served.append(service)
+    return served
 
 
 def touch_differences(program: Program, first: Plan, second: Plan) -> list[TouchDifference]:
     """Every touch that is served differently, in schedule order."""
     pairs = zip(services(program, first), services(program, second), strict=True)
-    found = []
+    differences = []
     for index, (one, other) in enumerate(pairs):
         change = _change(one, other)
         if change is not None:
             touch = program.touches[index]
-            found.append(TouchDifference(index, touch.time, touch.group, change, one, other))
-    return found
+            differences.append(TouchDifference(index, touch.time, touch.group, change, one, other))
+    return differences
 
 
 def first_divergence(
@@ -148,10 +148,10 @@ def _mark(stay: Stay, others: Sequence[Stay]) -> Mark:
 
 def _by_group(plan: Plan) -> dict[int, list[int]]:
     """Indices of the stays of each group, by start."""
-    found: dict[int, list[int]] = {}
+    indices: dict[int, list[int]] = {}
     for index in sorted(range(len(plan.stays)), key=lambda i: plan.stays[i].start):
-        found.setdefault(plan.stays[index].group, []).append(index)
-    return found
+        indices.setdefault(plan.stays[index].group, []).append(index)
+    return indices
 
 
 def _stay_at(plan: Plan, indices: Sequence[int], time: int) -> int:

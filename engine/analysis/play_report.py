@@ -19,10 +19,10 @@ INBOX = 20
 """Most entries of the inbox and of the list of regrets."""
 
 SHOWN = 5
-"""Of both in the report in words."""
+"""Most entries of either that the report in words shows."""
 
 Progress = Callable[[float, str], bool]
-"""Told the share of the moves done and a word; False ends the work."""
+"""Called with the share of the moves that are done and a line of text; False ends the work."""
 
 
 def report(
@@ -33,14 +33,14 @@ def report(
     progress: Progress | None = None,
     limit: int = INBOX,
 ) -> dict[str, Any]:
-    """Surprises, drift, calibration, and regrets if a `study` of the same game is given.
+    """A traced game's surprises, drift and calibration; its regrets, if a `study` of it is given.
 
     Regrets are looked for, most surprising moves first, for that many `seconds`, or until
     `progress` says no; `regret.completeness` says how far it came.
     """
-    found = surprises(trace)
+    signs = surprises(trace)
     if study is not None:
-        explore(study, found, seconds, progress)
+        explore(study, signs, seconds, progress)
     return {
         "program": trace.program,
         "program_hash": trace.program_hash,
@@ -48,7 +48,7 @@ def report(
         "num_moves": trace.num_moves,
         "point_us": trace.point_s * MICRO,
         "above_par_us": float(achieved_us(trace)[0]) if trace.num_moves else 0.0,
-        "surprise": _surprise(trace, found, study, limit),
+        "surprise": _surprise(trace, signs, study, limit),
         "regret": None if study is None else _regret(study, limit),
         "drift": [asdict(step) for step in drift(trace)],
         "calibration": _calibration(value_calibration(trace)) if trace.num_moves else None,
@@ -62,67 +62,68 @@ def in_words(body: dict[str, Any]) -> list[str]:
         f" baseline, model {body['model']}"
     ]
     for name, side in (body["calibration"] or {}).items():
-        told = "" if side["correlation"] is None else f", correlation {side['correlation']:.2f}"
+        r = side["correlation"]
+        correlation = "" if r is None else f", correlation {r:.2f}"
         error = side["error"]["mean_abs_us"]
-        lines.append(f"values, {name:6}  off by {error:.3f} us on the average{told}")
+        lines.append(f"values, {name:6}  off by {error:.3f} us on the average{correlation}")
     for step in body["drift"]:
         lines.append(
             f"imagined, {step['step']} ahead  reward off by {step['reward']['mean_abs_us']:.3f} us,"
             f" value by {step['value']['mean_abs_us']:.3f} us"
         )
     for one in body["surprise"]["inbox"][:SHOWN]:
-        told = f"move {one['move']}: {one['action']}, {one['index']:.1f} times the average"
-        lines.append(f"surprise   {told} ({one['why']})")
+        move = f"move {one['move']}: {one['action']}, {one['index']:.1f} times the average"
+        lines.append(f"surprise   {move} ({one['why']})")
     if regret := body["regret"]:
         lines.append(
             f"regrets    {regret['num_known']} of {regret['num_choices']} choices looked at"
         )
         for row in regret["worst"][:SHOWN]:
-            told = f"{row['played']['action']} cost {row['regret_us']:.3f} us"
+            cost = f"{row['played']['action']} cost {row['regret_us']:.3f} us"
             lines.append(
-                f"regret     move {row['move']}: {told}, {row['other']['action']} is better"
+                f"regret     move {row['move']}: {cost}, {row['other']['action']} is better"
             )
     return lines
 
 
 def explore(
-    study: RegretStudy, found: Surprises, seconds: float, progress: Progress | None = None
+    study: RegretStudy, signs: Surprises, seconds: float, progress: Progress | None = None
 ) -> None:
     """Look for regrets, most surprising moves first, until the time is over or `progress` ends it.
 
-    What is known already costs no time.
+    Regrets that the study knows already cost no time.
     """
-    for regret in study.run(found.order(), seconds):
+    for regret in study.run(signs.order(), seconds):
         word = f"move {regret.move}: {regret.regret_us:.2f} µs"
         if progress is not None and not progress(study.completeness, word):
             return
 
 
 def _surprise(
-    trace: SearchTrace, found: Surprises, study: RegretStudy | None, limit: int
+    trace: SearchTrace, signs: Surprises, study: RegretStudy | None, limit: int
 ) -> dict[str, Any]:
     known = study.known if study is not None else {}
     return {
-        "index": found.index.tolist(),
-        "visit_shift": found.visit_shift.tolist(),
-        "policy_shift": found.policy_shift.tolist(),
-        "value_jump_us": found.value_jump_us.tolist(),
-        "correction_us": found.correction_us.tolist(),
+        "index": signs.index.tolist(),
+        "visit_shift": signs.visit_shift.tolist(),
+        "policy_shift": signs.policy_shift.tolist(),
+        "value_jump_us": signs.value_jump_us.tolist(),
+        "correction_us": signs.correction_us.tolist(),
         "inbox": [
             {
                 **asdict(surprise),
                 "action": ACTION_NAMES[trace.action[surprise.move]],
                 "regret_us": known[surprise.move].regret_us if surprise.move in known else None,
             }
-            for surprise in found.inbox(limit)
+            for surprise in signs.inbox(limit)
         ],
     }
 
 
-def _calibration(found: ValueCalibration) -> dict[str, Any]:
+def _calibration(calibration: ValueCalibration) -> dict[str, Any]:
     return {
         name: {**asdict(side), "bins": [asdict(b) for b in side.bins]}
-        for name, side in (("raw", found.raw), ("search", found.search))
+        for name, side in (("raw", calibration.raw), ("search", calibration.search))
     }
 
 

@@ -43,8 +43,8 @@ def microseconds(trace: SearchTrace, points: ArrayLike) -> Floats:
 def achieved_us(trace: SearchTrace) -> Floats:
     """What the game really earned above the baseline from each move on, `[L]`."""
     earned = microseconds(trace, trace.reward)
-    found: Floats = np.cumsum(earned[::-1])[::-1]
-    return found
+    rest: Floats = np.cumsum(earned[::-1])[::-1]
+    return rest
 
 
 def spread(errors_us: NDArray[Any]) -> Spread:

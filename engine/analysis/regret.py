@@ -61,7 +61,7 @@ class Regret:
 
     `played`: the best line found that begins with the action played; `other`: the best with another
     one. `missed_us`: the better of the two less the game as it was played, never negative.
-    `best_us`: by legal action what the best line found with it saves.
+    `best_us`: by legal action, what the best line found that begins with it saves.
     """
 
     move: int
@@ -109,8 +109,8 @@ class Regret:
 class RegretStudy:
     """The regrets of one game, computed as they are asked for, each once.
 
-    `known`: those found so far, by move. `choices`: the moves that left a choice; the others have
-    no regret.
+    `known`: the regrets computed so far, by move. `choices`: the moves that left a choice; the
+    others have no regret.
     """
 
     def __init__(
@@ -156,11 +156,11 @@ class RegretStudy:
     @property
     def best(self) -> tuple[bytes, float]:
         """The best whole game among all lines found, and what it saves more than the played one."""
-        found = max(self.known.values(), key=lambda r: r.missed_us, default=None)
-        if found is None or found.missed_us == 0:
+        regret = max(self.known.values(), key=lambda r: r.missed_us, default=None)
+        if regret is None or regret.missed_us == 0:
             return self._actions, 0.0
-        line = max(found.played, found.other, key=lambda line: line.total_us)
-        return self._actions[: found.move] + line.actions, found.missed_us
+        line = max(regret.played, regret.other, key=lambda line: line.total_us)
+        return self._actions[: regret.move] + line.actions, regret.missed_us
 
     def run(
         self, order: Iterable[int] | None = None, seconds: float = math.inf
@@ -180,13 +180,13 @@ class RegretStudy:
                 yield self.at(move)
 
     def at(self, move: int) -> Regret:
-        """The regret of one move, found now if it is not known. KeyError if it had no choice."""
+        """The regret of one move, computed if it is not known. KeyError if it had no choice."""
         if move not in self.known:
             self.known[move] = self._study(move)
         return self.known[move]
 
     def _along(self, game: ReferenceGame) -> list[float]:
-        """Play the game; keep positions and choices on the way."""
+        """The rewards of the whole game by move; keeps positions and choices on the way."""
         if len(self._actions) != game.num_moves:
             raise CheckpointError(
                 f"{self.program.name}: the game has {len(self._actions)} actions, the program"
@@ -250,7 +250,7 @@ class RegretStudy:
         )
 
     def _line(self, before: ReferenceGame, action: int, name: str) -> list[Line]:
-        """One line, or none if it ends in a dead end."""
+        """A list of the one line, or an empty one if it ends in a dead end."""
         game = before.clone()
         at_once = game.step(action)
         later = finish(game, self._continuations[name])
@@ -264,10 +264,10 @@ class RegretStudy:
 
 
 def _best_by_action(lines: Iterable[Line]) -> dict[int, float]:
-    found: dict[int, float] = {}
+    best_us: dict[int, float] = {}
     for line in lines:
-        found[line.action] = max(line.total_us, found.get(line.action, -math.inf))
-    return found
+        best_us[line.action] = max(line.total_us, best_us.get(line.action, -math.inf))
+    return best_us
 
 
 def _difference(first_us: float, second_us: float) -> float:

@@ -58,8 +58,8 @@ class Surprises:
     @property
     def index(self) -> Floats:
         """The surprise of each move, `[L]`."""
-        found: Floats = self.relative.mean(axis=1)
-        return found
+        mean: Floats = self.relative.mean(axis=1)
+        return mean
 
     def order(self) -> list[int]:
         """All moves, most surprising first; among equals in the order of the game."""
@@ -71,8 +71,8 @@ class Surprises:
 
     def inbox(self, limit: int | None = None) -> list[Surprise]:
         """The most surprising moves in order, without those that show no sign at all."""
-        found = [self._at(move, rank) for rank, move in enumerate(self.order()[:limit])]
-        return [surprise for surprise in found if surprise.index > 0]
+        ranked = [self._at(move, rank) for rank, move in enumerate(self.order()[:limit])]
+        return [surprise for surprise in ranked if surprise.index > 0]
 
     def _at(self, move: int, rank: int) -> Surprise:
         return Surprise(
@@ -102,12 +102,12 @@ def surprises(trace: SearchTrace) -> Surprises:
 
 
 def _total_variation(first: NDArray[Any], second: NDArray[Any]) -> Floats:
-    found: Floats = 0.5 * np.abs(first.astype(np.float64) - second).sum(axis=1)
-    return found
+    distance: Floats = 0.5 * np.abs(first.astype(np.float64) - second).sum(axis=1)
+    return distance
 
 
 def _over_mean(signs: Floats) -> Floats:
     """Columns over their means; a column of zeros stays zeros."""
     mean = signs.mean(axis=0) if len(signs) else np.zeros(signs.shape[1])
-    found: Floats = signs / np.where(mean > 0, mean, 1.0)
-    return found
+    relative: Floats = signs / np.where(mean > 0, mean, 1.0)
+    return relative

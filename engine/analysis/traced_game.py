@@ -12,7 +12,7 @@ _CLOSE_POINTS = 0.01
 
 
 def traced_game(program: Program, trace: SearchTrace) -> ReferenceGame | None:
-    """The finished game, under the place rule that gives its rewards; None if there is none."""
+    """The finished game, under the place rule that gives the trace's rewards; None if none does."""
     for place in SIMPLE_RULES:
         game = ReferenceGame(program, Rules(place=place))
         if game.num_moves != trace.num_moves:
@@ -23,10 +23,10 @@ def traced_game(program: Program, trace: SearchTrace) -> ReferenceGame | None:
 
 
 def _fits(game: ReferenceGame, trace: SearchTrace, action: int) -> bool:
-    """Plays the action; whether that was legal and earned what the trace says."""
+    """Play the action, if it is legal; True if it earned the reward that the trace has of it."""
     move = game.move_index
     if not game.legal()[action]:
         return False
     points = game.step(action) * game.program.all_slow_s / trace.point_s
-    told = trace.reward[move] + trace.par[move] - trace.par[move + 1]
-    return abs(points - float(told)) < _CLOSE_POINTS
+    traced = trace.reward[move] + trace.par[move] - trace.par[move + 1]
+    return abs(points - float(traced)) < _CLOSE_POINTS

@@ -1,4 +1,4 @@
-"""The nodes of a search tree, played in the real game: what the agent imagined against the rules.
+"""The nodes of a search tree, played in the real game: which are legal, and what they earn.
 
 Below the root the learned model forbids nothing, so a node may be an action that is illegal there.
 """
@@ -17,13 +17,14 @@ from engine.game.reference.game import ReferenceGame
 MOST_NODES = 160
 """Nodes of a tree that are played, the most visited first."""
 UNKNOWN, LEGAL, ILLEGAL = 0, 1, 2
-"""Of a node: it was not played, or lies behind the end of the game; it can be played; it cannot."""
+"""States of a node: not played or behind the end of the game; legal to play; illegal."""
 
 
 @dataclass
 class Truth:
-    """Per node: `state` (`UNKNOWN` where it was not played), the `reward_s` it really earns.
+    """What the real game says of each node of a tree, by node.
 
+    `state`: `UNKNOWN`, `LEGAL` or `ILLEGAL`. `reward_s`: what the action really earns, in seconds.
     `place`: offset and size in granules, first slot, slot after the last certain one, and slot
     after the group's next touch, of the block that the action makes or keeps (-1: none).
     `gone`: groups whose block the action ends, by node.
@@ -40,7 +41,7 @@ def truth_of(
 ) -> Truth:
     """Play the most visited nodes from the position of the root, which is left as it is."""
     count = len(parent)
-    found = Truth(
+    truth = Truth(
         state=np.zeros(count, np.uint8),
         reward_s=np.zeros(count, np.float32),
         place=np.full((count, 5), -1, np.int32),
@@ -48,34 +49,35 @@ def truth_of(
     # A parent has at least the visits of its child and comes before it.
     wanted = sorted(range(1, count), key=lambda i: (-visits[i], i))[:MOST_NODES]
     games: dict[int, ReferenceGame] = {0: game}
-    found.state[0] = LEGAL
+    truth.state[0] = LEGAL
     for node in sorted(wanted):
         before = games.get(parent[node])
         if before is None or before.is_over:
-            found.state[node] = found.state[parent[node]] if before is None else UNKNOWN
+            truth.state[node] = truth.state[parent[node]] if before is None else UNKNOWN
             continue
         effect = before.placement(action[node])
         if not effect.is_legal:
-            found.state[node] = ILLEGAL
+            truth.state[node] = ILLEGAL
             continue
-        found.state[node] = LEGAL
-        _describe(found, node, before, effect)
+        truth.state[node] = LEGAL
+        _describe(truth, node, before, effect)
         games[node] = before.clone()
-        found.reward_s[node] = games[node].step(action[node]) * game.program.all_slow_s
-    return found
+        truth.reward_s[node] = games[node].step(action[node]) * game.program.all_slow_s
+    return truth
 
 
-def _describe(found: Truth, node: int, game: ReferenceGame, effect: Effect) -> None:
+def _describe(truth: Truth, node: int, game: ReferenceGame, effect: Effect) -> None:
+    """Fill in a node's `place` and `gone`; `game` stands before its action."""
     move = game.move
     if effect.block is not None and not move.is_sink:
         block = effect.block
         until = max(block.busy + 1, min(move.next_time + 1, game.program.num_slots))
-        found.place[node] = (block.offset, block.size, block.start, block.busy + 1, until)
+        truth.place[node] = (block.offset, block.size, block.start, block.busy + 1, until)
     gone = [block.group for block in effect.evicted]
     if effect.dropped is not None:
         gone.append(effect.dropped.group)
     if gone:
-        found.gone[node] = gone
+        truth.gone[node] = gone
 
 
 def standing(game: ReferenceGame, until: int) -> list[tuple[int, int, int, int, int]]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engine.compiler.tuned import Tuned
 
 SOLVERS = "steered,local"
-"""Whose plans are exported, in turn: what we foretell that the compiler can be steered to, and what
-pays most, of which the compiler takes what it can."""
+"""Solvers whose plans are exported, in turn: one plans what we foretell that the compiler can be
+steered to, the other what pays most, of which the compiler takes what it can."""
 ANSWERS_FOLDER = Path(".capture/answers")
 
 

@@ -66,11 +66,11 @@ def run(options: argparse.Namespace) -> int:
         )
     study = study_of(trace, program, game.rules)
     body = report(trace, study, seconds=options.seconds)
-    found = findings(options.trace.name, trace, study)
-    body["findings"] = [asdict(finding) for finding in inbox_of(found)]
+    all_findings = findings(options.trace.name, trace, study)
+    body["findings"] = [asdict(finding) for finding in inbox_of(all_findings)]
     if options.report is not None:
         facts = {"model": trace.model, "saves": f"{study.saved_us:.3f} us against all slow"}
-        shown = GameReport(options.trace.name, facts, found, study.completeness)
+        shown = GameReport(options.trace.name, facts, all_findings, study.completeness)
         _write(options.report, program.name, blocks(program.name, [shown]))
     show(options, body, [*in_words(body), *_worst(body["findings"])])
     return 0
@@ -88,23 +88,23 @@ def run_ab(options: argparse.Namespace) -> int:
     programs = [library.resolve(name) for name in names]
     sides = [_side(options, which) for which in ("first", "second")]
 
-    def told(share: float, word: str) -> bool:
+    def progress(share: float, word: str) -> bool:
         del share
         note(word)
         return True
 
-    found = duel(programs, sides[0], sides[1], told)
-    assert found is not None, "nobody said no"
-    body = found.to_json()
+    result = duel(programs, sides[0], sides[1], progress)
+    assert result is not None, "nobody said no"
+    body = result.to_json()
     if options.report is not None:
         title = ", ".join(names)
         _write(options.report, title, blocks(title, [], body))
     lines = [
         f"{bout.program:28} {bout.first_s * 1e6:14.3f} us  {bout.second_s * 1e6:14.3f} us"
         f"  {bout.change_share:+8.2%}"
-        for bout in found.bouts
+        for bout in result.bouts
     ]
-    show(options, body, [f"{found.first} | {found.second}", *lines])
+    show(options, body, [f"{result.first} | {result.second}", *lines])
     return 0
 
 
@@ -114,8 +114,8 @@ def _side(options: argparse.Namespace, which: str) -> Side:
     from engine.solvers.practice import GENERALIST
 
     folder = Path(getattr(options, which) or GENERALIST)
-    found = load_checkpoint(folder)
-    side = Side(folder.name, found.config, found.params)
+    checkpoint = load_checkpoint(folder)
+    side = Side(folder.name, checkpoint.config, checkpoint.params)
     changes = {
         name: value
         for name, value in (
@@ -126,19 +126,19 @@ def _side(options: argparse.Namespace, which: str) -> Side:
     }
     if not changes:
         return side
-    told = ", ".join(f"{name} {value}" for name, value in changes.items())
-    return replace(side.with_search(**changes), name=f"{folder.name}, {told}")
+    settings = ", ".join(f"{name} {value}" for name, value in changes.items())
+    return replace(side.with_search(**changes), name=f"{folder.name}, {settings}")
 
 
-def inbox_of(found: Sequence[Finding]) -> list[Finding]:
-    """The rows of the inbox, as far as they are printed."""
+def inbox_of(findings: Sequence[Finding]) -> list[Finding]:
+    """The rows of the inbox that are printed: the first `_MOST_ROWS`."""
     from engine.analysis.findings import inbox
 
-    return inbox(found)[:_MOST_ROWS]
+    return inbox(findings)[:_MOST_ROWS]
 
 
 def _worst(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The moves that have a class, in words."""
+    """A line for each of the first rows that has a verdict."""
     return [
         f"{row['verdict']:10} move {row['move']}: {row['action']} of {row['tensor']},"
         f" {row['better']} is better by {row['regret_us']:.3f} us"
@@ -154,8 +154,8 @@ def _refuse_report(path: Path | None) -> None:
         raise UsageError(f"{path}: a report ends in .html or .md")
 
 
-def _write(path: Path, title: str, found: Sequence[Block]) -> None:
+def _write(path: Path, title: str, blocks: Sequence[Block]) -> None:
     from engine.analysis.debug_report import html, markdown
 
-    text = html(title, found) if path.suffix == ".html" else markdown(found)
+    text = html(title, blocks) if path.suffix == ".html" else markdown(blocks)
     write_bytes(path, text.encode())

@@ -68,7 +68,7 @@ def _one_by_one(names: Sequence[str], options: argparse.Namespace) -> Named:
 
 
 def _on_cluster(names: Sequence[str], options: argparse.Namespace) -> Named:
-    """As they are done they are told, and then in the order of their names."""
+    """The results in the order of `names`; a line on stderr as each program is done."""
     from engine.analysis.cluster import compare_on_cluster
 
     programs = [library.resolve(name) for name in names]

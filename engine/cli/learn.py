@@ -29,9 +29,9 @@ def run(options: argparse.Namespace) -> int:
     lessons = shelf()
     for complaint in lessons.broken:
         note(f"warning: {complaint}")
-    found = lessons.search(" ".join(options.search))
-    body = {"lessons": [_row(lesson) for lesson in found]}
-    lines = [line for lesson in found for line in _lines(lesson)]
+    matches = lessons.search(" ".join(options.search))
+    body = {"lessons": [_row(lesson) for lesson in matches]}
+    lines = [line for lesson in matches for line in _lines(lesson)]
     show(options, body, lines or ["no lesson has these words; try fewer"])
     return 0
 

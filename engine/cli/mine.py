@@ -41,20 +41,20 @@ def run(options: argparse.Namespace) -> int:
     from engine.lessons.mining import mine
 
     refuse_missing_folder(options.output)
-    found = _known(options.output)
+    games = _known(options.output)
     for name in _names(options):
         program = library.load_sample(name)
         entry = library.find_sample(name)
-        is_known = name in found and found[name][0].content_hash == entry.content_hash
+        is_known = name in games and games[name][0].content_hash == entry.content_hash
         if is_known and not options.again:
             note(f"{name}: is there already")
             continue
         plans = plans_of(entry, program)
-        found[name] = mine(program, plans, options.tries, options.seed, note)
-        write_positions(_in_order(found), options.output)
-    count = sum(len(mined.moves) for mined in _in_order(found))
-    body = {"file": str(options.output), "programs": len(found), "positions": count}
-    show(options, body, [f"{count} positions of {len(found)} programs in {options.output}"])
+        games[name] = mine(program, plans, options.tries, options.seed, note)
+        write_positions(_in_order(games), options.output)
+    count = sum(len(mined.moves) for mined in _in_order(games))
+    body = {"file": str(options.output), "programs": len(games), "positions": count}
+    show(options, body, [f"{count} positions of {len(games)} programs in {options.output}"])
     return 0
 
 
@@ -68,6 +68,7 @@ def plans_of(entry: SampleEntry, program: Program) -> list[Plan]:
 
 
 def _known(path: Path) -> dict[str, tuple[Mined, ...]]:
+    """The games in a file of positions, by program; none if it is missing or cannot be read."""
     try:
         known = read_positions(path)
     except LessonError as error:
@@ -86,5 +87,6 @@ def _names(options: argparse.Namespace) -> Sequence[str]:
     return [entry.name for entry in entries if entry.touches <= _MOST_TOUCHES]
 
 
-def _in_order(found: dict[str, tuple[Mined, ...]]) -> list[Mined]:
-    return [mined for name in sorted(found) for mined in found[name]]
+def _in_order(games: dict[str, tuple[Mined, ...]]) -> list[Mined]:
+    """The games of all programs, by the programs' names."""
+    return [mined for name in sorted(games) for mined in games[name]]

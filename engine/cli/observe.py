@@ -41,7 +41,7 @@ def add_parser(commands: Any) -> None:
 def run_observe(options: argparse.Namespace) -> int:
     """Observe each program; what is known already is not compiled again.
 
-    Of several, those that cannot be compiled are told and passed over.
+    Of several, one that cannot be compiled is noted on stderr and passed over.
     """
     names = options.names or quick_first(captured_names())
     for name in names:
@@ -87,20 +87,20 @@ def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
     from engine.compiler.refit import left_out, refitted
 
     name, program = entry.name, library.load_entry(entry)
-    found = load_observations(observations_path(name, entry.folder), program)
-    errors = {one.compile.name: one.error for one in left_out(program, found)}
+    observations = load_observations(observations_path(name, entry.folder), program)
+    errors = {one.compile.name: one.error for one in left_out(program, observations)}
     sizes = [abs(error) for error in errors.values()]
     text = [f"{name} without {other}: {error:+.2%}" for other, error in errors.items()]
     text.append(
-        f"{name}: {len(found.compiles)} compiles, {len(errors)} placements, each foretold by the"
-        f" others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
+        f"{name}: {len(observations.compiles)} compiles, {len(errors)} placements, each foretold"
+        f" by the others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
     )
     show(options, {"program": name, "errors": errors}, text)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
-        save(refitted(program, found), options.output / f"{name}.json.gz")
+        save(refitted(program, observations), options.output / f"{name}.json.gz")
     if options.keep:
-        recost(entry, refitted(program, found))
+        recost(entry, refitted(program, observations))
 
 
 def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
@@ -118,15 +118,16 @@ def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
     path = observations_path(program.name, entry.folder)
     folder = options.raw / program.name / "answers"
     answers = Answers(stored_stablehlo(program), program.hardware.name, folder)
-    imported, found = begun(program, answers)
+    imported, observations = begun(program, answers)
     if path.exists():
         known = load_observations(path, program)
         # Another version of the compiler says something else: then all begins anew.
-        found = known if known.versions == found.versions else found
+        if known.versions == observations.versions:
+            observations = known
     study = Study(
         imported,
         answers,
-        found,
+        observations,
         planners(options.solvers, options.seconds),
         note,
         lambda now: save_observations(now, path),

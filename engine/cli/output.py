@@ -65,9 +65,9 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
         "all_slow_s": program.all_slow_s,
         "all_fast_s": program.all_fast_s,
     }
-    found = observed(program)
-    if found is not None:
-        facts["saving_observed"] = found.share
+    savings = observed(program)
+    if savings is not None:
+        facts["saving_observed"] = savings.share
     share = share_read(program)
     if share is not None:
         facts["xla_plan_read"] = share

@@ -148,7 +148,7 @@ def run_tune(options: argparse.Namespace) -> int:
 def run_verify(options: argparse.Namespace) -> int:
     """Compile for real; exit 1 where the flags name instructions that the compile does not have.
 
-    What early stops tell is told first, since a whole compile takes minutes.
+    The placements of early stops are noted first, since a whole compile takes minutes.
     """
     from engine.compiler import verify
     from engine.compiler.answers import Answers
@@ -159,15 +159,15 @@ def run_verify(options: argparse.Namespace) -> int:
     answers = Answers(stored_stablehlo(program), program.hardware.name, options.answers)
     bench = Bench(program, answers)
     asked = _asked(bench, options.plan)
-    told = verify.place(bench, asked)
+    placed = verify.place(bench, asked)
     if options.early:
-        show(options, told.to_json(), placed_lines(told))
+        show(options, placed.to_json(), placed_lines(placed))
     else:
-        for line in placed_lines(told):
+        for line in placed_lines(placed):
             note(line)
         verdict = verify.verify(bench, asked)
         show(options, verdict.to_json(), verdict_lines(verdict))
-    return EXIT_VIOLATION if told.unknown_instructions else 0
+    return EXIT_VIOLATION if placed.unknown_instructions else 0
 
 
 def _asked(bench: Bench, path: Path | None) -> Asked:
@@ -200,7 +200,7 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 
 
 def placed_lines(placed: Placed) -> list[str]:
-    """What early stops told, for a person: a prediction, then what became of the greatest aims."""
+    """Early placements for a person: a prediction, then what became of the greatest aims."""
     line = (
         f"{placed.title}: simulated {placed.predicted_cycles:,.0f} cycles, default"
         f" {placed.predicted_default_cycles:,.0f}: {placed.predicted_improvement:.2%} fewer"

@@ -44,7 +44,7 @@ class Answers:
     _memory: dict[str, Compiled | str] = field(default_factory=dict)
 
     def early(self, options: Mapping[str, str]) -> Compiled:
-        """The placements under `options`, from whichever compile is known; else in seconds."""
+        """A compile with the placements under `options`: whole, if known; else stopped early."""
         whole = self._known(options, is_full=True)
         if isinstance(whole, Compiled):
             return whole
@@ -88,19 +88,19 @@ class Answers:
         self._memory[key] = answer
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            told = {"error": answer} if isinstance(answer, str) else asdict(_plain(answer))
-            body = {"options": dict(options), **told}
+            row = {"error": answer} if isinstance(answer, str) else asdict(_plain(answer))
+            body = {"options": dict(options), **row}
             write_bytes(self.folder / f"{key}.json.gz", json.dumps(body).encode())
 
     def _key(self, options: Mapping[str, str], is_full: bool) -> str:
-        told = [self.hardware, sorted(options.items()), toolchain.versions(), is_full]
+        inputs = [self.hardware, sorted(options.items()), toolchain.versions(), is_full]
         digest = hashlib.sha256(self.stablehlo)
-        digest.update(json.dumps(told).encode())
+        digest.update(json.dumps(inputs).encode())
         return digest.hexdigest()[:24]
 
 
 def _plain(answer: Compiled) -> Compiled:
-    """Without the tables of source files, which name paths of the machine."""
+    """The answer without tables of source files, which name paths of the machine."""
     return Compiled(
         hlo=toolchain.strip_paths(answer.hlo),
         buffers=answer.buffers,

@@ -10,7 +10,7 @@ _VALUE = re.compile(r"value: <\d+ (\S+?)(\{[\d,]*\})? @(\d+)> \(size=(\d+),offse
 def fast_offsets(buffers: str, space: int) -> dict[str, int]:
     """Offset of every value in memory space `space`, by label, from a buffer-assignment dump."""
     return {
-        found[1] + (found[2] or "{}"): int(found[5])
-        for found in _VALUE.finditer(buffers)
-        if int(found[3]) == space
+        row[1] + (row[2] or "{}"): int(row[5])
+        for row in _VALUE.finditer(buffers)
+        if int(row[3]) == space
     }

@@ -4,7 +4,7 @@ The compiler's estimate of an instruction drops by nearly additive amounts when 
 result moves to fast memory. So for every instruction `cycles(placement) = slow - Σ saving_j·fast_j`
 is solved in the least-squares sense with savings >= 0, but for those of writes, where some take
 longer into fast memory and the totals say so (`closest`). Instructions that are equal but for
-their names (layers repeat) share one fit. What no placement tells apart is shared out by bytes.
+their names (layers repeat) share one fit. Savings that no placement separates are split by bytes.
 
 Where no compile took as few cycles as the one with everything slow, an access that is fast in all
 of them makes the instruction slower; then `slow` is the fewest that one took.
@@ -77,7 +77,7 @@ def pools(imported: Imported, slow: Observation) -> tuple[int, ...]:
     numbers: dict[object, int] = {}
     accesses = accesses_by_slot(imported.program)
     values = imported.flow.values
-    found = []
+    pool_of = []
     for slot, event_number in enumerate(imported.events):
         event = imported.flow.events[event_number]
         operands = tuple((n, layout_text(values[v].shape)) for n, v, _ in event.reads)
@@ -85,8 +85,8 @@ def pools(imported: Imported, slow: Observation) -> tuple[int, ...]:
         roles = tuple(imported.program.accesses[a].operand for a in accesses[slot])
         cycles = float(np.nan_to_num(slow.cycles[slot]))
         key = (event.instruction.opcode, cycles, operands, results, roles)
-        found.append(numbers.setdefault(key, len(numbers)))
-    return tuple(found)
+        pool_of.append(numbers.setdefault(key, len(numbers)))
+    return tuple(pool_of)
 
 
 def fit_costs(
@@ -96,7 +96,7 @@ def fit_costs(
     seen: Sequence[Observation],
     guess: float = 0.0,
 ) -> Fit:
-    """Fit all that was seen of a program whose instruction `k` belongs to pool `pool_of[k]`.
+    """The fit to all compiles `seen` of a program whose instruction `k` is of pool `pool_of[k]`.
 
     `guess`: the share of what an access saves by its bytes that it is credited with where it was
     never seen fast. The rest is uncertainty. Writes may cost time where that explains the totals.
@@ -126,8 +126,8 @@ def fit_savings(
         floors, savings = np.zeros(program.num_slots), np.zeros(len(program.accesses))
         for pool in known:
             own = pool.accesses[0]
-            found = fit_pool(pool, prior[own], may_cost[own], guess)
-            floors[pool.slots], savings[pool.accesses] = found
+            floor, saved = fit_pool(pool, prior[own], may_cost[own], guess)
+            floors[pool.slots], savings[pool.accesses] = floor, saved
         savings = np.where(_may_save(program), savings, 0.0)
         return Fit(slow_cycles, floors, savings, np.zeros(len(savings)))
 
@@ -247,14 +247,14 @@ def slot_cycles(program: Program, fit: Fit | None, seen: Observation) -> NDArray
         fitted = np.maximum(fit.floor_cycles, fit.slow_cycles - saved)
         cycles = np.where(np.isnan(seen.cycles), np.nan, fitted)
     times = np.array([program.multiplicity(i.level) for i in program.instructions])
-    found: NDArray[np.float64] = cycles * times
-    return found
+    run_cycles: NDArray[np.float64] = cycles * times
+    return run_cycles
 
 
 def bytes_per_execution(program: Program) -> NDArray[np.float64]:
     """`[A]` bytes that each access draws from slow memory when its instruction runs once.
 
-    None where it must be slow: being fast cannot spare it any.
+    Zero where the access must be slow: being fast cannot spare it any.
     """
     levels = [program.instructions[a.time].level for a in program.accesses]
     times = np.array([program.multiplicity(level) for level in levels], dtype=np.float64)

@@ -77,7 +77,7 @@ class Capturing:
 
     `solvers` find plans for the study to compile. `raw`: a folder for the compiler's answers.
     `compiles`: whole ones per program, beside the all-slow one. `is_offline`: only what is known
-    is used. `note` is told of every compile.
+    is used. `note` gets a line of text about every compile.
     """
 
     solvers: Sequence[Solver]
@@ -102,20 +102,25 @@ def capture_source(
     answers = Answers(source.stablehlo, source.hardware, folder / "answers", how.is_offline)
     imported = _imported(source, answers)
     path = observations_path(source.name, folder)
-    found = _begun(imported, [path, *([known] if known else [])])
+    observations = _begun(imported, [path, *([known] if known else [])])
     study = Study(
-        imported, answers, found, how.solvers, how.note, lambda now: save_observations(now, path)
+        imported,
+        answers,
+        observations,
+        how.solvers,
+        how.note,
+        lambda now: save_observations(now, path),
     )
     compiles = 0 if how.is_offline else how.compiles
     program = _assembled(source, imported, study.run(compiles), answers)
     if not (how.is_offline or is_trusted(program)):
         how.note(f"{program.name}: the fit is not good enough with {compiles} compiles")
         program = _assembled(source, imported, study.run(MORE_COMPILES * compiles), answers)
-    return program, study.found
+    return program, study.observations
 
 
 def capture_sample(sample: Sample, how: Capturing) -> Program:
-    """A model of the zoo."""
+    """The program of a sample, which is a model of the zoo, captured as `how` says."""
     return capture_source(_sample_source(sample), how)[0]
 
 
@@ -143,7 +148,7 @@ def capture(
     """The program of a jitted JAX function of the user's.
 
     `args` and `kwargs`: what it is called with; arrays, or `jax.ShapeDtypeStruct` in their place.
-    The options found for the program hold for `jitted.lower(*args, **kwargs).compile()` on a TPU.
+    Options that tuning returns for it hold for `jitted.lower(*args, **kwargs).compile()` on a TPU.
     """
     require_compiler(hardware)
     title = name or str(getattr(jitted, "__name__", "program"))
@@ -161,7 +166,7 @@ def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list
     for sample in samples:
         known = observations_path(sample.name, folder)
         try:
-            program, found = capture_source(_source_in(folder, sample), how, known)
+            program, observations = capture_source(_source_in(folder, sample), how, known)
         except (CompilerError, ProgramFormatError) as error:
             how.note(f"{sample.name}: {error}")
             continue
@@ -171,7 +176,7 @@ def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list
             continue
         folder.mkdir(exist_ok=True)
         save(program, folder / f"{sample.name}.json.gz")
-        save_observations(found, known)
+        save_observations(observations, known)
         names.append(sample.name)
     return names
 
@@ -218,7 +223,11 @@ def _imported(source: Source, answers: Answers) -> Imported:
 
 
 def _begun(imported: Imported, paths: Sequence[Path]) -> Observations:
-    """The first of these files that this compiler said of this very program; else a new one."""
+    """The observations to go on with.
+
+    Those in the first of `paths` that holds some of this program by this compiler; else new ones,
+    of the all-slow compile alone.
+    """
     for path in paths:
         if path.exists():
             try:
@@ -231,14 +240,14 @@ def _begun(imported: Imported, paths: Sequence[Path]) -> Observations:
 
 
 def _assembled(
-    source: Source, imported: Imported, found: Observations, answers: Answers
+    source: Source, imported: Imported, observations: Observations, answers: Answers
 ) -> Program:
     """The program with fitted costs, XLA's plan and provenance."""
     default = answers.full(DEFAULT_OPTIONS)
     where = f"{source.name}, default"
     flow = Flow(parse_hlo(default.hlo.encode(), where), where)
     imported = with_split_sizes(imported, flow)
-    program = refitted(imported.program, found)
+    program = refitted(imported.program, observations)
     is_fast = observe(imported, flow).is_fast.tolist()
     scoped = find_device(source.hardware).scoped_bytes
 
@@ -266,7 +275,7 @@ def _assembled(
 
 
 def _compute_s(imported: Imported, flow: Flow) -> float:
-    """The compiler's own cycles in seconds, loops multiplied out."""
+    """Seconds of one run by the cycles in the compile `flow`, loops multiplied out."""
     cycles = total_cycles(imported.program, None, observe(imported, flow))
     return cycles / imported.program.hardware.clock_hz
 

@@ -1,7 +1,7 @@
 """Child process of a compile: `python -m engine.compiler.child FOLDER`.
 
 `FOLDER` holds `request.json` and `stablehlo` (a program as `jax.export` serialises it, of unknown
-origin). The child first writes `module` (the module's name, by which its dumps are told apart),
+origin). The child first writes `module` (the module's name, which is part of its dumps' names),
 then compiles, and writes `final.hlo`. Exit 3 with one line on stderr: the input was refused. The
 compiler is C++ and may abort; here it only takes this process with it.
 """
@@ -59,7 +59,7 @@ def _end_with_parent() -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all: the parent looks for the name."""
+    """Write a file, whole or not at all: the parent polls for its name."""
     part = path.with_suffix(".part")
     part.write_text(text)
     part.rename(path)

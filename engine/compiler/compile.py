@@ -35,7 +35,7 @@ _KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 _ROOT = Path(__file__).resolve().parents[2]
 _CRASH_MARKS = ("Check failed", "F1", "Fatal", "Error:")
 
-# The memory pass tells its options and every refusal at this level.
+# At this level the memory pass logs its options and every refusal.
 _LOG_ENVIRONMENT = {
     "TPU_VMODULE": "memory_space_assignment=3,algorithm=3",
     "TPU_STDERR_LOG_LEVEL": "0",
@@ -51,7 +51,7 @@ _AFTER_THEM = "after_optimizations-memory-usage-report.txt"
 
 @dataclass(frozen=True)
 class Compiled:
-    """What one compile tells. Texts are the compiler's own.
+    """The outputs of one compile. Texts are the compiler's own.
 
     `hlo`: the scheduled module, with `estimated_cycles` if the compile `is_full`. `buffers`,
     `live_ranges`: its dumps of where every value lies and how long. `refusals`: what the memory
@@ -175,15 +175,18 @@ def _read(folder: Path, wanted: Path | None, seconds: float) -> Compiled:
 
 
 def _main_dump(folder: Path, ending: str) -> Path | None:
-    """The dump of the program itself: helper modules may be compiled on the way."""
+    """The largest dump with this ending that bears the module's name; None if there is none yet.
+
+    Helper modules may be compiled on the way.
+    """
     name = folder / "module"
     if not name.exists():
         return None
     middle = f".{name.read_text()}."
-    found = [
+    dumps = [
         p for p in (folder / "dump").iterdir() if p.name.endswith("." + ending) and middle in p.name
     ]
-    return max(found, key=lambda p: p.stat().st_size, default=None)
+    return max(dumps, key=lambda p: p.stat().st_size, default=None)
 
 
 def _complaint(folder: Path, code: int) -> str:
@@ -191,13 +194,13 @@ def _complaint(folder: Path, code: int) -> str:
     lines = (folder / "log").read_text(errors="replace").splitlines()
     if code == REFUSED:
         return lines[-1] if lines else "the compiler refused it"
-    told = [line for line in lines if any(mark in line for mark in _CRASH_MARKS)]
-    why = " ".join(told[0].split())[:300] if told else _death(code)
+    marked = [line for line in lines if any(mark in line for mark in _CRASH_MARKS)]
+    why = " ".join(marked[0].split())[:300] if marked else _death(code)
     return f"the compiler aborted (code {code}: {why})"
 
 
 def _death(code: int) -> str:
-    """Why a child ended that said nothing of it."""
+    """How a child ended that printed no error, by its exit code."""
     try:
         return f"it died of {signal.Signals(-code).name} without a word"
     except ValueError:

@@ -1,4 +1,4 @@
-"""What one compile made of a program: the plan that it realised, its cycles and its stalls."""
+"""The outcome of one compile of a program: the plan that it realised, its cycles and stalls."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Outcome:
 
 
 class Bench:
-    """One program before the compiler: its outcome under any options.
+    """One program and the compiler, which gives its `Outcome` under any options.
 
-    The first use costs an early stop, by which the program finds its own instructions again.
+    The first use costs an early stop, which maps the program's instructions to the compiler's.
     """
 
     def __init__(self, program: Program, answers: Answers) -> None:
@@ -67,11 +67,11 @@ class Bench:
         self.imported = own_compile(program, answers)
 
     def early(self, options: Mapping[str, str]) -> Outcome:
-        """Where everything is placed under `options`; seconds. Raises CompilerError."""
+        """The outcome under `options`, with cycles only if known; seconds. Raises CompilerError."""
         return self._outcome(self.answers.early(options))
 
     def full(self, options: Mapping[str, str]) -> Outcome:
-        """Where everything is placed, with cycles; minutes, if not known. Raises CompilerError."""
+        """The outcome with cycles; minutes, if it is not known. Raises CompilerError."""
         return self._outcome(self.answers.full(options))
 
     def with_costs(self, program: Program) -> Bench:
@@ -134,7 +134,7 @@ def _refused(imported: Imported, refusals: tuple[Refusal, ...]) -> dict[int, str
     for refusal in refusals:
         if refusal.position in groups:
             reasons.setdefault(groups[refusal.position], []).append(refusal.reason)
-    return {group: ", ".join(dict.fromkeys(told)) for group, told in reasons.items()}
+    return {group: ", ".join(dict.fromkeys(texts)) for group, texts in reasons.items()}
 
 
 def _total_cycles(flow: Flow) -> float:

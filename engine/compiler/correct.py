@@ -35,12 +35,12 @@ def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
     def fitted(may_cost: NDArray[np.bool_]) -> Fit:
         return _near_the_present(program, pool_of, seen, may_cost)
 
-    found = with_fit(program, closest(program, slow.cycles, seen, fitted))
+    fresh = with_fit(program, closest(program, slow.cycles, seen, fitted))
     kept = tuple(
         replace(new, uncertainty_s=old.uncertainty_s)
-        for new, old in zip(found.accesses, program.accesses, strict=True)
+        for new, old in zip(fresh.accesses, program.accesses, strict=True)
     )
-    return replace(found, accesses=kept)
+    return replace(fresh, accesses=kept)
 
 
 def _near_the_present(
@@ -56,8 +56,8 @@ def _near_the_present(
     for pool in seen_pools(pool_of, accesses, slow.cycles, seen, weights):
         if pool.rows:
             own, floor = pool.accesses[0], float(floors[pool.slots[0]])
-            found = _fit(pool.total, pool.rows, floor, savings[own], may_cost[own])
-            floors[pool.slots], fitted[pool.accesses] = found
+            floor, saved = _fit(pool.total, pool.rows, floor, savings[own], may_cost[own])
+            floors[pool.slots], fitted[pool.accesses] = floor, saved
     return Fit(slow.cycles, floors, fitted, np.zeros(len(fitted)))
 
 

@@ -50,7 +50,7 @@ class Aim:
     """One alias group that a plan serves fast.
 
     `values`: XLA's names of the values that are to be in fast memory, like `fusion.3{1}`.
-    `instructions`: those that are to find (or leave) them there. `saving_s`: what that saves.
+    `instructions`: those that are to read (or write) them there. `saving_s`: seconds it saves.
     """
 
     values: tuple[str, ...]
@@ -105,7 +105,7 @@ def aims(program: Program, plan: Plan) -> tuple[Aim, ...]:
 def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
     """Options that aim at `plan`: every order with every setting of the knobs.
 
-    A plan of `steered` says itself how the compiler comes to it; that is the first of them. Raises
+    The first are those that the plan's own notes ask for, where they do (`own_steering`). Raises
     PlanError for an invalid plan, or one that serves nothing fast.
     """
     planned = _planned(program, plan)
@@ -123,9 +123,9 @@ def exports(program: Program, plan: Plan) -> tuple[Steering, ...]:
 
 
 def own_steering(plan: Plan) -> Steering | None:
-    """The options that a plan's notes ask for, where they do (`engine.solvers.xla_msa.steered`).
+    """The options that a plan's notes ask for (`engine.solvers.xla_msa.steered`); None if none.
 
-    Raises PlanError where they do not say it in full.
+    Raises PlanError where the note `steering` is damaged.
     """
     steering = plan.notes.get("steering")
     if not isinstance(steering, Mapping):
@@ -141,7 +141,7 @@ def own_steering(plan: Plan) -> Steering | None:
 
 
 def in_words(knobs: Mapping[str, str]) -> str:
-    """The settings of the knobs, to follow a title."""
+    """The settings of the knobs in words, as the end of a title."""
     words = {CROSS_PROGRAM: "no cross-program prefetch", INEFFICIENT_RATIO: "ratio 0.2"}
     return "".join(f", {words[k]}" for k in knobs if k in words)
 
@@ -167,32 +167,32 @@ def both_rules(first: Sequence[str], last: Sequence[str]) -> str:
 
 def matchers(text: str) -> tuple[list[str], list[str]]:
     """The matchers of a text proto that this module made: what is placed first, and what last."""
-    found = re.findall(r"(hlo_position_matcher \{.*?\}) override_options \{ (assign_\w+)", text)
-    first = [matcher for matcher, how in found if how != "assign_last"]
-    return first, [matcher for matcher, how in found if how == "assign_last"]
+    rows = re.findall(r"(hlo_position_matcher \{.*?\}) override_options \{ (assign_\w+)", text)
+    first = [matcher for matcher, how in rows if how != "assign_last"]
+    return first, [matcher for matcher, how in rows if how == "assign_last"]
 
 
 def instruction_patterns(options: Mapping[str, str]) -> tuple[str, ...]:
     """The regular expressions by which options name instructions, each once."""
-    found: Iterable[str] = (
+    patterns: Iterable[str] = (
         pattern
         for text in options.values()
         for pattern in re.findall(r'instruction_name_regex\s*:\s*"([^"]*)"', text)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(patterns))
 
 
 def matcher_of(name: str) -> str:
     parts = _SUFFIX.match(name)
     if parts is None:
         raise PlanError(f"{name!r} is no name of a value in HLO")
-    pattern = re.sub(r"[^\w-]", lambda found: f"[{found[0]}]", parts["name"])
+    pattern = re.sub(r"[^\w-]", lambda match: f"[{match[0]}]", parts["name"])
     index = f" tuple_index {{ index: [{parts['index']}] }}" if parts["index"] else ""
     return f'hlo_position_matcher {{ instruction_name_regex: "{pattern}"{index} }}'
 
 
 def _planned(program: Program, plan: Plan) -> list[_Planned]:
-    """The groups worth a rule."""
+    """The groups that `plan` serves fast and that save enough to be worth a rule."""
     violation = check(program, plan)
     if violation is not None:
         raise PlanError(f"the plan breaks {violation.rule}: {violation.message}")
@@ -203,10 +203,10 @@ def _planned(program: Program, plan: Plan) -> list[_Planned]:
     slots: dict[int, int] = {}
     for stay in plan.stays:
         slots[stay.group] = slots.get(stay.group, 0) + stay.end - max(stay.start, 0)
-    found = []
+    planned = []
     for number, accesses in fast.items():
         touched = sum(len(program.touches[t].accesses) for t in program.touches_of_group[number])
-        found.append(
+        planned.append(
             _Planned(
                 group=program.groups[number],
                 accesses=tuple(accesses),
@@ -215,8 +215,8 @@ def _planned(program: Program, plan: Plan) -> list[_Planned]:
                 is_whole_life=len(accesses) == touched,
             )
         )
-    least = MIN_SAVING_SHARE * sum(p.saving_s for p in found)
-    return [p for p in found if p.saving_s > least]
+    least = MIN_SAVING_SHARE * sum(p.saving_s for p in planned)
+    return [p for p in planned if p.saving_s > least]
 
 
 def _value_names(program: Program, item: _Planned) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
     python -m engine.compiler.fast_memory [HARDWARE ...] [-o docs/results/fast_memory.json]
 
 compiles a small program per hardware in a child process with the pass's log switched on, and reads
-the lines in which it states its options. `engine.hardware.presets` holds what was found.
+the lines in which it states its options. `engine.hardware.presets` holds the results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WITHIN = re.compile(r"does_msa_directly_allocate_scoped_vmem: T")
 
 @dataclass(frozen=True)
 class FastMemory:
-    """What the memory pass may place in, in bytes.
+    """The fast memory in which the memory pass may place values, in bytes.
 
     `scoped_bytes`: scratch that single instructions may use. It lies before the heap, or, where
     `is_scratch_in_heap`, the pass gives each instruction what it needs out of the heap.
@@ -70,7 +70,7 @@ def read_log(log: str, hardware: str) -> FastMemory:
 
 
 def measure(hardware: str) -> FastMemory:
-    """Ask the compiler; some seconds. Raises CompilerError where it answers nothing."""
+    """The fast memory by the compiler's log; seconds. Raises CompilerError if it states none."""
     command = [sys.executable, "-m", MODULE, "--compile", hardware]
     environment = {**os.environ, **LOG_ENVIRONMENT}
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
@@ -101,11 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.compile:
         compile_small(options.hardware[0])
         return 0
-    found = {name: asdict(measure(name)) for name in options.hardware}
-    for row in found.values():
+    rows = {name: asdict(measure(name)) for name in options.hardware}
+    for row in rows.values():
         sys.stdout.write(json.dumps(row) + "\n")
     if options.output is not None:
-        body = {"versions": toolchain.versions(), "rows": list(found.values())}
+        body = {"versions": toolchain.versions(), "rows": list(rows.values())}
         write_bytes(options.output, (json.dumps(body, indent=1) + "\n").encode())
     return 0
 

@@ -58,7 +58,7 @@ def share_places(held: Iterable[Held]) -> None:
 
 
 def joined(held: Iterable[Held]) -> list[Held]:
-    """What one group holds in one place without a break, as one."""
+    """The entries, with those that hold one place for one group without a break joined to one."""
     whole: list[Held] = []
     for item in sorted(held, key=lambda h: (h.group, h.place, h.start)):
         last = whole[-1] if whole else None

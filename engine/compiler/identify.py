@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from engine.compiler.calibrate import Fit, accesses_by_slot
 from engine.compiler.export import SORT_ORDER, both_rules, matcher_of, matchers
 from engine.compiler.observe import Observation
-from engine.compiler.pools import is_told_apart, slots_by_pool
+from engine.compiler.pools import is_settled, slots_by_pool
 from engine.program.model import Program
 
 SEEN_SHARE = 0.5
@@ -28,7 +28,7 @@ LAST_SHARE = 0.3
 """How many of the groups that were fast in every compile a proposal moves to the end."""
 
 LEAVE_SHARE, AWAY_SHARE = 0.2, 0.1
-"""How many of a placement's rules one close to it goes without, and how many of its groups go."""
+"""Shares of a placement's rules that one close to it omits, and of its groups that it puts last."""
 
 MOST_FIRST, MOST_LAST = 120, 60
 """Groups with a rule at most: with 900 rules an early stop of ViT-L takes six minutes."""
@@ -38,8 +38,8 @@ def stakes(program: Program, fit: Fit) -> NDArray[np.float64]:
     """`[A]` uncertain cycles of each access over one run of the program."""
     levels = [program.instructions[a.time].level for a in program.accesses]
     times = np.array([program.multiplicity(level) for level in levels])
-    found: NDArray[np.float64] = fit.uncertainty * times
-    return found
+    cycles: NDArray[np.float64] = fit.uncertainty * times
+    return cycles
 
 
 def proposal(
@@ -50,7 +50,7 @@ def proposal(
 ) -> Mapping[str, str]:
     """Options that put groups with much at stake first, and some of the always fast last.
 
-    `seen`: who was fast in each compile so far. `seed` varies the order.
+    `seen`: which accesses `[A]` were fast in each compile so far. `seed` varies the order.
     """
     chance = random.Random(seed)
     first = packed(program, _by_stake(program, stake, chance))[:MOST_FIRST]
@@ -69,7 +69,7 @@ def close_to(
 ) -> Mapping[str, str]:
     """`options` without some of their rules, and with some of what they made fast put last.
 
-    `is_fast` `[A]`: their placement. `seed` says which.
+    `is_fast` `[A]`: their placement. `seed` decides which rules and groups.
     """
     chance = random.Random(seed)
 
@@ -136,11 +136,11 @@ def worth(
 def _settled(
     before: NDArray[np.float64], after: NDArray[np.float64], at_stake: NDArray[np.float64]
 ) -> float:
-    """What new placements `[R, J]` of one pool settle."""
+    """Cycles of the stake `[J]` of one pool that `after` `[R, J]` settles, but not `before`."""
     total = 0.0
     for index in np.flatnonzero(at_stake):
         was_seen, is_seen = before[:, index].any(), after[:, index].any()
-        if is_told_apart(after, int(index)) and not is_told_apart(before, int(index)):
+        if is_settled(after, int(index)) and not is_settled(before, int(index)):
             total += float(at_stake[index])
         elif is_seen and not was_seen:
             total += SEEN_SHARE * float(at_stake[index])
@@ -151,8 +151,8 @@ def _patterns(
     own: Sequence[Sequence[int]], seen: Sequence[NDArray[np.bool_]]
 ) -> NDArray[np.float64]:
     """`[R, J]` the different placements of one pool's accesses."""
-    found = {tuple(one[list(a)].tolist()) for one in seen for a in own}
-    rows = [pattern for pattern in sorted(found) if any(pattern)]
+    patterns = {tuple(one[list(a)].tolist()) for one in seen for a in own}
+    rows = [pattern for pattern in sorted(patterns) if any(pattern)]
     return np.array(rows, dtype=float).reshape(len(rows), len(own[0]))
 
 

@@ -33,13 +33,13 @@ def instruction_cycles(
 ) -> tuple[InstructionCycles, ...]:
     """The cycles of every instruction that both compiles have, in the order of the schedule."""
     predicted = predicted_cycles(program, compiled)
-    found = []
+    rows = []
     for slot, instruction in enumerate(program.instructions):
         times = program.multiplicity(instruction.level)
         cycles = float(default.cycles[slot] * times), float(compiled.cycles[slot] * times)
         if not np.isnan(cycles).any():
-            found.append(InstructionCycles(instruction.name, slot, *cycles, float(predicted[slot])))
-    return tuple(found)
+            rows.append(InstructionCycles(instruction.name, slot, *cycles, float(predicted[slot])))
+    return tuple(rows)
 
 
 def predicted_cycles(program: Program, seen: Observation) -> NDArray[np.float64]:

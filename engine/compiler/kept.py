@@ -1,7 +1,7 @@
-"""What earlier compiles of a sample said, told without a compiler.
+"""Cycles of earlier compiles of a sample, read without a compiler.
 
-Studies of the costs have compiled the samples under many options; the cycles that came of each are
-kept (`engine.compiler.observations`). Stalls are not: they depend on where the compiler put what.
+Studies of the costs have compiled the samples under many options; the cycles of each are kept
+(`engine.compiler.observations`). Stalls are not: they depend on where the compiler put each value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TITLES: Mapping[str, str] = {
     "stake": "asked for its costs",
     "rand": "values in random order",
 }
-"""What was compiled, by the first word of its name (`engine.compiler.study`)."""
+"""What was compiled, by the first word of the compile's name (`engine.compiler.study`)."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,21 @@ class KeptCompile:
 
 
 def kept_compiles(program: Program) -> tuple[KeptCompile, ...]:
-    """The compiles that are kept of a sample, the default's first; none of another program."""
-    found = observations_of(program)
-    if found is None:
+    """The compiles that are kept of a sample, the default's first; empty for another program."""
+    observations = observations_of(program)
+    if observations is None:
         return ()
-    ordered = sorted(found.compiles, key=lambda one: bool(one.options))
+    ordered = sorted(observations.compiles, key=lambda one: bool(one.options))
     return tuple(_kept(program, number, one) for number, one in enumerate(ordered))
 
 
 def _kept(program: Program, number: int, one: Compile) -> KeptCompile:
     word = one.name.partition("-")[0]
-    is_told = np.isfinite(one.seen.cycles)
+    has_cycles = np.isfinite(one.seen.cycles)
     return KeptCompile(
         f"{number}: {_TITLES.get(word, word)}{in_words(one.options)}",
         one.options,
         one.seen,
         total_cycles(program, None, one.seen),
-        float(predicted_cycles(program, one.seen)[is_told].sum()),
+        float(predicted_cycles(program, one.seen)[has_cycles].sum()),
     )

@@ -1,4 +1,4 @@
-"""What the compiler's memory pass says while it works: its limits, and what it refused and why.
+"""The log of the compiler's memory pass: its limits, and what it refused and why.
 
 XLA's memory-space assignment logs every segment of a value's life that it tries to place
 (`xla/service/memory_space_assignment/algorithm.cc`), at the verbosity that `compile` asks for.
@@ -53,14 +53,14 @@ class Refusal:
 
 @dataclass(frozen=True)
 class MemoryLog:
-    """`limits`: the pass's options, by name. `refusals`: the last answer for each use."""
+    """One log: `limits`, the pass's options by name, and `refusals`, the last one for each use."""
 
     limits: Mapping[str, str]
     refusals: tuple[Refusal, ...]
 
 
 def read_log(path: Path) -> MemoryLog:
-    """Read a log of any size, line by line."""
+    """The limits and refusals in a log file of any size, read line by line."""
     with path.open(errors="replace") as lines:
         return parse_log(lines)
 
@@ -74,16 +74,16 @@ def parse_log(lines: Iterable[str]) -> MemoryLog:
     refused: dict[tuple[str, str], Refusal] = {}
     working = ("", "")
     for line in lines:
-        if found := _OPTION.search(line):
-            limits.setdefault(found[1], found[2])
-        elif found := _WORKING.search(line):
-            working = (found["position"] + (found["index"] or ""), found["use"])
-        elif found := _RESULT.search(line):
+        if match := _OPTION.search(line):
+            limits.setdefault(match[1], match[2])
+        elif match := _WORKING.search(line):
+            working = (match["position"] + (match["index"] or ""), match["use"])
+        elif match := _RESULT.search(line):
             refused.pop(working, None)
-            if "Success" not in found[1]:
-                refused[working] = Refusal(*working, _in_words(found[1]))
-        elif found := _INEFFICIENT.search(line):
-            position = found["position"] + (found["index"] or "")
+            if "Success" not in match[1]:
+                refused[working] = Refusal(*working, _in_words(match[1]))
+        elif match := _INEFFICIENT.search(line):
+            position = match["position"] + (match["index"] or "")
             refused[position, ""] = Refusal(position, "", REASONS["InefficientSite"])
     return MemoryLog(limits, tuple(refused.values()))
 

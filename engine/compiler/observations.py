@@ -1,4 +1,4 @@
-"""What every whole compile of a program said, in kilobytes, so that anyone can fit costs again.
+"""The results of every whole compile of a program, in kilobytes: enough to fit costs again.
 
 `sample_programs/observations/NAME.json.gz` holds, per compile, its options, the cycles of every
 instruction, and which accesses it served from fast memory; the HLO itself is not needed any more.
@@ -25,12 +25,12 @@ from engine.program.model import Program
 FORMAT = "mallocmuzero-observations"
 VERSION = 1
 OBSERVATIONS_FOLDER = SAMPLES_FOLDER / "observations"
-"""Those of the samples."""
+"""The folder with the observations of the samples."""
 
 
 @dataclass(frozen=True)
 class Compile:
-    """One whole compile: the options that made it, and what it said."""
+    """One whole compile: its options, and the cycles and placement that came of them."""
 
     name: str
     options: Mapping[str, str]
@@ -39,7 +39,7 @@ class Compile:
 
 @dataclass(frozen=True)
 class Observations:
-    """Everything that was seen of one program.
+    """All whole compiles of one program that were observed.
 
     `structure`: the `structure_hash` of the program that the numbers of instructions and accesses
     refer to. `pools` `[T]`: the pool of each instruction. `slow`: the compile with everything in
@@ -65,28 +65,29 @@ def structure_hash(program: Program) -> str:
 
 
 def observations_path(name: str, programs: Path = SAMPLES_FOLDER) -> Path:
-    """Where the observations of a program in the folder `programs` are kept."""
+    """The file with the observations of a program in the folder `programs`."""
     return programs / OBSERVATIONS_FOLDER.name / f"{name}.json.gz"
 
 
-def save_observations(found: Observations, path: Path) -> None:
-    """Write the file, whole or not at all."""
+def save_observations(observations: Observations, path: Path) -> None:
+    """Write `observations` to the file `path`, whole or not at all."""
+    slow = observations.slow
     body = {
         "format": FORMAT,
         "version": VERSION,
-        "program": found.program,
-        "structure": found.structure,
-        "versions": dict(found.versions),
-        "pools": list(found.pools),
-        "num_accesses": len(found.slow.seen.is_fast),
-        "compiles": [_to_json(c, found.slow.seen) for c in (found.slow, *found.compiles)],
+        "program": observations.program,
+        "structure": observations.structure,
+        "versions": dict(observations.versions),
+        "pools": list(observations.pools),
+        "num_accesses": len(slow.seen.is_fast),
+        "compiles": [_to_json(c, slow.seen) for c in (slow, *observations.compiles)],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, json.dumps(body, separators=(",", ":")).encode())
 
 
 def load_observations(path: Path, program: Program) -> Observations:
-    """Read what was seen of `program`. Raises ProgramFormatError, also if it is of another."""
+    """The observations of `program` in a file. Raises ProgramFormatError, also for another's."""
     body = read_json(path)
     require_header(body, FORMAT, VERSION, str(path))
     if body.get("structure") != structure_hash(program):
@@ -104,7 +105,7 @@ def load_observations(path: Path, program: Program) -> Observations:
 
 
 def observations_of(program: Program) -> Observations | None:
-    """What is kept of a sample or held-out program; None of any other, whatever its name."""
+    """The observations kept of a sample or held-out program; None of others, whatever the name."""
     try:
         folder = find_sample(program.name).folder
         return load_observations(observations_path(program.name, folder), program)
@@ -113,7 +114,7 @@ def observations_of(program: Program) -> Observations | None:
 
 
 def _to_json(compile_: Compile, slow: Observation) -> dict[str, Any]:
-    """Only the cycles that differ from those of the all-slow compile, by slot."""
+    """A compile as JSON data, with only those cycles that differ from the all-slow compile's."""
     seen = compile_.seen
     base = slow.cycles if seen is not slow else np.full(len(slow.cycles), np.nan)
     is_same = (seen.cycles == base) | (np.isnan(seen.cycles) & np.isnan(base))

@@ -2,7 +2,7 @@
 
 A program file holds no HLO. Its StableHLO compiled again, with everything in slow memory, gives the
 same instructions under the same names, as long as the versions are the same; so the stored costs
-are kept and only the way back into the HLO is found again.
+are kept, and only the map from instructions to HLO events is made anew.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def own_compile(program: Program, answers: Answers) -> Imported:
 
 
 def _events(program: Program, flow: Flow) -> tuple[int, ...]:
-    """Per slot its event: both are in the order of the schedule, and the flow has some more."""
-    found = []
+    """The number of each slot's event. Both follow the schedule, and the flow has some more."""
+    events = []
     number = 0
     for slot, instruction in enumerate(program.instructions):
         while number < len(flow.events) and not _is(flow.events[number], instruction.name):
             number += 1
         if number == len(flow.events):
             raise _other(program, f"instruction {slot}, {instruction.name}, is missing in it")
-        found.append(number)
+        events.append(number)
         number += 1
-    return tuple(found)
+    return tuple(events)
 
 
 def _is(event: Event, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Offsets for stays whose times stand: where a compile tells who was fast and when, but not where.
+"""Offsets for stays whose times stand: where a compile says who was fast and when, but not where.
 
 Stays are placed one after another, each at the lowest place that is free in all of its slots. What
 finds none is handled earlier in the next round, until all fit or the rounds are over.
@@ -13,7 +13,7 @@ ROUNDS = 100
 """Rounds of repair for each of the first orders, before what finds no place is given up."""
 
 EMPHASIS = 1.5
-"""How much more a stay that found no place weighs in the next round."""
+"""How much more a stay that was not placed weighs in the next round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ _WEIGHTS: tuple[Callable[[Block], int], ...] = (
     lambda block: block.size,
     lambda block: block.slots,
 )
-"""What is handled first, at first."""
+"""With each of these weights a series of rounds begins; the heaviest block is placed first."""
 
 
 def _rivals(blocks: Sequence[Block]) -> list[list[int]]:
-    """Per block, those that share a slot with it."""
+    """Per block, the numbers of the blocks that share a slot with it."""
     rivals: list[list[int]] = [[] for _ in blocks]
     begin = [min(start for start, _ in block.spans) for block in blocks]
     end = [max(end for _, end in block.spans) for block in blocks]
@@ -105,7 +105,7 @@ def _aligned(offset: int, alignment: int) -> int:
 
 
 def _missing(blocks: Sequence[Block], offsets: Sequence[int | None]) -> int:
-    """Bytes times slots that found no place."""
+    """Bytes times slots of the blocks that were not placed."""
     return sum(
         block.size * block.slots
         for block, offset in zip(blocks, offsets, strict=True)

@@ -25,7 +25,7 @@ FLOOR_WIDTH = 0.02
 """Cycles within this share of an instruction's all-slow cycles above its floor are at the floor."""
 
 MAX_ROUNDS = 20
-"""Until it is settled which placements are credited with too much."""
+"""Rounds at most, until it is settled which placements are credited with too much."""
 
 LIMIT_WEIGHT = 100.0
 """Weight of the limit to all savings of an instruction against one observation."""
@@ -37,11 +37,11 @@ TINY_LOSS = 1e-10
 
 @dataclass(frozen=True)
 class SeenPool:
-    """What was seen of a pool of equal instructions with `J` accesses, at `R` placements.
+    """A pool of equal instructions with `J` accesses, as compiles showed it at `R` placements.
 
-    `total`: cycles with all slow. `matrix` `[R, J]`: who was fast; `cycles`, `weights` `[R]`: what
-    the compiler said, and how much it counts. `near` `[J]`: the savings to which is drawn what the
-    placements leave open. `may_cost` `[J]`: whose saving may be negative.
+    `total`: cycles with all slow. `matrix` `[R, J]`: which accesses were fast; `cycles`, `weights`
+    `[R]`: the compiler's cycles, and how much they count. `near` `[J]`: the savings to which a
+    weak pull draws what the placements leave open. `may_cost` `[J]`: whose saving may be negative.
     """
 
     total: float
@@ -62,10 +62,10 @@ class SeenPool:
         least = self.loss(*best)
         lower = (self.cycles > 0) & (self.cycles < self.total)
         for floor in sorted(set(self.cycles[lower].tolist())):
-            found = (floor, self.savings(floor, self.total))
-            loss = self.loss(*found)
+            trial = (floor, self.savings(floor, self.total))
+            loss = self.loss(*trial)
             if loss < MUCH_LESS * least and least > TINY_LOSS:
-                best, least = found, loss
+                best, least = trial, loss
         return best
 
     def savings(self, floor: float, limit: float) -> FloatArray:
@@ -80,24 +80,27 @@ class SeenPool:
             goal = np.where(is_at_floor, self.total - floor, goal)
         factor = np.ones(len(goal))
         for _ in range(MAX_ROUNDS):
-            found = self._nearest(goal, self.weights * factor, limit)
-            saved = self.matrix @ found
+            savings = self._nearest(goal, self.weights * factor, limit)
+            saved = self.matrix @ savings
             now = np.where(saved > goal * (1 + 1e-9), CAUTION, 1.0)
             if is_at_floor is not None:
                 now = np.where(is_at_floor, np.where(saved > goal * (1 + 1e-9), 0.0, 1.0), now)
             if (now == factor).all():
                 break
             factor = now
-        return found
+        return savings
 
     def loss(self, floor: float, savings: FloatArray) -> float:
-        """The sum of squares of relative errors, as they count."""
+        """The weighted sum of squares of relative errors; too much credit counts more."""
         error = np.maximum(floor, self.total - self.matrix @ savings) - self.cycles
         counts = self.weights * np.where(error < 0, CAUTION, 1.0)
         return float(np.sum((counts * error / self.total) ** 2))
 
     def _nearest(self, goal: FloatArray, weights: FloatArray, limit: float) -> FloatArray:
-        """What saves and what costs are variables of their own, neither negative."""
+        """Savings `[J]` nearest to `goal` by weighted least squares, at most `limit` in all.
+
+        What an access saves and what it costs are two variables, neither negative.
+        """
         count, costs = self.matrix.shape[1], np.flatnonzero(self.may_cost)
         matrix = np.hstack([self.matrix, -self.matrix[:, costs]])
         pull = PRIOR_WEIGHT * self.weights.min()
@@ -107,8 +110,8 @@ class SeenPool:
         stacked = np.vstack([np.hstack([stacked, slack]), LIMIT_WEIGHT * is_limited])
         near = np.concatenate([self.near, np.zeros(len(costs))])
         aim = np.concatenate([weights * goal, pull * near, [LIMIT_WEIGHT * limit]])
-        found: FloatArray = nnls(stacked, aim / self.total, maxiter=200 + 60 * len(near))[0]
-        found *= self.total
-        savings = found[:count] * min(1.0, limit / max(float(found[:count].sum()), 1.0))
-        savings[costs] -= found[count:-1]
+        parts: FloatArray = nnls(stacked, aim / self.total, maxiter=200 + 60 * len(near))[0]
+        parts *= self.total
+        savings = parts[:count] * min(1.0, limit / max(float(parts[:count].sum()), 1.0))
+        savings[costs] -= parts[count:-1]
         return savings

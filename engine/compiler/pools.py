@@ -33,11 +33,11 @@ class Row(NamedTuple):
 
 
 Rows = Mapping[tuple[bool, ...], Row]
-"""What was seen of a pool, by which of its accesses were fast `[J]`."""
+"""The row of each placement of a pool that was seen; a key says which accesses `[J]` were fast."""
 
 
 def slots_by_pool(pool_of: Sequence[int]) -> dict[int, list[int]]:
-    """The instructions of each pool."""
+    """Pool -> the slots of its instructions."""
     slots: dict[int, list[int]] = defaultdict(list)
     for slot, pool in enumerate(pool_of):
         slots[pool].append(slot)
@@ -50,7 +50,7 @@ def pool_rows(
     seen: Sequence[Observation],
     weights: Sequence[float],
 ) -> Rows:
-    """The different placements in which the instructions of one pool were seen.
+    """The row of each placement in which the instructions of one pool were seen.
 
     `weights`: how much each compile counts; a placement counts as much as the best that shows it.
     """
@@ -62,7 +62,7 @@ def pool_rows(
             if any(fast) and not np.isnan(one.cycles[slot]):
                 cycles[fast].append(float(one.cycles[slot]))
                 most[fast] = max(most[fast], weight)
-    return {fast: Row(float(np.mean(found)), most[fast]) for fast, found in cycles.items()}
+    return {fast: Row(float(np.mean(stated)), most[fast]) for fast, stated in cycles.items()}
 
 
 class Pool(NamedTuple):
@@ -96,7 +96,7 @@ def seen_pool(
     chosen: NDArray[np.bool_],
     may_cost: NDArray[np.bool_],
 ) -> SeenPool:
-    """What was seen of the `chosen` accesses `[J]` of a pool; `near` has an entry for each.
+    """The rows of a pool as a `SeenPool` of its `chosen` accesses `[J]`; `near` has one entry each.
 
     `may_cost` `[J]`: accesses that may cost time, where something took longer than all slow.
     """
@@ -143,7 +143,7 @@ def uncertainty(
 
 
 def _placements(pool: Pool) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
-    """Who was fast `[R, J]`, who ever was `[J]`, and the cycles that all may save together."""
+    """Accesses fast `[R, J]`, accesses ever fast `[J]`, and cycles that all may save together."""
     total, rows = pool.total, pool.rows
     matrix = np.array(list(rows), dtype=float).reshape(len(rows), pool.accesses.shape[1])
     limit = max(MAX_SAVED_SHARE * total, *(total - row.cycles for row in rows.values()), 0.0)
@@ -158,12 +158,12 @@ def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArra
     more = np.zeros(len(savings))
     explained = matrix @ savings
     for index in np.flatnonzero(matrix.any(axis=0)):
-        if not is_told_apart(matrix, int(index)):
+        if not is_settled(matrix, int(index)):
             more[index] = _most(matrix, explained, int(index)) - savings[index]
     return more
 
 
-def is_told_apart(matrix: NDArray[np.float64], index: int) -> bool:
+def is_settled(matrix: NDArray[np.float64], index: int) -> bool:
     """Whether the placements `[R, J]` settle what access `index` alone saves."""
     alone = np.zeros((1, matrix.shape[1]))
     alone[0, index] = 1.0
@@ -175,5 +175,5 @@ def _most(matrix: NDArray[np.float64], explained: NDArray[np.float64], index: in
     """The largest saving of one access with which all placements save what they do."""
     aim = np.zeros(matrix.shape[1])
     aim[index] = -1.0
-    found = linprog(aim, A_eq=matrix, b_eq=explained, bounds=(0, None))
-    return float(-found.fun) if found.status == 0 else 0.0
+    solution = linprog(aim, A_eq=matrix, b_eq=explained, bounds=(0, None))
+    return float(-solution.fun) if solution.status == 0 else 0.0

@@ -32,7 +32,7 @@ class LeftOut:
     error: float
 
 
-def refitted(program: Program, found: Observations) -> Program:
+def refitted(program: Program, observations: Observations) -> Program:
     """The program with costs fitted to everything that was seen, and its plan by XLA kept.
 
     Its provenance gets the options of all compiles, the errors of placements kept out, and what the
@@ -40,22 +40,23 @@ def refitted(program: Program, found: Observations) -> Program:
     """
     device = DEVICES.get(program.hardware.name)
     hardware = device.hardware if device else program.hardware
-    fresh = replace(with_costs(program, fit_all(program, found)), hardware=hardware)
+    fresh = replace(with_costs(program, fit_all(program, observations)), hardware=hardware)
     plan = dict(program.provenance.get("xla_plan", {}))
     if plan:
         plan["program_hash"] = content_hash(fresh)
+    compiles = (observations.slow, *observations.compiles)
     provenance = {
         **program.provenance,
-        "placements": {c.name: dict(c.options) for c in (found.slow, *found.compiles)},
-        "fit": fit_record(program, list(left_out(program, found))),
+        "placements": {c.name: dict(c.options) for c in compiles},
+        "fit": fit_record(program, list(left_out(program, observations))),
         **({"xla_plan": plan} if plan else {}),
-        **_default_compile(program, found),
+        **_default_compile(program, observations),
     }
     return replace(fresh, provenance=provenance)
 
 
-def _default_compile(program: Program, found: Observations) -> dict[str, Any]:
-    own = next((c for c in found.compiles if not c.options), None)
+def _default_compile(program: Program, observations: Observations) -> dict[str, Any]:
+    own = next((c for c in observations.compiles if not c.options), None)
     if own is None:
         return {}
     compute_s = total_cycles(program, None, own.seen) / program.hardware.clock_hz
@@ -67,34 +68,35 @@ def _default_compile(program: Program, found: Observations) -> dict[str, Any]:
     }
 
 
-def fit_all(program: Program, found: Observations) -> Fit:
-    """The fit to all compiles."""
-    return fit_costs(program, found.pools, found.slow.seen, [c.seen for c in found.compiles])
+def fit_all(program: Program, observations: Observations) -> Fit:
+    """The costs fitted to all compiles."""
+    seen = [c.seen for c in observations.compiles]
+    return fit_costs(program, observations.pools, observations.slow.seen, seen)
 
 
-def left_out(program: Program, found: Observations) -> Iterator[LeftOut]:
+def left_out(program: Program, observations: Observations) -> Iterator[LeftOut]:
     """Every placement that differs from the others, predicted by a fit without it.
 
     Compiles with equal placements are left out together.
     """
     shown: set[bytes] = set()
-    for one in found.compiles:
+    for one in observations.compiles:
         placement = one.seen.is_fast.tobytes()
         if placement in shown:
             continue
         shown.add(placement)
-        fitted = [c.seen for c in others(found, one)]
-        fit = fit_savings(program, found.pools, found.slow.seen, fitted)
+        fitted = [c.seen for c in others(observations, one)]
+        fit = fit_savings(program, observations.pools, observations.slow.seen, fitted)
         yield LeftOut(one, total_error(program, fit, one.seen))
 
 
-def others(found: Observations, one: Compile) -> list[Compile]:
+def others(observations: Observations, one: Compile) -> list[Compile]:
     """The compiles with another placement than this one's."""
-    return [c for c in found.compiles if (c.seen.is_fast != one.seen.is_fast).any()]
+    return [c for c in observations.compiles if (c.seen.is_fast != one.seen.is_fast).any()]
 
 
 def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:
-    """What a program's provenance says of the fit: how each placement was foretold by the others.
+    """The entry `fit` of a provenance: how well each placement was foretold by the others.
 
     `worst_held_out_error`: by how much more cycles than foretold, relatively, a placement takes
     that is about as good as the compiler's own or better. Slower ones are no plan that anyone

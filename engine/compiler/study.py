@@ -52,7 +52,7 @@ LONE_ERROR = 0.01
 """
 
 ALIKE_SHARE = 0.5
-"""What a placement repeats of a misprediction at least, to be compiled for its sake."""
+"""Least share of a misprediction that a placement repeats to be compiled for its sake."""
 
 NUM_ALIKE = 6
 """Placements close to one that are looked at by an early stop."""
@@ -74,14 +74,15 @@ Solver = Callable[[Program], Plan]
 class Study:
     """One program's compiles, and what is to be compiled next.
 
-    `imported`: the program with its flow in the all-slow compile. `solvers` find plans, in turn.
-    `note` is told of every compile. `keep` gets the observations after each, so that an
-    interrupted study goes on where it stopped. `refused`: whole compiles that came to nothing.
+    `imported`: the program with its flow in the all-slow compile. `observations`: those so far.
+    `solvers` make plans, in turn. `note` gets a line about every compile. `keep` gets the
+    observations after each, so that an interrupted study goes on where it stopped. `refused`: whole
+    compiles that came to nothing.
     """
 
     imported: Imported
     answers: Answers
-    found: Observations
+    observations: Observations
     solvers: Sequence[Solver]
     note: Callable[[str], None]
     keep: Callable[[Observations], None] = lambda _: None
@@ -99,16 +100,16 @@ class Study:
         The first is the compiler's own plan; the second that with both knobs, if it is another.
         All is agreed once the plans of all solvers, one after another, are foretold or known.
         """
-        known = {c.name for c in self.found.compiles}
+        known = {c.name for c in self.observations.compiles}
         if "default" not in known:
             self.compile("default", DEFAULT_OPTIONS)
         if "knobs" not in known and self._placement(KNOBS[0]) is not None:
             self.compile("knobs", KNOBS[0])
         agreed, num_plans = 0, 0
-        while (turn := len(self.found.compiles) + self.refused) < compiles:
+        while (turn := len(self.observations.compiles) + self.refused) < compiles:
             is_agreed = agreed >= len(self.solvers)
             asks = turn % 2 == 1 or is_agreed
-            proposed = self._best_proposal(turn, self.found.compiles) if asks else None
+            proposed = self._best_proposal(turn, self.observations.compiles) if asks else None
             if proposed is not None:
                 self.compile(f"stake-{turn}", proposed)
                 agreed = 0
@@ -122,10 +123,10 @@ class Study:
                 num_plans += 1
                 is_good = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
                 agreed = agreed + 1 if is_good else 0
-        return self.found
+        return self.observations
 
     def compile(self, name: str, options: Mapping[str, str]) -> float:
-        """Compile one placement whole; the relative error, without sign, of its foretold total.
+        """Compile one placement whole; returns the relative error, unsigned, of its foretold total.
 
         Infinite where the compiler refuses or aborts.
         """
@@ -141,17 +142,17 @@ class Study:
         total = total_cycles(self.program, None, seen)
         self.note(f"{self.program.name} {name}: {total:.0f} cycles, foretold {error:+.2%}")
         one = Compile(name, options, seen)
-        self.found = replace(self.found, compiles=(*self.found.compiles, one))
-        self.keep(self.found)
+        self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
+        self.keep(self.observations)
         return abs(error)
 
     def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
-        """The fit to these compiles; to all without any said."""
-        seen = [c.seen for c in (self.found.compiles if compiles is None else compiles)]
-        return fit_costs(self.program, self.found.pools, self.found.slow.seen, seen)
+        """The costs fitted to these compiles; to all so far, where `compiles` is None."""
+        seen = [c.seen for c in (self.observations.compiles if compiles is None else compiles)]
+        return fit_costs(self.program, self.observations.pools, self.observations.slow.seen, seen)
 
     def _best_plan(self, turn: int, solver: Solver) -> Mapping[str, str] | None:
-        """The placement foretold to be fastest of the new ones that a solver's plan becomes."""
+        """Options of the export of a solver's plan whose new placement is foretold as fastest."""
         fit = self._fit()
         plan = solver(with_costs(self.program, fit))
         try:
@@ -177,16 +178,16 @@ class Study:
         Where they leave nothing open, savings do not add up there: a placement close to that one
         is asked for.
         """
-        for lone in left_out(self.program, self.found):
+        for lone in left_out(self.program, self.observations):
             if abs(lone.error) > LONE_ERROR:
-                rest = others(self.found, lone.compile)
+                rest = others(self.observations, lone.compile)
                 proposed = self._best_proposal(turn, rest) or self._alike(turn, lone.compile, rest)
                 if proposed is not None:
                     return proposed
         return None
 
     def _alike(self, turn: int, lone: Compile, rest: Sequence[Compile]) -> Mapping[str, str] | None:
-        """A new placement that repeats most of what `rest` missed at `lone`; None if none does."""
+        """Options of a new placement that repeats most of what `rest` missed at `lone`, or None."""
         foretold = slot_cycles(self.program, self._fit(rest), lone.seen)
         missed = np.nan_to_num(slot_cycles(self.program, None, lone.seen) - foretold)
         best, most = None, ALIKE_SHARE * abs(missed.sum())
@@ -205,20 +206,23 @@ class Study:
         """The proposal that settles most of what these compiles leave open; None if too little."""
         stake = stakes(self.program, self._fit(compiles))
         seen = [c.seen.is_fast for c in compiles]
-        best, most = None, GOOD_STAKE * total_cycles(self.program, None, self.found.slow.seen)
+        best, most = (
+            None,
+            GOOD_STAKE * total_cycles(self.program, None, self.observations.slow.seen),
+        )
         for number in range(NUM_PROPOSALS):
             knobs = KNOBS[(turn + number) % len(KNOBS)]
             options = {**proposal(self.program, stake, seen, turn * 10 + number), **knobs}
             early = self._placement(options)
             if early is None:
                 continue
-            settled = worth(self.program, self.found.pools, seen, stake, early.is_fast)
+            settled = worth(self.program, self.observations.pools, seen, stake, early.is_fast)
             if settled > most:
                 best, most = options, settled
         return best
 
     def _placement(self, options: Mapping[str, str]) -> Observation | None:
-        """Who is fast under `options`; None if the compiler refuses, or it is known already."""
+        """The placement under `options`; None if the compiler refuses, or it is known already."""
         asks = self.answers.full if self.answers.has_full(options) else self.answers.early
         try:
             answer = asks(options)
@@ -226,11 +230,11 @@ class Study:
             self.note(f"{self.program.name}: {error}")
             return None
         seen = self._observe(answer.hlo, "early")
-        known = any((c.seen.is_fast == seen.is_fast).all() for c in self.found.compiles)
+        known = any((c.seen.is_fast == seen.is_fast).all() for c in self.observations.compiles)
         return None if known else seen
 
     def _observe(self, hlo: str, name: str) -> Observation:
-        """What a compile's HLO tells; many options come to the same."""
+        """The observation in a compile's HLO, read once: many options give the same HLO."""
         key = hashlib.sha256(hlo.encode()).hexdigest()
         if key not in self._observed:
             self._observed[key] = observe(self.imported, self._flow(hlo, name))
@@ -242,7 +246,7 @@ class Study:
 
 
 def begun(program: Program, answers: Answers) -> tuple[Imported, Observations]:
-    """A program's way into its own compile, and its first observation: all slow.
+    """The program with the flow of its all-slow compile, and the observations of that compile.
 
     Raises CompilerError where this compiler makes another program of it.
     """
@@ -252,7 +256,7 @@ def begun(program: Program, answers: Answers) -> tuple[Imported, Observations]:
 
 
 def first_observation(imported: Imported, structure: str) -> Observations:
-    """What a program's own, all-slow compile said; `structure`: the program's `structure_hash`."""
+    """The observations of the all-slow compile; `structure`: the program's `structure_hash`."""
     slow = observe(imported, imported.flow)
     return Observations(
         program=imported.program.name,

@@ -131,7 +131,7 @@ def compile_module(module: Module, hardware: str, options: Mapping[str, str]) ->
 
     The exported module itself is compiled. Called from another jitted function instead, it would
     lose its donated arguments, and its instructions would bear other names than those of
-    `jitted.lower(*args).compile()`, to which the options found for them are to be given.
+    `jitted.lower(*args).compile()`, the call that the options are meant for.
     """
     device = _device(hardware)
     from jax._src import compiler

@@ -58,7 +58,7 @@ class Trial:
 
     @property
     def pattern(self) -> bytes:
-        """Equal for candidates that place alike."""
+        """A key that is equal for candidates that place alike."""
         return self.early.observation.is_fast.tobytes() + repr(self.early.plan.copies).encode()
 
 
@@ -166,19 +166,19 @@ class Tuning:
         return simulate(self.bench.program, self.default.plan).latency_s
 
     def _try_random(self) -> None:
-        """Rules that were not tried yet; a run that goes on knows those of the log."""
+        """Try random rules that are new; a resumed run knows those of its log."""
         count = self.first_random if self.num_random == 0 else RANDOM_PER_ROUND
         known = {_key(trial.candidate) for trial in self.trials}
-        found: list[Candidate] = []
-        while len(found) < count:
+        fresh: list[Candidate] = []
+        while len(fresh) < count:
             candidate = random_rules(self.seed, self.num_random)
             self.num_random += 1
             if _key(candidate) not in known:
-                found.append(candidate)
-        self._try(found)
+                fresh.append(candidate)
+        self._try(fresh)
 
     def _try_varied(self) -> None:
-        """Variations of the export that promises most."""
+        """Try variations of the export that promises most."""
         made = [t for t in self.trials if t.candidate.origin == EXPORT]
         if made:
             best = min(made, key=self.predicted_s).candidate
@@ -267,16 +267,16 @@ class Tuning:
 
     def _best_settings(self) -> list[int]:
         """The two settings of the knobs under which the best placements so far were."""
-        found = [(self._default_s, 0)]
+        ranked = [(self._default_s, 0)]
         for trial in self.trials:
             knobs = knobs_of(trial.candidate.steering.options)
             if knobs in KNOBS:
-                found.append((self.predicted_s(trial), KNOBS.index(knobs)))
-        return list(dict.fromkeys(setting for _, setting in sorted(found)))[:2]
+                ranked.append((self.predicted_s(trial), KNOBS.index(knobs)))
+        return list(dict.fromkeys(setting for _, setting in sorted(ranked)))[:2]
 
 
 def _key(candidate: Candidate) -> str:
-    """Equal for candidates of equal options."""
+    """A key that is equal for candidates of equal options."""
     return str(sorted(candidate.steering.options.items()))
 
 

@@ -52,12 +52,12 @@ def _read(path: Path) -> list[Candidate]:
     body = read_json(path)
     require_header(body, FORMAT, VERSION, str(path))
     try:
-        found = []
+        candidates = []
         for row in body["candidates"]:
             if row["origin"] not in (KNOB, EXPORT, RANDOM):
                 raise ValueError(f"no origin is called {row['origin']!r:.40}")
             options = {str(k): str(v) for k, v in row["options"].items()}
-            found.append(Candidate(Steering(str(row["title"]), options), row["origin"]))
+            candidates.append(Candidate(Steering(str(row["title"]), options), row["origin"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ProgramFormatError(f"{path}: not a valid log ({error!r:.160})") from error
-    return found
+    return candidates

@@ -26,12 +26,13 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 
 OWN_SHARE = 0.5
-"""Of the seconds; the rest is for the baseline, or as long as the search took if that is more."""
+"""The search's share of the seconds. The baseline gets the rest, or as long as the search took if
+that is more."""
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best options found, as compiled.
+    """The result of a search: its best options, as compiled.
 
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
     they hold no option. `compiles`: whole compiles of the search, the default's among them.
@@ -137,9 +138,9 @@ def _baseline(own: Tuning, bench: Bench, deadline: float) -> Tuning:
 
 
 def _earlier(program: Program) -> list[Observation]:
-    """What a sample's costs were fitted to; nothing for another program."""
-    found = observations_of(program)
-    return [] if found is None else [one.seen for one in found.compiles]
+    """The placements that a sample's costs were fitted to; none for another program."""
+    observations = observations_of(program)
+    return [] if observations is None else [one.seen for one in observations.compiles]
 
 
 def _flags(program: Program, best: Trial | None) -> Flags:

@@ -1,4 +1,4 @@
-"""What the real compiler makes of a plan or of flags, beside its default."""
+"""Compiles of a plan or of flags by the real compiler, beside its default."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 
 NOT_SAID = "the memory pass gives no reason"
-"""A value that it never tried, or gave up for another one without a word."""
+"""The reason for a value that it never tried, or gave up for another one without a word."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """One thing aimed at: what share of its saving the compiler realised, and if less, why.
+    """One aim: what share of its saving the compiler realised, and if less than all, why.
 
     `reason` is empty where all was realised.
     """
@@ -35,7 +35,7 @@ class Placement:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Where everything is placed under some options, beside the default; an early stop tells it.
+    """The placements under some options, beside the default's, as an early stop shows them.
 
     `predicted_cycles`, `predicted_default_cycles`: what our simulator and costs say, stalls
     included, of the placements that the compiler chose. `realised`: share of the saving aimed at
@@ -171,13 +171,13 @@ def realised_share(placements: tuple[Placement, ...]) -> float | None:
 
 
 def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tuple[Placement, ...]:
-    """What became of everything aimed at."""
+    """The `Placement` of each of the `aimed`, in their order."""
     accesses = {
         (program.values[access.value].name, program.instructions[access.time].name): index
         for index, access in enumerate(program.accesses)
     }
     group_of = {value.name: value.group for value in program.values}
-    found = []
+    results = []
     for aim in aimed:
         pairs = [(v, i) for v in aim.values for i in aim.instructions if (v, i) in accesses]
         indices = [accesses[pair] for pair in pairs]
@@ -186,10 +186,10 @@ def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tu
         got = sum(program.accesses[a].saving_s for a in fast)
         share = got / wanted if wanted > 0 else 0.0
         groups = dict.fromkeys(group_of[v] for v in aim.values if v in group_of)
-        told = [outcome.refused[g] for g in groups if g in outcome.refused]
-        reason = "" if share > 0.999 else (told or [NOT_SAID])[0]
-        found.append(Placement(aim.values, aim.instructions, aim.saving_s, share, reason))
-    return tuple(found)
+        reasons = [outcome.refused[g] for g in groups if g in outcome.refused]
+        reason = "" if share > 0.999 else (reasons or [NOT_SAID])[0]
+        results.append(Placement(aim.values, aim.instructions, aim.saving_s, share, reason))
+    return tuple(results)
 
 
 def _placed(bench: Bench, asked: Asked, default: Outcome, ours: Outcome) -> dict[str, Any]:

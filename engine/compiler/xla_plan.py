@@ -47,8 +47,8 @@ def read_plan(imported: Imported, flow: Flow, buffers: str | None, heap_base: in
 def read_own_plan(imported: Imported, flow: Flow, buffers: str | None, heap_base: int) -> Plan:
     """As `read_plan`, of a compile of our own, whose buffer assignment is surely its own.
 
-    XLA's parser renames instructions whose names it has given away before, so that now and then a
-    value is not found there; then the offsets are our own.
+    XLA's parser renames instructions whose names it has given away before, so that now and then
+    the dump lacks a value; then the offsets are our own.
     """
     try:
         return read_plan(imported, flow, buffers, heap_base)
@@ -116,7 +116,7 @@ class _Reader:
             if access.time in missing:
                 groups[access.time].append(self.program.values[access.value].group)
         slots: dict[tuple[int | None, ...], int] = {tuple(g): s for s, g in groups.items()}
-        found = {}
+        stands_for = {}
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START:
                 pair = (
@@ -124,8 +124,8 @@ class _Reader:
                     self.matching.group(event.writes[0]),
                 )
                 if pair in slots:
-                    found[number] = slots.pop(pair)
-        return found
+                    stands_for[number] = slots.pop(pair)
+        return stands_for
 
     def _held(self) -> list[Held]:
         """One entry per value of the compile that has a place in fast memory."""
@@ -211,7 +211,7 @@ class _Reader:
         return max(inside, default=-1) + 1
 
     def _carried_end(self, value: int) -> int:
-        """What a loop carries on stays to the loop's end."""
+        """The slot up to which a loop holds a value that it carries on; 0 for any other value."""
         event = self.flow.values[value].event
         if value not in self.carried or event not in self.slot_of:
             return 0
@@ -235,7 +235,7 @@ class _Reader:
     def _copies(self, starts: dict[int, int]) -> list[Copy]:
         """Copies in order of their start, as the compiler issues them."""
         done_of = self._done_events()
-        found: list[tuple[int, Copy]] = []
+        copies: list[tuple[int, Copy]] = []
         for number, event in enumerate(self.flow.events):
             if event.kind == COPY_START and not self._is_cross_program(number):
                 target, source = event.writes[0], event.reads[0][1]
@@ -244,21 +244,21 @@ class _Reader:
                 if group is None or fast[0] == fast[1] or number in self.stands_for:
                     continue
                 start, deadline = self.next_slot[number], self.next_slot[done_of[number]]
-                found.append((number, Copy(group, fast[0], start, deadline)))
+                copies.append((number, Copy(group, fast[0], start, deadline)))
             elif event.kind == JOIN and self.matching.is_in_fast_memory(event.writes[0]):
                 group = self.matching.group(event.writes[0])
                 first = min(self.flow.values[v].event for _, v, _ in event.reads)
                 if group is not None:
                     start = starts.get(event.writes[0], self.next_slot[first])
-                    found.append((first, Copy(group, True, start, self.next_slot[number])))
+                    copies.append((first, Copy(group, True, start, self.next_slot[number])))
             elif number in self.matching.delayed:
-                found += [(number, copy) for copy in self._fetched_late(number)]
-        return [copy for _, copy in sorted(found, key=lambda pair: (pair[1].start, pair[0]))]
+                copies += [(number, copy) for copy in self._fetched_late(number)]
+        return [copy for _, copy in sorted(copies, key=lambda pair: (pair[1].start, pair[0]))]
 
     def _fetched_late(self, number: int) -> Iterator[Copy]:
-        """What a delayed event puts into fast memory is fetched there for the first who reads it.
+        """The copies to fast memory of what a delayed event writes, each due at its first reader.
 
-        In the program it is made before, in slow memory.
+        In the program the value is made before, in slow memory.
         """
         for value in self.flow.events[number].writes:
             readers = [
@@ -271,7 +271,7 @@ class _Reader:
                 yield Copy(group, True, start, max(start, min(readers)))
 
     def _flags(self, stays: Iterable[Stay]) -> tuple[list[bool], int]:
-        """Which accesses are fast; those outside every stay of their group are left out.
+        """Which accesses are fast, and how many are left out: those outside their group's stays.
 
         An instruction that the compile has not, or has later, is served from where its operands
         are.

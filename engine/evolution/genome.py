@@ -99,18 +99,18 @@ def relaxed_genomes(
     `shares` `[moves]`: to which it serves each move fast. All tensors are rounded by one draw, or
     each by its own (randomised rounding, Raghavan and Thompson 1987).
     """
-    found = []
+    genomes = []
     for number in range(num):
         draw = np.full(len(program_layout.of_group), rng.random())
         if number % 2:
             draw = rng.random(len(draw))
         is_fast = shares > draw[program_layout.group]
-        found.append(np.where(is_fast, EARN, DROP).astype(np.int8))
-    return found
+        genomes.append(np.where(is_fast, EARN, DROP).astype(np.int8))
+    return genomes
 
 
 def relaxed_shares(program: Program, served: Sequence[float]) -> NDArray[np.float64] | None:
-    """To which share a bound's optimum serves each move fast, `[moves]`; None if it does not say.
+    """The share to which a bound's optimum serves each move fast, `[moves]`; None if not known.
 
     `served`: by touch (`engine.plan.bounds.Bound`). Sinks are left to the greedy word.
     """

@@ -16,7 +16,7 @@ from engine.program.model import Program
 
 @dataclass
 class Islands:
-    """The searches, in turns."""
+    """One search per place rule, and whose turn it is."""
 
     islands: list[Evolution]
     rng: np.random.Generator

@@ -44,8 +44,8 @@ class Site:
 
     def moves_of(self, group: int, begin: int = 0) -> NDArray[np.intp]:
         """The moves of a group from `begin` (and the site's first move) on."""
-        found = self.layout.of_group[group]
-        return found[found >= max(begin, self.first)]
+        moves = self.layout.of_group[group]
+        return moves[moves >= max(begin, self.first)]
 
 
 def site_at(layout: Layout, first: int, spacing: int) -> Site | None:
@@ -103,8 +103,8 @@ def change_group(genes: Genes, site: Site, rng: Rng) -> None:
 def change_stretch(genes: Genes, site: Site, rng: Rng) -> None:
     """Some moves of one tensor that follow one another get the same word."""
     at = _one_of(site.near, rng)
-    found = site.moves_of(site.layout.group[at], at)
-    genes[found[: 1 + rng.integers(len(found))]] = _word(rng)
+    moves = site.moves_of(site.layout.group[at], at)
+    genes[moves[: 1 + rng.integers(len(moves))]] = _word(rng)
 
 
 def make_room(genes: Genes, site: Site, rng: Rng) -> None:

@@ -33,10 +33,10 @@ def fittest(young: Sequence[Individual], old: Sequence[Individual]) -> list[Indi
     Of equals the young one, so that genomes drift: words that change nothing now may open a way
     later.
     """
-    found: dict[int, Individual] = {}
+    distinct: dict[int, Individual] = {}
     for one in sorted([*young, *old], key=lambda one: -one.ticks):
-        found.setdefault(one.ticks, one)
-    return list(found.values())[:NUM_SURVIVORS]
+        distinct.setdefault(one.ticks, one)
+    return list(distinct.values())[:NUM_SURVIVORS]
 
 
 def tournament(population: Sequence[Individual], rng: np.random.Generator) -> Individual:

@@ -116,6 +116,6 @@ def start(
     `relaxed` as in `engine.evolution.genome.first_genomes`.
     """
     rng = np.random.default_rng(seed)
-    found = Evolution(rules, BatchGame(program, rules), layout(program), rng)
-    found.begin(first_genomes(found.layout, NUM_FIRST, rng, relaxed))
-    return found
+    search = Evolution(rules, BatchGame(program, rules), layout(program), rng)
+    search.begin(first_genomes(search.layout, NUM_FIRST, rng, relaxed))
+    return search

@@ -82,7 +82,7 @@ class _Builder:
 
     def _hoist(self, touch: Touch) -> Hoist | None:
         """The outermost loop whose first touch of the group this read is."""
-        program, found = self.program, None
+        program, outermost = self.program, None
         if not touch.reads:
             return None
         times = [program.touches[i].time for i in program.touches_of_group[touch.group]]
@@ -92,11 +92,11 @@ class _Builder:
         while level != TOP_LEVEL:
             region = program.regions[level]
             if born < region.start and not any(region.start <= t < touch.time for t in times):
-                found = level
+                outermost = level
             level = region.parent
-        if found is None:
+        if outermost is None:
             return None
-        region = program.regions[found]
+        region = program.regions[outermost]
         size = program.groups[touch.group].size_bytes
         work = self.numbers.ticks_up(size * program.multiplicity(region.parent))
         life_end = self._life_end(touch.group, region.start, region.parent)

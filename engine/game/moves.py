@@ -43,14 +43,14 @@ from engine.errors import ConfigError
 from engine.program.model import TOP_LEVEL
 
 COPY, NO_COPY, DROP, COPY_OTHER, NO_COPY_OTHER = range(5)
-"""What to do at a move. The last two place the group at the other end, see `other_goes_high`."""
+"""The actions of a move. The last two place the group at the other end, see `other_goes_high`."""
 NUM_ACTIONS = 5
 KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
-"""Of each action the one that does the same in the place of the place rule."""
+"""The kind of each action: the one that does the same in the place of the place rule."""
 OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
-"""Of the actions that place something, the same at the other end."""
+"""The same action at the other end, for the actions that place something."""
 RULES_VERSION = 3
-"""Of the rules: another one may end recorded moves otherwise, or forbid them."""
+"""Version of the rules: in another one, recorded moves may end otherwise, or be forbidden."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")
 BEST_FIT = "best_fit"
 SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)

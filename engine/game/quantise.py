@@ -139,7 +139,10 @@ def _is_movable(program: Program, group: int) -> bool:
 
 
 def _valid_from(program: Program, group: int) -> int:
-    """Inputs are in slow memory from the start; what is read before written, once defined."""
+    """First slot from which slow memory holds the group's content; past the end if none does.
+
+    Inputs are there from the start; what is read before it is written, once it is defined.
+    """
     if program.groups[group].is_input:
         return 0
     touches = program.touches_of_group[group]

@@ -52,7 +52,7 @@ class Followed:
 
 Choice = Callable[[ReferenceGame, Wishes], int]
 Change = tuple[tuple[Key, Amendment | None], ...]
-"""What becomes of stays; None: what the plan says."""
+"""Stays of the plan, each with its amendment; None: as the plan says."""
 
 
 def repaired(
@@ -123,7 +123,7 @@ def _changes(followed: Followed, worth: Mapping[Key, float]) -> Iterator[Change]
 
 
 def _from(followed: Followed, move: int, wishes: Wishes) -> Followed:
-    """The beginning of a followed game, up to a position not after a move."""
+    """The beginning of a followed game, up to its last kept position not after `move`."""
     kept = followed.positions[: move // EVERY + 1]
     since = kept[-1].move_index
     return Followed(
@@ -148,7 +148,7 @@ def _follow(followed: Followed, choose: Choice) -> Followed:
 
 
 def _note(followed: Followed, action: int) -> None:
-    """What the action is about to lose, and why."""
+    """Note what the action is about to lose, and why."""
     game, wishes, number = followed.game, followed.wishes, followed.game.move_index
     move, effect = game.move, game.placement(action)
     wanted = wishes.action(move, game.live.get(move.group))
@@ -172,20 +172,20 @@ def _note(followed: Followed, action: int) -> None:
 
 
 def _bars(followed: Followed, blocks: Sequence[Block]) -> list[Key]:
-    """What stands in the place of the plan's stay, and what was waited for since it began."""
+    """Stays that stand in the place of the plan's stay, or were waited for since that began."""
     game, wishes = followed.game, followed.wishes
     stay = wishes.stay(game.move)
     if stay is None:
         return []
     low, size = stay.offset // game.facts.numbers.granule, game.move.size_granules
-    found = [
+    bars = [
         wishes.key(b.group, b.busy)
         for b in blocks
         if b.offset < low + size and low < b.offset + b.size
     ]
-    found += [key for number, key in followed.waits if game.moves[number].time > stay.start]
+    bars += [key for number, key in followed.waits if game.moves[number].time > stay.start]
     own = wishes.key(game.move.group, game.move.time)
-    return [key for key in dict.fromkeys(found) if key != own]
+    return [key for key in dict.fromkeys(bars) if key != own]
 
 
 def _in_the_way(followed: Followed) -> list[Block]:

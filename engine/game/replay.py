@@ -54,18 +54,18 @@ def replay(
                 return games[-1]
         bests.append((max(games, key=_earned), _amended(choose)))
     bests.sort(key=lambda best: -_earned(best[0]))
-    found = [bests[0][0]]
+    candidates = [bests[0][0]]
     for game, choice in bests if repairs else ():
-        found.append(repaired(game, wishes, choice, repairs // len(bests), enough))
-        if _earned(found[-1]) >= enough:
+        candidates.append(repaired(game, wishes, choice, repairs // len(bests), enough))
+        if _earned(candidates[-1]) >= enough:
             break
-    return max(found, key=_earned)
+    return max(candidates, key=_earned)
 
 
 def _ways(
     program: Program, wishes: Wishes, rules: Rules | None, may_look_up: bool
 ) -> list[tuple[Choice, tuple[Rules, ...]]]:
-    """How to choose between the ends, and the rules to try that with."""
+    """Ways to choose between the ends, each with the rules under which it is tried."""
     if rules is not None:
         return [(_nearer_end, (rules,)), (_choose, (rules,))]
     every = tuple(Rules(place=place) for place in PLACE_RULES)

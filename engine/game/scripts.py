@@ -15,8 +15,8 @@ from engine.program.floors import above_floor
 from engine.program.model import Program
 
 EARN = NUM_ACTIONS
-"""What brings the group in where its stall costs less than it saves: a copy in front of the loop,
-else Copy, else NoCopy; where neither does, Drop."""
+"""A word: bring the group in where its stall costs less than it saves, by a copy in front of the
+loop, else Copy, else NoCopy; where none does, Drop."""
 EARN_OTHER = EARN + 1
 """The same at the other end, if the action is legal there."""
 NUM_WORDS = NUM_ACTIONS + 2

@@ -37,7 +37,7 @@ KIND = "what-if"
 _MIB = 2**20
 _GIGA = 1e9
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
-"""Of a link, which may say anything: no more digits than a number needs."""
+"""Pattern of a number in a link, which may say anything: no more digits than needed."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,19 @@ def name_of(original: str, wish: WhatIf) -> str:
 def wish_of(name: str) -> tuple[str, WhatIf] | None:
     """The original's name and the wish in a name made by `name_of`; None for any other name."""
     original, *parts = name.split("~")
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for part in parts:
         match = re.fullmatch(f"({_NUMBER})(MiB|GBps)", part)
         key, text = (match[2], match[1]) if match else ("hardware", part)
-        if key in found or not part:
+        if key in texts or not part:
             return None
-        found[key] = text
-    if not found:
+        texts[key] = text
+    if not texts:
         return None
     wish = WhatIf(
-        hardware=found.get("hardware"),
-        fast_bytes=round(float(found["MiB"]) * _MIB) if "MiB" in found else None,
-        bandwidth=float(found["GBps"]) * _GIGA if "GBps" in found else None,
+        hardware=texts.get("hardware"),
+        fast_bytes=round(float(texts["MiB"]) * _MIB) if "MiB" in texts else None,
+        bandwidth=float(texts["GBps"]) * _GIGA if "GBps" in texts else None,
     )
     return original, wish
 
@@ -130,13 +130,13 @@ def derive(program: Program, wish: WhatIf, name: str) -> Program:
 
 def _hardware(original: Hardware, wish: WhatIf) -> Hardware:
     is_same = wish.hardware in (None, original.name)
-    found = original if is_same else find_device(str(wish.hardware)).hardware
+    chip = original if is_same else find_device(str(wish.hardware)).hardware
     return replace(
-        found,
+        chip,
         # Sizes and offsets of the tensors are multiples of the original's granule.
-        alignment=max(found.alignment, original.alignment),
-        fast_bytes=found.fast_bytes if wish.fast_bytes is None else wish.fast_bytes,
-        bandwidth=found.bandwidth if wish.bandwidth is None else wish.bandwidth,
+        alignment=max(chip.alignment, original.alignment),
+        fast_bytes=chip.fast_bytes if wish.fast_bytes is None else wish.fast_bytes,
+        bandwidth=chip.bandwidth if wish.bandwidth is None else wish.bandwidth,
     )
 
 
@@ -150,7 +150,7 @@ def _compute_scale(original: str, wished: str) -> float:
 def _instruction(
     instruction: Instruction, original: Hardware, wished: Hardware, scale: float, saved_s: float
 ) -> Instruction:
-    """The instruction there, whose accesses save `saved_s` in all."""
+    """The instruction on the wished hardware, where its accesses save `saved_s` in all."""
     reserved, floor_s = instruction.reserved_bytes, scale * instruction.floor_s
     is_known = original.name in DEVICES and wished.name in DEVICES
     if is_known and reserved == DEVICES[original.name].reserved_bytes(instruction.scratch_bytes):

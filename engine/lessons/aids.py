@@ -23,13 +23,13 @@ class Imagined:
 
 
 def seen(game: ReferenceGame, depth: int) -> dict[int, float]:
-    """Seconds that a search of `depth` moves sees each legal action save at most, by action."""
-    found = {}
+    """By legal action the most seconds that a search of `depth` moves sees it save."""
+    savings = {}
     for action in _legal(game):
         reward = look_ahead(game, action, depth)
         if reward is not None:
-            found[action] = reward * game.program.all_slow_s
-    return found
+            savings[action] = reward * game.program.all_slow_s
+    return savings
 
 
 def imagined(game: ReferenceGame, fast_bytes: int) -> dict[int, Imagined]:
@@ -42,7 +42,7 @@ def imagined(game: ReferenceGame, fast_bytes: int) -> dict[int, Imagined]:
     mind = ReferenceGame(replace(game.program, hardware=hardware), game.rules)
     for action in game.actions:
         mind.step(_nearest(mind, action))
-    found = {}
+    expected = {}
     for action in _legal(game):
         after = mind.clone()
         after.step(_nearest(after, action))
@@ -50,8 +50,8 @@ def imagined(game: ReferenceGame, fast_bytes: int) -> dict[int, Imagined]:
         if best is None:
             continue
         saved_s = (best.total_reward - mind.total_reward) * game.program.all_slow_s
-        found[action] = _against_the_rules(game, (action, *best.actions), saved_s)
-    return found
+        expected[action] = _against_the_rules(game, (action, *best.actions), saved_s)
+    return expected
 
 
 def _against_the_rules(game: ReferenceGame, line: tuple[int, ...], saved_s: float) -> Imagined:
@@ -68,7 +68,7 @@ def _legal(game: ReferenceGame) -> list[int]:
 
 
 def _nearest(game: ReferenceGame, action: int) -> int:
-    """The action, or where the imagined memory holds other things one that serves the touch."""
+    """The action if it is legal, else one of its kind, else any that serves the touch."""
     legal = _legal(game)
     for wanted in (action, KINDS[action]):
         if wanted in legal:

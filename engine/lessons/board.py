@@ -77,16 +77,16 @@ class _Writer:
                 f"{twice!r} is there twice"
             )
         self._names = names
-        found: dict[int, tuple[int, int]] = {}
+        loops: dict[int, tuple[int, int]] = {}
         end = 0
         for loop in self._table.rows("loops"):
             first, last = (self._slot(loop, key) for key in ("first", "last"))
             times = loop.take("times", int)
             if not end <= first <= last or times < 2:
                 raise loop.error("loops follow one another, and run at least twice")
-            found[first], end = (last - first + 1, times), last + 1
+            loops[first], end = (last - first + 1, times), last + 1
             loop.end()
-        return found
+        return loops
 
     def _slot(self, loop: TomlTable, key: str) -> int:
         name = loop.text(key)

@@ -15,7 +15,7 @@ _KEPT_SHARE = 0.5
 
 
 def decisive_moves(program: Program, rules: Rules, strong: Recorded) -> tuple[int, ...]:
-    """Where to play as the strong game does, and greedily elsewhere, to keep half of its lead.
+    """The moves to play as in the strong game, all others greedily, to keep half of its lead.
 
     Of the moves at which the two differ, those with the least to save are left out first, until
     no further one can be. Empty if there is no lead.
@@ -37,7 +37,7 @@ def decisive_moves(program: Program, rules: Rules, strong: Recorded) -> tuple[in
 
 
 def lead(program: Program, rules: Rules, strong: Recorded) -> float:
-    """How much faster the program is after the strong game than after greedy's: a share of that."""
+    """The share by which the strong game's latency is below that of greedy's game."""
     greedy = strong_at(program, rules, strong, ()).total_reward
     return (strong.total - greedy) / (1 - greedy)
 
@@ -55,9 +55,10 @@ def strong_at(
 
 
 def _differing(program: Program, rules: Rules, strong: Recorded) -> list[int]:
-    game, found = ReferenceGame(program, rules), []
+    """The moves of the strong game whose actions are not greedy's."""
+    game, moves = ReferenceGame(program, rules), []
     for move, action in enumerate(strong.actions):
         if action != best_action(game):
-            found.append(move)
+            moves.append(move)
         game.step(action)
-    return found
+    return moves

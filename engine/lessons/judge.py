@@ -50,10 +50,10 @@ class Judge:
     @cached_property
     def best(self) -> Best:
         """The best game from the start position. Raises LessonError if there is none."""
-        found = best_from(self.lesson.begin())
-        if found is None:
+        best = best_from(self.lesson.begin())
+        if best is None:
             raise LessonError(f"{self.lesson.name}: every continuation is a dead end")
-        return found
+        return best
 
     @cached_property
     def optimum_s(self) -> float:
@@ -102,14 +102,14 @@ class Judge:
     ) -> tuple[Condition, ...]:
         """The goal's conditions, and whether a game with these figures meets them."""
         goal = self.lesson.goal
-        found = self._on_latency(latency_s)
+        conditions = self._on_latency(latency_s)
         if goal.stall_s is not None:
             text = f"Wait at most {_us(goal.stall_s)}" if goal.stall_s else "Never wait for a copy"
-            found.append(Condition(text, stall_s <= goal.stall_s + _HAIR_S))
+            conditions.append(Condition(text, stall_s <= goal.stall_s + _HAIR_S))
         if goal.dead_ends is not None:
             text = f"At most {goal.dead_ends} dead ends" if goal.dead_ends else "No dead end"
-            found.append(Condition(text, dead_ends <= goal.dead_ends))
-        return tuple(found)
+            conditions.append(Condition(text, dead_ends <= goal.dead_ends))
+        return tuple(conditions)
 
     def _on_latency(self, latency_s: float) -> list[Condition]:
         goal, limits = self.lesson.goal, []

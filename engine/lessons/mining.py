@@ -49,7 +49,7 @@ class Find:
 
 
 class _Refuted(Exception):
-    """A rival has found a better game than the strong one."""
+    """Raised with a rival's `game` that is better than the strong one."""
 
     def __init__(self, game: ReferenceGame) -> None:
         super().__init__()
@@ -115,9 +115,9 @@ def _on_strong(
 
     Raises _Refuted with a better game, unless this `is_last`; then the position is left out.
     """
-    found: list[Find] = []
+    finds: list[Find] = []
     for move, is_trap in _candidates(start, strong, dice):
-        if not _is_wanted(found, move, is_trap):
+        if not _is_wanted(finds, move, is_trap):
             continue
         game = _at(start, strong.actions, move)
         line = strong.actions[move:]
@@ -125,8 +125,8 @@ def _on_strong(
         if rival is not None and margin < -_HAIR and not is_last:
             raise _Refuted(rival)
         if margin >= MARGIN:
-            found.append(Find(move, tuple(strong.actions), is_trap))
-    return found
+            finds.append(Find(move, tuple(strong.actions), is_trap))
+    return finds
 
 
 def _careless(start: ReferenceGame, dice: random.Random) -> Iterator[Sequence[int]]:
@@ -150,10 +150,10 @@ def _on_others(
     before: Sequence[Find],
 ) -> list[Find]:
     """Positions of a weaker game in which greed is wrong, until there are enough traps."""
-    game, found = start.clone(), list(before)
+    game, finds = start.clone(), list(before)
     while not game.is_over:
         move = game.move_index
-        if _is_weighty(game) and _is_wanted(found, move, True):
+        if _is_weighty(game) and _is_wanted(finds, move, True):
             values = judged(game, (strong,))
             best = max(values, key=lambda a: values[a].saved_s)
             line = values[best].actions
@@ -161,16 +161,16 @@ def _on_others(
                 total = values[best].saved_s / game.program.all_slow_s
                 margin, _ = _margin(game, line, total, (strong, *games), dice, tries // _PER_RIVAL)
                 if margin >= MARGIN:
-                    found.append(Find(move, (*game.actions, *line), True))
+                    finds.append(Find(move, (*game.actions, *line), True))
         game.step(actions[move])
-    return found[len(before) :]
+    return finds[len(before) :]
 
 
 def _sure(start: ReferenceGame, games: Sequence[Recorded], finds: Sequence[Find]) -> list[Find]:
     """The positions that still lead when the games of all the others are known, too."""
     program, rules = start.program, start.rules
-    found = [recorded(program, rules, actions) for actions in {f.actions for f in finds}]
-    ways = [*games, *sorted(found, key=lambda game: game.actions)]
+    records = [recorded(program, rules, actions) for actions in {f.actions for f in finds}]
+    ways = [*games, *sorted(records, key=lambda game: game.actions)]
     kept = []
     for find in finds:
         values = judged(_at(start, find.actions, find.move), ways, find.actions[find.move :])
@@ -197,10 +197,10 @@ def _has_choice(game: ReferenceGame) -> bool:
     return len({KINDS[action] for action in legal_actions(game)}) > 1
 
 
-def _is_wanted(found: Sequence[Find], move: int, is_trap: bool) -> bool:
+def _is_wanted(finds: Sequence[Find], move: int, is_trap: bool) -> bool:
     """Whether a position of this kind is still needed, and none is near."""
-    num_alike = sum(find.is_trap == is_trap for find in found)
-    is_far = all(abs(find.move - move) >= _APART for find in found)
+    num_alike = sum(find.is_trap == is_trap for find in finds)
+    is_far = all(abs(find.move - move) >= _APART for find in finds)
     return is_far and num_alike < (TRAPS if is_trap else OTHERS)
 
 
@@ -211,16 +211,16 @@ def _candidates(
 
     Among traps those with more at stake come first, with some chance.
     """
-    game, found = start.clone(), []
+    game, weighted = start.clone(), []
     while not game.is_over:
         action = strong.actions[game.move_index]
         if _has_choice(game) and not game.move.is_sink:
             is_trap = KINDS[best_action(game)] != KINDS[action]
             weight = dice.random() * game.move.saving_s
-            found.append((is_trap, weight, game.move_index))
+            weighted.append((is_trap, weight, game.move_index))
         game.step(action)
-    found.sort(reverse=True)
-    return [(move, is_trap) for is_trap, _, move in found]
+    weighted.sort(reverse=True)
+    return [(move, is_trap) for is_trap, _, move in weighted]
 
 
 def _at(start: ReferenceGame, actions: Sequence[int], move: int) -> ReferenceGame:
@@ -238,21 +238,22 @@ def _margin(
     dice: random.Random,
     tries: int,
 ) -> tuple[float, ReferenceGame | None]:
-    """The lead of `line`, which ends at `total`, over whatever rivals find with another answer.
+    """The lead of `line`, whose game earns `total`, over the best rival, and the rival's game.
 
-    And the best rival's game. The same answer at the other end is none, unless it is better. Rivals
-    search only while known games do not refute the line already.
+    A rival begins with another action. The same kind of action at the other end of the memory
+    counts as one only if it is better. Rivals search only while known games do not refute the line
+    already.
     """
     values = judged(game, games, line)
-    rivals = {action: found for action, found in values.items() if action != line[0]}
+    rivals = {action: value for action, value in values.items() if action != line[0]}
     known = _best_other(values, line[0]) / game.program.all_slow_s
     tries = tries if total - known >= MARGIN else 0
     least, best = 1.0, None
-    for action, found in rivals.items():
+    for action, value in rivals.items():
         rival = game.clone()
         rival.step(action)
         if not rival.is_over:
-            rival = Polish(rival, found.actions[1:], dice).run(tries)
+            rival = Polish(rival, value.actions[1:], dice).run(tries)
         lead = total - rival.total_reward
         if KINDS[action] == KINDS[line[0]] and lead >= -_HAIR:
             continue

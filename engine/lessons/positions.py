@@ -81,8 +81,8 @@ _STALE = (
 )
 
 
-def write_positions(found: Sequence[Mined], path: Path) -> None:
-    """Write a file of positions, whole or not at all."""
+def write_positions(games: Sequence[Mined], path: Path) -> None:
+    """Write the positions of these games as one file, whole or not at all."""
     programs = [
         {
             "program": mined.program,
@@ -95,7 +95,7 @@ def write_positions(found: Sequence[Mined], path: Path) -> None:
             "decisive": list(mined.decisive),
             "lead": mined.lead,
         }
-        for mined in found
+        for mined in games
     ]
     body = {
         "format": FORMAT,

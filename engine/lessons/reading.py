@@ -69,7 +69,7 @@ def _rules(table: TomlTable) -> Rules:
 
 
 def _goal(table: TomlTable, rules: Rules) -> Goal:
-    """At least one condition. Times stand in microseconds, shares in percent."""
+    """The goal, with at least one condition. Times stand in microseconds, shares in percent."""
     reach = table.take("reach", str, "")
     if reach not in ("", OPTIMUM):
         raise table.error(f"{reach!r} is not {OPTIMUM!r}", "reach")
@@ -104,11 +104,11 @@ def _aid(table: TomlTable) -> Aid:
 
 
 def _reading(table: TomlTable) -> Reading:
-    found = Reading(table.text("title"), table.text("source"), table.take("url", str, ""))
-    if found.url and not found.url.startswith("https://"):
+    reading = Reading(table.text("title"), table.text("source"), table.take("url", str, ""))
+    if reading.url and not reading.url.startswith("https://"):
         raise table.error("must begin with https://", "url")
     table.end()
-    return found
+    return reading
 
 
 def _start(root: TomlTable, program: Program, rules: Rules) -> tuple[int, ...]:
@@ -132,5 +132,5 @@ def action_named(name: str) -> int | None:
     """The action of that name, or the first whose name begins with it; None if there is none."""
     names = [known.lower() for known in ACTION_NAMES]
     wanted = name.strip().lower()
-    found = (n for n, known in enumerate(names) if known == wanted or known.startswith(wanted))
-    return names.index(wanted) if wanted in names else next(found, None)
+    matches = (n for n, known in enumerate(names) if known == wanted or known.startswith(wanted))
+    return names.index(wanted) if wanted in names else next(matches, None)

@@ -36,26 +36,26 @@ class Rung:
 def rungs(
     program: Program, compiled: Plan | None, bound_s: float | None, best_s: float | None
 ) -> tuple[Rung, ...]:
-    """All that apply, the weakest first. `compiled`: XLA's own plan.
+    """The opponents that apply, the weakest first. `compiled`: XLA's own plan.
 
     `best_s`: the best latency known. It is no opponent where one of the others is as near to it as
     whoever beats it.
     """
-    found = [
+    ladder = [
         Rung(CHANCE, _latency_s(program, _dice)),
         Rung(GREEDY, _latency_s(program, best_action)),
     ]
     if compiled is not None:
-        found.append(Rung(COMPILER, simulate(program, compiled).latency_s))
-    weakest = min(r.limit_s for r in found[1:])
+        ladder.append(Rung(COMPILER, simulate(program, compiled).latency_s))
+    weakest = min(r.limit_s for r in ladder[1:])
     if bound_s is not None and best_s is not None:
         for share in ABOVE_BOUND:
             limit_s = bound_s * (1 + share)
             if best_s < limit_s < weakest:
-                found.append(Rung(f"within {100 * share:g} % of the bound", limit_s))
+                ladder.append(Rung(f"within {100 * share:g} % of the bound", limit_s))
     if best_s is not None and best_s * NEARLY < weakest:
-        found.append(Rung(RECORD, best_s * NEARLY))
-    return tuple(sorted(found, key=lambda rung: -rung.limit_s))
+        ladder.append(Rung(RECORD, best_s * NEARLY))
+    return tuple(sorted(ladder, key=lambda rung: -rung.limit_s))
 
 
 def _dice(game: ReferenceGame) -> int:

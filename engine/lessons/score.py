@@ -84,13 +84,13 @@ def score(
 
 
 def _row(game: ReferenceGame, rest: Sequence[int], games: Sequence[Recorded]) -> Row:
-    found = judged(game, games, rest)
+    values = judged(game, games, rest)
     played, greedy = rest[0], best_action(game)
-    better = max(found, key=lambda a: (found[a].saved_s, a == played))
+    better = max(values, key=lambda a: (values[a].saved_s, a == played))
     return Row(
         move=game.move_index,
         action=played,
         better=better,
-        lost_s=found[better].saved_s - found[played].saved_s,
-        won_s=found[played].saved_s - found[greedy].saved_s,
+        lost_s=values[better].saved_s - values[played].saved_s,
+        won_s=values[played].saved_s - values[greedy].saved_s,
     )

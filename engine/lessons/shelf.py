@@ -51,8 +51,8 @@ class Shelf:
     def search(self, text: str) -> tuple[Lesson, ...]:
         """The lessons in which every word of `text` occurs; titles and concepts come first."""
         wanted = text.lower().split()
-        found = [x for x in self.lessons if all(word in x.words for word in wanted)]
-        return tuple(sorted(found, key=lambda x: -sum(word in _head(x) for word in wanted)))
+        matches = [x for x in self.lessons if all(word in x.words for word in wanted)]
+        return tuple(sorted(matches, key=lambda x: -sum(word in _head(x) for word in wanted)))
 
 
 def _head(lesson: Lesson) -> str:

@@ -69,8 +69,8 @@ def known_games(program: Program, plans: Sequence[Plan]) -> tuple[Rules, tuple[R
         for g, plan in zip(games, plans, strict=True)
     ]
     played = {tuple(game.actions) for game in [*under_it, _greedy(program, rules)]}
-    found = [recorded(program, rules, actions) for actions in sorted(played)]
-    return rules, tuple(sorted(found, key=lambda game: -game.total))
+    records = [recorded(program, rules, actions) for actions in sorted(played)]
+    return rules, tuple(sorted(records, key=lambda game: -game.total))
 
 
 def _greedy(program: Program, rules: Rules) -> ReferenceGame:
@@ -135,11 +135,11 @@ class Polish:
         if changed is None:
             return False
         near = max((g for g in self._kept if g.move_index <= changed), key=lambda g: g.move_index)
-        found = self._played(near.clone(), wishes)
-        if found.total_reward < self.game.total_reward:
+        game = self._played(near.clone(), wishes)
+        if game.total_reward < self.game.total_reward:
             return False
-        is_better = found.total_reward > self.game.total_reward
-        self.game, self._wishes = found, wishes
+        is_better = game.total_reward > self.game.total_reward
+        self.game, self._wishes = game, wishes
         if is_better:
             self._keep()
         return is_better

@@ -77,8 +77,8 @@ class TomlFile:
     def _header(self, names: Sequence[str], begin: int) -> int:
         """The line of the first `[a.b]` after line `begin`; 0 if there is none."""
         for number, text in enumerate(self._lines[begin:], begin + 1):
-            found = _HEADER.match(text)
-            if found and found[1] == ".".join(names):
+            match = _HEADER.match(text)
+            if match and match[1] == ".".join(names):
                 return number
         return 0
 
@@ -173,14 +173,14 @@ class TomlTable:
 
     def numbers(self, key: str) -> dict[str, float]:
         """A table of names and numbers above 0; empty if it is missing."""
-        found = {}
+        numbers = {}
         for name, value in self.take(key, dict, {}).items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise self.error(f"{name} must be a number above 0, not {value!r:.60}", key)
-            found[name] = _real(value)
-            if not math.isfinite(found[name]):
+            numbers[name] = _real(value)
+            if not math.isfinite(numbers[name]):
                 raise self.error(f"{name} must be finite", key)
-        return found
+        return numbers
 
     def end(self) -> None:
         """Raises LessonError if a key was not taken: nobody would read it."""

@@ -37,8 +37,8 @@ def check(program: Program, plan: Plan) -> Violation | None:
     for rule in _PLACE_RULES:
         for violation in rule(program, plan):
             return violation
-    found = [*_cross_program(program, plan), *content_violations(program, plan)]
-    return min(found, key=lambda v: (RULES.index(v.rule), v.time or 0), default=None)
+    violations = [*_cross_program(program, plan), *content_violations(program, plan)]
+    return min(violations, key=lambda v: (RULES.index(v.rule), v.time or 0), default=None)
 
 
 def _wrong_program(program: Program, plan: Plan) -> Iterator[Violation]:

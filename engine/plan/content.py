@@ -70,7 +70,7 @@ class _GroupReferee:
         self._starts = [stay.start for stay in part.stays]
         self._stay_of_copy = [self._find_stay_of_copy(copy) for copy in part.copies]
         self._levels = [copy_level(program, copy, part.stays) for copy in part.copies]
-        self._found: dict[Violation, None] = {}
+        self._violations: dict[Violation, None] = {}
         self._events: dict[int, list[tuple[int, _Moment, int]]] = {TOP_LEVEL: []}
         self._exits: dict[tuple[int, _State], _State] = {}
 
@@ -80,11 +80,11 @@ class _GroupReferee:
         self._judge_regions()
         self._list_events()
         self._walk(TOP_LEVEL, self._first_state())
-        return list(self._found)
+        return list(self._violations)
 
     def _note(self, rule: str, message: str, time: int) -> None:
         message = f"group {self._group}, slot {time}: {message}"
-        self._found[Violation(rule, message, time, self._group)] = None
+        self._violations[Violation(rule, message, time, self._group)] = None
 
     def _stay_at(self, time: int) -> int | None:
         """The stay that holds slot `time`."""

@@ -54,10 +54,10 @@ class Simulation:
     >>> from engine.program.library import load_sample
     >>> from engine.solvers import solve
     >>> program = load_sample("teach-keep-or-drop")
-    >>> found = simulate(program, solve("greedy", program))
-    >>> found.latency_s == found.compute_s + found.stall_s
+    >>> run = simulate(program, solve("greedy", program))
+    >>> run.latency_s == run.compute_s + run.stall_s
     True
-    >>> found.timeline.start_s.shape == (program.num_slots,)
+    >>> run.timeline.start_s.shape == (program.num_slots,)
     True
     """
 
@@ -171,7 +171,7 @@ class _Run:
         self._segments: list[tuple[int, float, float, float]] = []
 
     def start_copies(self, indices: Iterable[int]) -> None:
-        """From now on these copies are served (those that an await began already are not new)."""
+        """Serve these copies from now on (those that an await began already are not new)."""
         for index in indices:
             if np.isnan(self._started_s[index]):
                 self._started_s[index] = self.now_s
@@ -201,7 +201,7 @@ class _Run:
     def timeline(
         self, start_s: FloatArray, duration_s: FloatArray, stall_before_s: FloatArray
     ) -> Timeline:
-        """What has been recorded, with these columns of the instructions."""
+        """The timeline of what has been recorded, with these columns of the instructions."""
         return Timeline(
             start_s=start_s,
             duration_s=duration_s,

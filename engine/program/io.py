@@ -36,7 +36,7 @@ _TABLES: Mapping[str, type] = {
 _OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
 MAX_DIGITS = 40
-"""Of a whole number in a file."""
+"""Most digits of a whole number in a file."""
 _NO_IDENTITY = {"flops", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
 

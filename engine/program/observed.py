@@ -15,7 +15,7 @@ from engine.program.model import Program, Touch
 from engine.program.origin import CYCLES, FITTED, ROOFLINE
 
 LITTLE = 0.005
-"""Who may save so little more than is counted, relative, is not told: three digits hide it."""
+"""Share of what is counted; a smaller saving beyond it counts as none: three digits hide it."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,15 @@ def uncounted_by_slot(
 ) -> list[float]:
     """`[T]` seconds that instructions may take less than shown, where two placements differ.
 
-    `is_fast`, `other`: flags of the accesses. With none other that is everything slow, of which the
-    compiler has told all.
+    `is_fast`, `other`: flags of the accesses. No `other` means everything slow, whose times the
+    compiles show in full.
     """
-    found = [0.0] * program.num_slots
+    seconds = [0.0] * program.num_slots
     for touch in program.touches:
         index = touch.accesses[0]
         if is_fast[index] != (other is not None and other[index]):
-            found[touch.time] += more_s(program, touch)
-    return found
+            seconds[touch.time] += more_s(program, touch)
+    return seconds
 
 
 def is_estimated(program: Program) -> bool:

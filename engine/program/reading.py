@@ -12,7 +12,7 @@ from typing import Any
 from engine.program.model import Program
 
 WHOLE_SHARE = 0.99
-"""Of a plan that was read to a smaller share of its saving, nothing can be said to be better."""
+"""A plan of which a smaller share of its saving was read is no measure for other plans."""
 
 
 def has_compiled_plan(program: Program) -> bool:

@@ -8,7 +8,7 @@ from engine.program.model import Program
 TINY_S = 1e-12
 """Room for rounding in sums of times."""
 MOST_COSTS = 0.5
-"""What all negative savings come to, as a share of the all-slow latency, at most: the mallocGame
+"""Most that all negative savings may come to, as a share of the all-slow latency: the mallocGame
 counts seconds in integers (`engine.game.quantise`)."""
 
 

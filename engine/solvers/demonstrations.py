@@ -38,14 +38,14 @@ def demonstrate(
     Both are played under each of the place rules; first comes the rule whose better game is best.
     """
     plan = xla_like(program, Budget())
-    found = [_under(program, Rules(place=place), plan) for place in places]
-    return tuple(sorted(found, key=lambda d: -d.rewards[0]))
+    games = [_under(program, Rules(place=place), plan) for place in places]
+    return tuple(sorted(games, key=lambda d: -d.rewards[0]))
 
 
 def shown(program: Program, seconds: float) -> tuple[Demonstrations, ...]:
-    """The place rule that suits the heuristics best, or all of them if there is time."""
-    found = demonstrate(program)
-    return found if seconds >= ALL_RULES_FROM_S else found[:1]
+    """The demonstrations under the place rule with the best game; under all if there is time."""
+    games = demonstrate(program)
+    return games if seconds >= ALL_RULES_FROM_S else games[:1]
 
 
 def quick_bound(program: Program, seconds: float) -> Bound:

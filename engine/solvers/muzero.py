@@ -24,7 +24,7 @@ def muzero(program: Program, budget: Budget) -> Plan:
     trace = budget.options.get("trace")
     if trace is not None and not Path(trace).absolute().parent.is_dir():
         raise UsageError(f"{trace}: its folder does not exist; make it, or name another file")
-    found = practise(program, budget)
+    practised = practise(program, budget)
     if trace is not None:
-        save_trace(found.trace(), Path(trace))
-    return plan_of(found)
+        save_trace(practised.trace(), Path(trace))
+    return plan_of(practised)

@@ -35,7 +35,7 @@ SCRATCH = "scratch"
 OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
 """Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
 
-Told = Callable[[Trainer, Round], None]
+Progress = Callable[[Trainer, Round], None]
 
 
 def _ignore(trainer: Trainer, report: Round) -> None:
@@ -44,7 +44,10 @@ def _ignore(trainer: Trainer, report: Round) -> None:
 
 @dataclass(frozen=True)
 class Practised:
-    """What came of practising on a program; `weights`: the name of those it began with."""
+    """A finished practice: the trainer, its best workload, and the actions of the best game there.
+
+    `weights`: the name of the checkpoint that it began with.
+    """
 
     trainer: Trainer
     workload: Workload
@@ -58,18 +61,19 @@ class Practised:
         )
 
 
-def plan_of(found: Practised) -> Plan:
+def plan_of(practised: Practised) -> Plan:
     """The best game as a plan; its notes hold the moves, a digit each, to be shown one by one."""
-    workload, search = found.workload, found.trainer.config.search
-    plan = plan_from_actions(workload.program, found.actions, "muzero", workload.rules)
+    workload, trainer = practised.workload, practised.trainer
+    search = trainer.config.search
+    plan = plan_from_actions(workload.program, practised.actions, "muzero", workload.rules)
     facts = {
-        "games": found.trainer.games,
-        "rounds": found.trainer.rounds,
-        "weights": found.weights,
+        "games": trainer.games,
+        "rounds": trainer.rounds,
+        "weights": practised.weights,
         "model": search.model,
         "algorithm": search.algorithm,
         "simulations": search.num_simulations,
-        "search_share": found.trainer.config.self_play.search_share,
+        "search_share": trainer.config.self_play.search_share,
     }
     return replace(plan, notes={**facts, **plan.notes})
 
@@ -92,12 +96,15 @@ def practising(config: AgentConfig) -> AgentConfig:
 
 
 def practise(
-    program: Program, budget: Budget, config: AgentConfig | None = None, told: Told = _ignore
+    program: Program,
+    budget: Budget,
+    config: AgentConfig | None = None,
+    progress: Progress = _ignore,
 ) -> Practised:
     """Play and learn until the time is over; at least one round of games is finished.
 
     `config` replaces the settings, which are else the checkpoint's, as `practising` changes them;
-    `told` hears of every round.
+    `progress` is called with the trainer and the report of every round.
     Raises ConfigError for an unknown option, SolverError for a program that the JAX game cannot
     hold, CheckpointError for a bad checkpoint.
     """
@@ -116,7 +123,7 @@ def practise(
     trainer.warm_up(clock.is_half_way)
     report = trainer.play_round()
     while report is not None:
-        told(trainer, report)
+        progress(trainer, report)
         report = trainer.play_round(clock.goes_on) if clock.goes_on() else None
     workload = trainer.best_workload
     best = workload.replay.top
@@ -130,7 +137,7 @@ def practise(
 
 
 class _Clock:
-    """Asks the time, and tells the user how it goes."""
+    """Compares the clock with the deadline, and reports the best game so far as progress."""
 
     def __init__(self, budget: Budget, deadline: float, trainer: Trainer) -> None:
         self._budget, self._deadline, self._trainer = budget, deadline, trainer

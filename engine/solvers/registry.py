@@ -20,7 +20,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 
 Progress = Callable[[float, str], bool]
-"""Told the share done and a word about it; answers False to ask for an early end."""
+"""Called with the share done and a word about it; returns False to ask for an early end."""
 
 
 def _ignore(share: float, message: str) -> bool:

@@ -1,6 +1,6 @@
 """`xla_compiled`: the plan that XLA's own solver chose when the real compiler compiled the program.
 
-How much of it was read is told by `engine.program.reading`.
+`engine.program.reading` says how much of it could be read.
 """
 
 from __future__ import annotations

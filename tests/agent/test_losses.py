@@ -54,7 +54,7 @@ def known() -> Features:
         density=jnp.zeros(4),
         point_ticks=jnp.float32(1.0),
         shown=jnp.ones(SIZE),
-        told=jnp.float32(1.0),
+        tells_dynamics=jnp.float32(1.0),
     )
 
 

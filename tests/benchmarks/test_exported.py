@@ -21,10 +21,10 @@ def row(key: list[object], error: float, was_fitted: bool) -> Row:
 def test_errors_have_no_sign_and_what_was_fitted_to_stands_apart() -> None:
     told = [("a", -0.03, False), ("a", 0.01, False), ("b", 0.002, False), ("c", 0.0, True)]
     rows = [row([name, "local", 10.0, 0], error, fitted) for name, error, fitted in told]
-    new, fitted = exported.told(rows)
+    new, fitted = exported.lines_of(rows)
     assert new.startswith("samples, seen by no fit: 3 plans of 2 programs, median error 1.00%")
     assert "worst 3.00% (goal 2%), 2 within 2%" in new
-    held_out = exported.told([{**rows[0], "set": "held out"}, rows[1]])
+    held_out = exported.lines_of([{**rows[0], "set": "held out"}, rows[1]])
     assert [line.split(":")[0] for line in held_out] == [
         "samples, seen by no fit",
         "held out, seen by no fit",
@@ -40,7 +40,7 @@ def test_gains_of_each_solver_are_told_as_planned_placed_and_compiled() -> None:
         for name, planned in (("a", 0.2), ("b", 0.4))
     ]
     rows.append(row(["a", "greedy", 10.0, 0], 0.0, False))
-    assert exported.told(rows)[1:] == [
+    assert exported.lines_of(rows)[1:] == [
         "samples, local: 2 plans, below the default by 30.0% as planned (simulated),"
         " 10.0% as placed (simulated), 10.0% compiled"
     ]

@@ -222,7 +222,7 @@ def test_what_if_is_answered_by_replay(page: Page) -> None:
 def test_search_jumps_and_the_listing_follows(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.type("conv5_block2")
-    page.wait_for_selector(".found li[data-hit]")
+    page.wait_for_selector(".hits li[data-hit]")
     page.keyboard.press("Enter")
     assert eventually(lambda: "conv5_block2" in page.locator(".row.current").inner_text())
     chip = page.locator(".row.current .chip").first

@@ -32,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def run(self: Study, compiles: int) -> Observations:
         limits.append(compiles)
-        return self.found
+        return self.observations
 
     limits: list[int] = []
     monkeypatch.setattr(study, "begun", begun)

@@ -158,7 +158,7 @@ def test_a_study_goes_on_where_it_stopped() -> None:
     begun = study(first, []).run(3)
     second = TinyCompiler(whole=list(first.whole))
     going_on = study(second, [])
-    going_on.found = begun
+    going_on.observations = begun
     whole = going_on.run(12)
     assert whole.compiles[:3] == begun.compiles
     assert len(second.whole) == len(whole.compiles)

@@ -112,6 +112,7 @@ def test_touches_hold_every_access_once(program: Program) -> None:
         assert {a.time for a in accesses} == {touch.time}
         assert {program.values[a.value].group for a in accesses} == {touch.group}
         assert touch.writes == any(a.is_write for a in accesses)
-    assert program.all_slow_s >= program.all_fast_s
+    # Both are sums of the same numbers, in another order.
+    assert program.all_slow_s >= program.all_fast_s * (1 - 1e-12)
     for sink in program.sinks:
         assert sink.time == program.level_end(sink.region)

@@ -44,7 +44,7 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played(
 
     # Long enough to compile, however busy the machine is: it ends because it is told to.
     budget = Budget(1000.0, progress=lambda share, word: len(heard) < 3, options=SCRATCH)
-    found = practise(program, budget, told=told)
+    found = practise(program, budget, progress=told)
     assert [report.number for report in heard] == [0, 1, 2]
     assert found.trainer.games >= 3 * found.trainer.config.self_play.games
     plan = plan_of(found)

@@ -17,21 +17,22 @@ from engine.program.reading import reading_warning
 from ui.learn.attempt import Attempt
 
 EVERY = 10**6
-"""Instead of a number of decisions: all."""
+"""The number of decisions that stands for all of them."""
 CHOICES = (10, 15, 30, 60, EVERY)
 _LEAST_COST = 2e-3
-"""Of all slow: what a move must cost to be taken back."""
+"""Share of the all-slow runtime that a move must cost to be taken back."""
 CLEAR_LEAD = 0.025
-"""Of greedy's runtime: the teacher takes back what loses so much."""
+"""Share of greedy's runtime from which on a lead over it counts as clear."""
 _GREEDY = "greedy"
-"""Where it is the best known solver, nobody is to be beaten."""
+"""A best known solver; programs on which it is the best are no challenge."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """`games`: strong games to judge by, the best first; `rungs`: the weakest first.
+    """A challenge on one program: its rules, its opponents, and games to judge moves by.
 
-    `decisive`: moves at which greed goes wrong, always the visitor's own.
+    `rungs`: the opponents, the weakest first. `games`: strong games, the best first. `decisive`:
+    moves at which greed goes wrong, always the visitor's own.
     """
 
     program: Program
@@ -55,9 +56,9 @@ class Match:
         """What each action of a position is worth."""
         return judged(game, self.games)
 
-    def cost_s(self, found: dict[int, Judged], action: int) -> float:
+    def cost_s(self, values: dict[int, Judged], action: int) -> float:
         """What an action loses against the best one; nothing if it is too little to matter."""
-        lost_s = max(j.saved_s for j in found.values()) - found[action].saved_s
+        lost_s = max(j.saved_s for j in values.values()) - values[action].saved_s
         return lost_s if lost_s > _LEAST_COST * self.program.all_slow_s else 0.0
 
     def won(self, latency_s: float) -> tuple[Rung, ...]:
@@ -97,11 +98,11 @@ def inviting(
 ) -> list[SampleEntry]:
     """Programs to play on: those on which greedy can be beaten at few moves, and what was `played`.
 
-    Where it can be beaten clearly comes first, then the shortest; at most `most` and the played.
+    At most `most`, those with a clear lead first, then the shortest; after them the played ones.
     """
     leads = leads_of(mined)
-    found = [e for e in entries if e.name in leads and e.best_solver != _GREEDY]
-    ordered = sorted(found, key=lambda e: (leads[e.name] < CLEAR_LEAD, e.touches))[:most]
+    candidates = [e for e in entries if e.name in leads and e.best_solver != _GREEDY]
+    ordered = sorted(candidates, key=lambda e: (leads[e.name] < CLEAR_LEAD, e.touches))[:most]
     return [*ordered, *(e for e in entries if e.name in played and e not in ordered)]
 
 

@@ -113,12 +113,12 @@ def _mark(latency_s: float, first: float, last: float, kind: str, name: str) -> 
     return f'<i class="{kind}" style="left:{share:.1f}%" title="{escape(name, quote=True)}"></i>'
 
 
-def _taken_back_html(found: TakenBack) -> str:
-    name = ACTION_NAMES[found.action]
+def _taken_back_html(taken_back: TakenBack) -> str:
+    name = ACTION_NAMES[taken_back.action]
     anyway = command_html("anyway", f"Play {name} anyway")
     return (
         f'<div class="taken-back" role="status"><b>{name} was taken back.</b> It costs'
-        f" {time_text(found.cost_s)} by the end, as far as is known. {anyway}</div>"
+        f" {time_text(taken_back.cost_s)} by the end, as far as is known. {anyway}</div>"
     )
 
 

@@ -32,7 +32,7 @@ class MatchScene:
     title: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """The curve shows greedy's game, to be ahead of, and the bound."""
+        """Set what the curve shows: greedy's game, to be ahead of, and the bound."""
         program = self.match.program
         self.title = program.name
         greedy = greedy_game(program, Rules())
@@ -83,7 +83,7 @@ class MatchScene:
         return self._finished(seat) if seat.attempt.is_over else False
 
     def _finished(self, seat: Seat) -> bool:
-        """Keep what was won; whether there was anything."""
+        """Add the beaten opponents to the progress; returns whether that changed it."""
         latency_s = greedy_end_s(seat.attempt.tip.game)
         progress = self.learning.progress
         for rung in self.match.won(latency_s):

@@ -25,7 +25,7 @@ _COLUMNS = 4
 
 
 def show_programs(learning: Learning) -> str | None:
-    """The cards; the program that was chosen, if any."""
+    """Show a card per program; returns the name of the chosen one, or None."""
     try:
         mined = caching.mined_positions()
     except EngineError as error:
@@ -73,7 +73,7 @@ def _card(entry: SampleEntry, learning: Learning, lead: float | None, is_first: 
 
 
 def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
-    """The board of a program, and the score sheet once it is asked for. Raises EngineError."""
+    """Show a program's board, and the score sheet once it is asked for. Raises EngineError."""
     match = caching.match_on(name)
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
@@ -132,22 +132,22 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
     st.html(sheet_html(match, seat, state.sheets[key]))
 
 
-def sheet_html(match: Match, seat: Seat, found: Sheet) -> str:
-    """The score sheet: lost by phase, the best and the worst decision."""
-    total = sum(row.lost_s for row in found.rows)
+def sheet_html(match: Match, seat: Seat, sheet: Sheet) -> str:
+    """The score sheet as HTML: what each phase lost, the best and the worst decision."""
+    total = sum(row.lost_s for row in sheet.rows)
     rows = []
     for number, phase in enumerate(PHASES):
-        decided = [row for row in found.rows if found.phase_of(row.move) == number]
-        lost_s = found.lost_in(number)
+        decided = [row for row in sheet.rows if sheet.phase_of(row.move) == number]
+        lost_s = sheet.lost_in(number)
         share = 100 * lost_s / total if total else 0.0
         rows.append(
             f"<tr><td>{phase}</td><td>{len(decided)}</td><td>{time_text(lost_s)}</td>"
             f'<td><i style="width:{share:.0f}%"></i></td></tr>'
         )
     looked = ""
-    if len(found.rows) < found.num_decisions:
-        looked = f" of the {len(found.rows)} weightiest of {found.num_decisions}"
-    best, worst = found.best, found.worst
+    if len(sheet.rows) < sheet.num_decisions:
+        looked = f" of the {len(sheet.rows)} weightiest of {sheet.num_decisions}"
+    best, worst = sheet.best, sheet.worst
     parts = [
         '<div class="sheet"><h4>Score sheet</h4>',
         f"<p>Lost by your decisions{looked}, against the best continuation known:</p>",

@@ -38,7 +38,7 @@ def render() -> None:
 
 
 def _match(session: Session, name: str) -> bool:
-    """Show the board; False, with a word why, where there is none."""
+    """Show a program's board; returns False, after a warning, if there is none."""
     try:
         show_match(name, session.learning, session.challenges)
     except EngineError as error:

@@ -13,7 +13,7 @@ from engine.program.model import Program
 from ui.challenges.state import Answer
 
 _SHARE_OF_MARGIN = 0.05
-"""So near to the best action another one is right, too."""
+"""Share of the margin between best and worst action within which an action is right, too."""
 _BEFORE, _AFTER = 28, 14
 """Slots around the decision that the map shows at first."""
 
@@ -52,13 +52,13 @@ def question_of(program: Program, mined: Mined, move: int) -> Question:
     return Question(mined.key(move), program, mined.at(program, move), strong)
 
 
-def keys_of(found: Sequence[Mined]) -> dict[str, tuple[Mined, int]]:
-    """All positions by key; programs take turns, so that neighbours differ."""
-    rounds = max((len(mined.moves) for mined in found), default=0)
+def keys_of(games: Sequence[Mined]) -> dict[str, tuple[Mined, int]]:
+    """Game and move of each position by its key; programs take turns, so neighbours differ."""
+    rounds = max((len(mined.moves) for mined in games), default=0)
     return {
         mined.key(mined.moves[number]): (mined, mined.moves[number])
         for number in range(rounds)
-        for mined in found
+        for mined in games
         if number < len(mined.moves)
     }
 

@@ -14,7 +14,7 @@ from ui.play.story import story
 
 
 def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
-    """The whole panel; no value of a search is in it before the answer."""
+    """The whole panel, as HTML; it shows no value of a search before the answer."""
     answer = state.answers.get(question.key)
     game = question.game
     head = _ask_html(state) if answer is None else _verdict_html(question, answer, state)
@@ -24,18 +24,18 @@ def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
         choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
         for c in choices(game)
     ]
-    told = story_html(story(game.program, game.move))
-    return f'<div class="turn lesson">{head}{told}{"".join(cards)}</div>'
+    move_html = story_html(story(game.program, game.move))
+    return f'<div class="turn lesson">{head}{move_html}{"".join(cards)}</div>'
 
 
 def _worth(answer: Answer) -> dict[int, str]:
-    """What each action is worth in the end beside the best one."""
-    found = {}
+    """A text per action: what it costs in the end against the best one."""
+    texts = {}
     for action, value in answer.values.items():
         lost_s = best_value(answer.values) - value.saved_s
         worth = "the best known" if lost_s <= 0 else f"costs {time_text(lost_s)} in the end"
-        found[action] = f"{worth}{_who(action, answer)}"
-    return found
+        texts[action] = f"{worth}{_who(action, answer)}"
+    return texts
 
 
 def _who(action: int, answer: Answer) -> str:
@@ -70,7 +70,7 @@ def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> 
 
 
 def _against(question: Question, answer: Answer, best: int) -> str:
-    """What the right action is worth more than greedy's, or that greedy is right for once."""
+    """HTML: how much more the right action saves than greedy's, or that greedy is right."""
     if answer.values[answer.greedy].saved_s >= answer.values[best].saved_s - 1e-12:
         return " <span>What earns most at once is right here.</span>"
     more = answer.values[best].saved_s - answer.values[answer.greedy].saved_s

@@ -25,7 +25,7 @@ def today() -> int:
 
 @dataclass
 class QuestionScene:
-    """The visitor is asked once; keys after the answer change nothing."""
+    """One question on its board; after the first answer, keys change nothing."""
 
     question: Question
     learning: Learning
@@ -48,12 +48,12 @@ class QuestionScene:
         """See `Scene.decide`; the first action is the answer."""
         key = self.question.key
         if key not in self.state.answers:
-            found = self.question.answer(action)
-            self.state.answers[key] = found
+            answer = self.question.answer(action)
+            self.state.answers[key] = answer
             self.state.num_asked += 1
-            self.state.num_right += found.is_right
+            self.state.num_right += answer.is_right
             progress = self.learning.progress
-            card = answered(progress.cards.get(key, Card()), found.is_right, today())
+            card = answered(progress.cards.get(key, Card()), answer.is_right, today())
             self.learning.keep(progress.with_card(key, card))
             seat.jump(self.question.game.move_index)
             return True

@@ -17,7 +17,7 @@ from ui.session import caching
 
 
 def show_questions(learning: Learning, state: ChallengeState) -> None:
-    """The position that is asked, or that all are known for now."""
+    """Show the position to ask, or a message that all are known for now."""
     try:
         keys = keys_of(caching.mined_positions())
     except EngineError as error:

@@ -29,8 +29,9 @@ class Answer:
 
 @dataclass
 class ChallengeState:
-    """`decisions`: how many moves are the visitor's own; `is_teaching`: bad moves are taken back.
+    """Settings, answers and score sheets of one visitor.
 
+    `decisions`: how many moves are the visitor's own; `is_teaching`: bad moves are taken back.
     `question`: key of the position asked; `answers`: by key, in this visit. `taken_back`: the last
     one, until another move. `sheets`: score sheets by program and game.
     """

@@ -17,8 +17,9 @@ MODES = {
 
 @dataclass
 class Comparison:
-    """`plans` by name: the first is the baseline, the second is held against it.
+    """The compared plans, and what each mode of the page shows of them.
 
+    - `plans` by name: the first is the baseline, the second is held against it.
     - `window`: what the link wants the layouts to show, as the browser wrote it.
     - `group`, `slot`: what is selected in the layouts (-1: nothing); a new `nonce` makes the
       browser take them over. `followed`: the slot and group of the table row that was brought into
@@ -68,7 +69,7 @@ class Comparison:
         self.group, self.slot, self.nonce = group, slot, self.nonce + 1
 
     def to_query(self) -> dict[str, str]:
-        """What a link has to say to show this again."""
+        """The query parameters of a link that shows this comparison again."""
         plans = self.expected or self.plans
         query = {"mode": self.mode, "plans": ",".join(plans)}
         if self.mode == "layouts":
@@ -82,7 +83,7 @@ class Comparison:
         return query
 
     def take_query(self, query: Mapping[str, str]) -> None:
-        """The inverse of `to_query`; what makes no sense is left as it is."""
+        """Take over the parameters of a link, as `to_query` writes them; nonsense is ignored."""
         if query.get("mode") in MODES:
             self.mode = query["mode"]
         self.expected = [n for n in query.get("plans", "").split(",") if n][:MOST_PLANS]

@@ -46,21 +46,21 @@ def counts_text(differences: Sequence[TouchDifference], num_touches: int) -> str
     """How many touches differ, and how."""
     if not differences:
         return "Both plans serve every access alike."
-    found = Counter(d.change for d in differences)
-    parts = [f"{found[change]:,} {_ABOUT[change]}" for change in Change if found[change]]
+    counts = Counter(d.change for d in differences)
+    parts = [f"{counts[change]:,} {_ABOUT[change]}" for change in Change if counts[change]]
     return f"{len(differences):,} of {num_touches:,} touches differ: {', '.join(parts)}."
 
 
-def divergence_text(program: Program, found: TouchDifference, names: tuple[str, str]) -> str:
-    """The touch at which the plans part, as Markdown."""
-    touch = program.touches[found.touch]
+def divergence_text(program: Program, difference: TouchDifference, names: tuple[str, str]) -> str:
+    """The touch at which the plans part, and what each does there, as Markdown."""
+    touch = program.touches[difference.touch]
     verb = "updates" if touch.reads and touch.writes else "reads" if touch.reads else "writes"
-    instruction = program.instructions[found.time].name
+    instruction = program.instructions[difference.time].name
     return (
-        f"Slot {found.time:,}, `{instruction}` {verb} `{tensor_name(program, found.group)}`"
-        f" ({_stake_text(program, touch)}):"
-        f" {names[0]} {_service_text(found.first, touch)},"
-        f" {names[1]} {_service_text(found.second, touch)}."
+        f"Slot {difference.time:,}, `{instruction}` {verb}"
+        f" `{tensor_name(program, difference.group)}` ({_stake_text(program, touch)}):"
+        f" {names[0]} {_service_text(difference.first, touch)},"
+        f" {names[1]} {_service_text(difference.second, touch)}."
     )
 
 
@@ -125,7 +125,7 @@ def _service_text(service: Service, touch: Touch) -> str:
     return f"makes it at {place}"
 
 
-def _changes_text(found: Counter[Change]) -> str:
-    if not found:
+def _changes_text(counts: Counter[Change]) -> str:
+    if not counts:
         return "waits only"
-    return ", ".join(f"{found[c]} {_ABOUT[c]}" for c in Change if found[c])
+    return ", ".join(f"{counts[c]} {_ABOUT[c]}" for c in Change if counts[c])

@@ -96,13 +96,13 @@ def _tables(session: Session, rows: list[Row]) -> None:
     if len(plans) < 2:
         return
     first, second = plans[:2]
-    found, costs = caching.differences_of(
+    differences, costs = caching.differences_of(
         (first.identity, second.identity), opened.program, first.plan, second.plan
     )
     pair = f"{stem}-{file_name(first.name)}-{file_name(second.name)}"
     _save(
         f"Tensors, {second.name} − {first.name} (CSV)",
-        lambda: cost_table(opened.program, costs, found).to_csv(index=False),
+        lambda: cost_table(opened.program, costs, differences).to_csv(index=False),
         f"{pair}-tensors.csv",
         "text/csv",
     )

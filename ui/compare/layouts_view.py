@@ -20,12 +20,12 @@ from ui.session.state import OpenPlan, Session, current_session
 
 KEY = "sheet"
 _LEAST_S = 1e-9
-"""What saves less is no reason to part."""
+"""Seconds; a difference that saves less does not count as a divergence."""
 _HEIGHTS_PX = {1: 330, 2: 560, 3: 560, 4: 560}
 
 
 def show(session: Session) -> None:
-    """The page's part."""
+    """Show the maps, where the first two plans part, and what each tensor costs more."""
     _choose(session)
     panels = _panels(session)
     SIDE_BY_SIDE.store(
@@ -38,7 +38,7 @@ def show(session: Session) -> None:
 
 
 def _choose(session: Session) -> None:
-    """Which plans, the first two of them to be held against each other."""
+    """Let the visitor choose the plans; the first two are held against each other."""
     state, names = session.open.comparison, list(session.open.plans)
     first, second, others, diff = st.columns([1.3, 1.3, 1.6, 1], vertical_alignment="bottom")
     baseline = first.selectbox(
@@ -88,13 +88,13 @@ def _panels(session: Session) -> list[Panel]:
 
 @st.fragment
 def _sheet() -> None:
-    """The maps; what is picked on them reruns only this."""
+    """Show the maps; a pick on them reruns only this fragment."""
     session = current_session()
     state, panels = session.open.comparison, _panels(session)
     identity = identity_of(panels)
-    told = st.session_state.get(KEY, {}).get("picked")
-    if told and told["nonce"] == state.nonce and told["plans"] == identity:
-        state.group, state.slot = int(told["group"]), int(told["slot"])
+    picked = st.session_state.get(KEY, {}).get("picked")
+    if picked and picked["nonce"] == state.nonce and picked["plans"] == identity:
+        state.group, state.slot = int(picked["group"]), int(picked["slot"])
     SIDE_BY_SIDE.show(
         {
             "plans": identity,
@@ -107,7 +107,7 @@ def _sheet() -> None:
         },
         key=KEY,
     )
-    if state.group >= 0 and told:
+    if state.group >= 0 and picked:
         name = tensor_name(session.open.program, state.group)
         st.caption(f"`{name}` is selected. Open it on the map:")
         jump_buttons(session, state.plans, max(0, state.slot), state.group, "picked")
@@ -122,19 +122,19 @@ def _story(session: Session) -> None:
     """The difference in one sentence, and where the plans part."""
     first, second = _pair(session)
     program, names = session.open.program, (first.name, second.name)
-    found, _ = caching.differences_of(
+    differences, _ = caching.differences_of(
         (first.identity, second.identity), program, first.plan, second.plan
     )
     latencies = (
         caching.simulation_of(first.identity, program, first.plan).latency_s,
         caching.simulation_of(second.identity, program, second.plan).latency_s,
     )
-    told, parting = st.columns([1, 1.25], gap="medium")
-    with told.container(border=True, height="stretch"):
+    outcome, parting = st.columns([1, 1.25], gap="medium")
+    with outcome.container(border=True, height="stretch"):
         st.markdown(summary(names, latencies, unmeasured(program)))
-        st.caption(counts_text(found, len(program.touches)))
+        st.caption(counts_text(differences, len(program.touches)))
     with parting.container(border=True, height="stretch"):
-        divergence = first_divergence(program, found, _LEAST_S)
+        divergence = first_divergence(program, differences, _LEAST_S)
         if divergence is None:
             st.markdown("**No divergence.** The plans do the same.")
             return
@@ -148,14 +148,14 @@ def _costs() -> None:
     session = current_session()
     first, second = _pair(session)
     program = session.open.program
-    found, costs = caching.differences_of(
+    differences, costs = caching.differences_of(
         (first.identity, second.identity), program, first.plan, second.plan
     )
     st.markdown(f"##### What each tensor costs more under {second.name} than under {first.name}")
     if not costs:
         st.caption("No tensor costs more or less: where the plans differ, it costs no time.")
         return
-    rows = cost_table(program, costs, found)
+    rows = cost_table(program, costs, differences)
     key = f"costs_{first.identity}_{second.identity}"
     picked = chosen_row(rows, _COLUMNS, key, 320)
     st.caption(

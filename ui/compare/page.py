@@ -19,7 +19,7 @@ from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenProgram, Session, current_session
 
 _SHOWN = (SOLVE, BOUND)
-"""Other work is shown where it was ordered."""
+"""Kinds of jobs that this page shows; others are shown where they were ordered."""
 _SECONDS = (5, 10, 30, 60, 120, 300, 600)
 _LINK_SECONDS = 10.0
 _BOUND_SECONDS = 120.0
@@ -54,7 +54,7 @@ def render() -> None:
 
 
 def _order_expected(session: Session) -> None:
-    """A link names plans by their solvers: run those that are not here yet."""
+    """Order the solvers that the link names and whose plans are not here yet."""
     opened, state = session.open, session.open.comparison
     known = caching.solver_names(opened.identity, opened.program)
     jobs = {job.solver: job for job in opened.jobs}

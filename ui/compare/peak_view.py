@@ -18,7 +18,7 @@ _MIB = 2**20
 
 
 def show(session: Session) -> None:
-    """The page's part."""
+    """Show who shares the fast memory at a slot of a plan, and the peak advisor."""
     state, names = session.open.comparison, list(session.open.plans)
     chooser, slider, button = st.columns([1.2, 3, 0.8], vertical_alignment="bottom")
     name = chooser.selectbox(

@@ -27,9 +27,9 @@ def occupancy(program: Program, plan: Plan, slot: int) -> go.Figure:
     return figure
 
 
-def resident_table(program: Program, found: Sequence[Resident]) -> pd.DataFrame:
+def resident_table(program: Program, residents: Sequence[Resident]) -> pd.DataFrame:
     """One row per tensor in fast memory at a slot, highest address first."""
-    rows = sorted(found, key=lambda r: -r.offset)
+    rows = sorted(residents, key=lambda r: -r.offset)
     return pd.DataFrame(
         {
             "address": [address_text(r.offset) for r in rows],
@@ -57,7 +57,7 @@ def moment_text(program: Program, plan: Plan, slot: int, hole: int) -> str:
 
 
 def relief_text(program: Program, result: Mapping[str, Any]) -> str:
-    """What the advisor found, as Markdown. `result`: as `ui.jobs.worker` writes it."""
+    """The peak advisor's proposal, as Markdown. `result`: as `ui.jobs.worker` writes it."""
     names = [f"`{tensor_name(program, d['group'])}`" for d in result["dropped"]]
     change_s = result["after_s"] - result["before_s"]
     way = "costs" if change_s >= 0 else "even saves"

@@ -30,7 +30,7 @@ class Row:
 
 
 def row(program: Program, name: str, plan: Plan) -> Row:
-    """Simulate and check one plan."""
+    """The row of a plan, which is simulated and checked for it."""
     simulation = simulate(program, plan)
     violation = check(program, plan)
     seconds = plan.notes.get("seconds")
@@ -47,7 +47,7 @@ def row(program: Program, name: str, plan: Plan) -> Row:
 
 
 def ranked(rows: Sequence[Row]) -> list[Row]:
-    """Best first; plans that break a rule come last, whatever they promise."""
+    """The rows, best first; plans that break a rule come last, whatever they promise."""
     return sorted(rows, key=lambda r: (r.verdict != VALID, r.latency_s))
 
 

@@ -11,7 +11,7 @@ from ui.session.state import Session
 
 
 def show(session: Session, rows: list[Row]) -> None:
-    """The chart, the table, and the way from a row to the map."""
+    """Show the chart and the table of all plans; a row leads to the map."""
     program, bound_s = session.open.program, session.open.bound_s
     st.plotly_chart(losses(program, rows, bound_s), key="losses", config=CHART_CONFIG)
     columns = table(program, rows, bound_s)

@@ -69,14 +69,14 @@ def sheet(program: Program, panels: Sequence[Panel], title: str) -> bytes:
     }
     for number, panel in enumerate(panels):
         other = panels[1 - number] if number < 2 and len(panels) > 1 else panels[0]
-        found, _ = marks(panel.plan, other.plan)
-        for name, column in _plan_columns(program, panel, found).items():
+        stay_marks, _ = marks(panel.plan, other.plan)
+        for name, column in _plan_columns(program, panel, stay_marks).items():
             columns[f"p{number}_{name}"] = column
     return pack(header, columns)
 
 
 def _plan_columns(
-    program: Program, panel: Panel, found: Sequence[Mark]
+    program: Program, panel: Panel, stay_marks: Sequence[Mark]
 ) -> dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]:
     simulation, stays = panel.simulation, panel.plan.stays
     parts = breakdown(program, simulation)
@@ -88,7 +88,7 @@ def _plan_columns(
         "stay_offset": np.array([s.offset // program.hardware.alignment for s in stays], "i4"),
         "stay_start": np.array([s.start for s in stays], "i4"),
         "stay_end": np.array([s.end for s in stays], "i4"),
-        "stay_mark": np.array(found, "u1"),
+        "stay_mark": np.array(stay_marks, "u1"),
         "slot_begin": slot_begin(simulation).astype("f8"),
         "slot_slow": parts.slow_s[:-1].astype(_SECONDS),
         "slot_stall": stall.astype(_SECONDS),

@@ -19,7 +19,7 @@ _NOTHING = "nothing"
 
 
 def show(session: Session) -> None:
-    """The page's part."""
+    """Show the time of each kind and each instruction, for a plan or against another one."""
     state, names = session.open.comparison, list(session.open.plans)
     first, second, note = st.columns([1.3, 1.3, 2.6], vertical_alignment="bottom")
     shown, baseline = (state.plans[1], state.plans[0]) if len(state.plans) > 1 else (names[0], "")

@@ -29,7 +29,7 @@ _COLUMNS = {
 def instructions(
     session: Session, rows: Sequence[Mapping[str, Any]], key: str, plan: str = ""
 ) -> None:
-    """The instructions whose cycles differ, the greatest change first.
+    """Show the instructions whose cycles differ, the greatest change first.
 
     `rows`: fields of `engine.compiler.instruction_cycles.InstructionCycles`. A row leads to Play,
     on `plan`, else on the plan in use.
@@ -51,9 +51,9 @@ def _shown(session: Session) -> str:
 
 def instruction_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Instructions that another placement changed or the costs misjudge, by the greater of both."""
-    found = pd.DataFrame(rows, columns=["name", "slot", "default", "compiled", "predicted"])
-    found["change"] = found["compiled"] - found["default"]
-    found["predicted"] = found["predicted"].round()
-    found["error"] = found["predicted"] - found["compiled"].round()
-    size = found[["change", "error"]].abs().max(axis=1)
-    return found.loc[size[size >= 1].sort_values(ascending=False).index]
+    table = pd.DataFrame(rows, columns=["name", "slot", "default", "compiled", "predicted"])
+    table["change"] = table["compiled"] - table["default"]
+    table["predicted"] = table["predicted"].round()
+    table["error"] = table["predicted"] - table["compiled"].round()
+    size = table[["change", "error"]].abs().max(axis=1)
+    return table.loc[size[size >= 1].sort_values(ascending=False).index]

@@ -21,22 +21,22 @@ _ROWS_PX = 282
 
 
 def gains(opened: OpenProgram) -> tuple[float | None, list[float]]:
-    """Cycles of the default, and the share of them that each other compile does without.
+    """Cycles of the default, and the share of them that each other compile saves.
 
     Without stalls: of the compiles that came with a sample they are not known.
     """
     kept = caching.kept_compiles(opened.identity, opened.program)
     compiled = opened.compiler.compiled.values()
-    found = [1.0 - one.cycles / kept[0].cycles for one in kept[1:]]
-    found += [one.gain for one in compiled]
+    shares = [1.0 - one.cycles / kept[0].cycles for one in kept[1:]]
+    shares += [one.gain for one in compiled]
     defaults = [one.cycles for one in kept[:1]] + [
         float(one.verdict["default_cycles"]) for one in compiled
     ]
-    return next(iter(defaults), None), found
+    return next(iter(defaults), None), shares
 
 
 def show(session: Session) -> None:
-    """The compiles that came with a sample: a table, and the options and cycles of one of them."""
+    """Show a sample's stored compiles as a table, and the options and cycles of one of them."""
     opened = session.open
     kept = caching.kept_compiles(opened.identity, opened.program)
     if len(kept) < 2:

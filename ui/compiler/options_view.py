@@ -16,11 +16,14 @@ from ui.session import caching
 from ui.session.state import OpenPlan, Session
 
 PREFIX = "compiled "
-"""Of the name of a plan that came of compiling another one."""
+"""The beginning of the name of a plan that came of compiling another one."""
 
 
 def show(session: Session, hindrance: str) -> None:
-    """The page's part; `hindrance`: why nothing can be compiled here, or empty."""
+    """Show a plan as options, and the button that has them compiled.
+
+    `hindrance`: why nothing can be compiled here, or empty.
+    """
     opened = session.open
     st.subheader("A plan as compiler options", anchor=False)
     names = list(opened.plans)
@@ -51,7 +54,7 @@ def show(session: Session, hindrance: str) -> None:
 
 
 def options_code(flags: Flags, key: str) -> None:
-    """The options in the three ways in which they can be handed over, each with a copy button."""
+    """Show the options for JAX, for the environment and as JSON, each with a copy button."""
     ways = {
         "JAX": flags.jax_lines,
         "Environment": flags.shell_line,
@@ -79,7 +82,7 @@ def _compile(session: Session, plan: OpenPlan, hindrance: str) -> None:
 
 
 def start(session: Session, order: Order, plan: OpenPlan | None = None) -> None:
-    """Give the compiler work; what it did before under the same name leaves the list of jobs."""
+    """Order a compile or a search; it replaces the job of the same name in the list."""
     opened = session.open
     opened.jobs = [job for job in opened.jobs if job.solver != order.name]
     basis = plan.plan if plan else None

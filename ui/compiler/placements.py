@@ -36,24 +36,24 @@ class Fate:
 
 
 def fates(program: Program, placements: Sequence[Mapping[str, Any]]) -> list[Fate]:
-    """What was not realised first, the greatest saving first.
+    """The fate of each tensor: the unrealised first, of these the greatest saving first.
 
     `placements`: fields of `engine.compiler.verify.Placement`, as JSON.
     """
     group_of = {value.name: value.group for value in program.values}
-    found = []
-    for told in placements:
-        group = next((group_of[name] for name in told["values"] if name in group_of), -1)
+    rows = []
+    for placement in placements:
+        group = next((group_of[name] for name in placement["values"] if name in group_of), -1)
         if group >= 0:
             first = program.touches[program.touches_of_group[group][0]]
-            found.append(
+            rows.append(
                 Fate(
-                    ", ".join(told["values"]),
+                    ", ".join(placement["values"]),
                     group,
                     first.time,
-                    told["saving_s"],
-                    told["realised"],
-                    told["reason"],
+                    placement["saving_s"],
+                    placement["realised"],
+                    placement["reason"],
                 )
             )
-    return sorted(found, key=lambda fate: (fate.kind == WHOLE, -fate.saving_s))
+    return sorted(rows, key=lambda fate: (fate.kind == WHOLE, -fate.saving_s))

@@ -24,7 +24,7 @@ LEGEND: Mapping[str, str] = {
 
 
 def placements_map(program: Program, plan: Plan, fates: Sequence[Fate]) -> str:
-    """Time across, address up, and the legend; a stay says its tensor and the reason."""
+    """The map as HTML: time across, address up, a legend; a stay's title has the reason."""
     of = {fate.group: fate for fate in fates}
     stays = "".join(_stay(program, stay, of.get(stay.group)) for stay in plan.stays)
     keys = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in LEGEND.items())
@@ -52,7 +52,7 @@ def _stay(program: Program, stay: Stay, fate: Fate | None) -> str:
 
 def _words(program: Program, stay: Stay, fate: Fate | None) -> str:
     size = size_text(program.groups[stay.group].size_bytes)
-    told = f": {fate.reason}" if fate and fate.reason else ""
+    reason = f": {fate.reason}" if fate and fate.reason else ""
     part = f" ({share_text(fate.realised)})" if fate and fate.kind == PART else ""
     kind = LEGEND[fate.kind if fate else "other"]
-    return f"{tensor_name(program, stay.group)}, {size}, {kind}{part}{told}"
+    return f"{tensor_name(program, stay.group)}, {size}, {kind}{part}{reason}"

@@ -44,15 +44,15 @@ class CompilerState:
     edition: int = 0
 
     def take(self, job: Job) -> None:
-        """Take in what came of a job, and show it."""
-        found = job.result
+        """Add the compile of a finished job, and show it."""
+        result = job.result
         self.compiled[job.solver] = CompiledPlan(
             name=job.solver,
-            asked=found["asked"],
-            verdict=found["verdict"],
-            instructions=found["instructions"],
-            random_improvement=found.get("random_improvement"),
-            random_compiles=found.get("random_compiles", 0),
+            asked=result["asked"],
+            verdict=result["verdict"],
+            instructions=result["instructions"],
+            random_improvement=result.get("random_improvement"),
+            random_compiles=result.get("random_compiles", 0),
         )
         self.shown = job.solver
         self.edition += 1

@@ -15,7 +15,10 @@ _MINUTES = (5, 10, 20, 40, 60)
 
 
 def show(session: Session, hindrance: str) -> None:
-    """The page's part; `hindrance`: why nothing can be compiled here, or empty."""
+    """Show the form that orders a search.
+
+    `hindrance`: why nothing can be compiled here, or empty.
+    """
     st.subheader("Tune", anchor=False)
     st.markdown(
         "Plans, exports, random orders and knobs are tried by early stops; the most promising are"

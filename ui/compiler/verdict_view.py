@@ -28,7 +28,7 @@ _COLUMNS = {
 
 
 def show(session: Session) -> None:
-    """The compile that is shown; nothing before the first."""
+    """Show the details of the chosen compile; nothing before the first."""
     state = session.open.compiler
     if not state.compiled:
         return
@@ -39,16 +39,16 @@ def show(session: Session) -> None:
             "Compile", names, default=state.shown, required=True, key=f"verdict_{state.edition}"
         )
         state.shown = chosen or state.shown
-    found = state.compiled[state.shown]
-    _figures(found)
-    _ways_on(session, found)
-    asked = _asked(session, found)
+    compiled = state.compiled[state.shown]
+    _figures(compiled)
+    _ways_on(session, compiled)
+    asked = _asked(session, compiled)
     what, cycles = st.columns([1.25, 1], gap="large")
     with what:
-        _placements(session, found, asked)
+        _placements(session, compiled, asked)
     with cycles:
-        key, options = _key(session, found), found.verdict["compiler_options"]
-        instructions(session, found.instructions, key, found.name)
+        key, options = _key(session, compiled), compiled.verdict["compiler_options"]
+        instructions(session, compiled.instructions, key, compiled.name)
         st.markdown("##### Its options")
         if options:
             options_code(Flags.of(session.open.program, options), key)
@@ -56,13 +56,13 @@ def show(session: Session) -> None:
             st.caption("The compiler's default is best: there is no option to set.")
 
 
-def _key(session: Session, found: CompiledPlan) -> str:
-    """Tells the compiles of all programs apart."""
-    return f"{session.open.identity}_{found.name}"
+def _key(session: Session, compiled: CompiledPlan) -> str:
+    """A part of widget keys that tells the compiles of all programs apart."""
+    return f"{session.open.identity}_{compiled.name}"
 
 
-def _figures(found: CompiledPlan) -> None:
-    verdict = found.verdict
+def _figures(compiled: CompiledPlan) -> None:
+    verdict = compiled.verdict
     places = st.columns(5)
     for place, whose, title in zip(
         places, ("default", "ours"), ("Default", "Compiled so"), strict=False
@@ -76,23 +76,23 @@ def _figures(found: CompiledPlan) -> None:
         share_text(verdict["predicted_improvement"]),
         help="By our simulator and the program's costs, for the placements that the compiler made.",
     )
-    if found.random_improvement is not None:
+    if compiled.random_improvement is not None:
         places[4].metric(
             "Random options gain",
-            share_text(found.random_improvement),
-            help=f"The best of {found.random_compiles} whole compiles of random options.",
+            share_text(compiled.random_improvement),
+            help=f"The best of {compiled.random_compiles} whole compiles of random options.",
         )
     elif verdict["realised"] is not None:
         places[4].metric("Placed as planned", share_text(verdict["realised"]))
 
 
-def _ways_on(session: Session, found: CompiledPlan) -> None:
-    """The compiled plan is one plan more: on the map, and beside the plan that was asked for."""
+def _ways_on(session: Session, compiled: CompiledPlan) -> None:
+    """Show buttons that open the compiled plan in Play, and beside the plan asked for."""
     play, compare, _ = st.columns([1, 1.4, 2])
     if play.button("Open in Play", icon=":material/memory:", key="open_compiled", width="stretch"):
-        session.show_plan(found.name)
+        session.show_plan(compiled.name)
         st.switch_page(session.pages["play"])
-    asked = _asked(session, found)
+    asked = _asked(session, compiled)
     other = asked.name if asked else next(iter(session.open.plans))
     if compare.button(
         f"Compare with “{other}”",
@@ -101,30 +101,30 @@ def _ways_on(session: Session, found: CompiledPlan) -> None:
         width="stretch",
     ):
         state = session.open.comparison
-        state.plans, state.mode = [other, found.name], "layouts"
+        state.plans, state.mode = [other, compiled.name], "layouts"
         state.edition += 1
         st.switch_page(session.pages["compare"])
 
 
-def _asked(session: Session, found: CompiledPlan) -> OpenPlan | None:
-    plans = session.open.plans.values()
-    return next((plan for plan in plans if found.asked and plan.identity == found.asked), None)
+def _asked(session: Session, compiled: CompiledPlan) -> OpenPlan | None:
+    asked, plans = compiled.asked, session.open.plans.values()
+    return next((plan for plan in plans if asked and plan.identity == asked), None)
 
 
-def _placements(session: Session, found: CompiledPlan, asked: OpenPlan | None) -> None:
-    """The map of what was asked for, and the table of its tensors."""
+def _placements(session: Session, compiled: CompiledPlan, asked: OpenPlan | None) -> None:
+    """Show the map of the plan asked for, and the table of its tensors."""
     program = session.open.program
-    rows = fates(program, found.verdict["placements"])
+    rows = fates(program, compiled.verdict["placements"])
     if not rows:
         st.caption("Nothing was aimed at.")
         return
     if asked is not None:
         st.markdown(f"##### The map of “{asked.name}”, and what became of it")
         st.html(placements_map(program, asked.plan, rows))
-    _table(session, found, rows)
+    _table(session, compiled, rows)
 
 
-def _table(session: Session, found: CompiledPlan, rows: Sequence[Fate]) -> None:
+def _table(session: Session, compiled: CompiledPlan, rows: Sequence[Fate]) -> None:
     table = pd.DataFrame(
         {
             "tensor": [row.name for row in rows],
@@ -133,12 +133,12 @@ def _table(session: Session, found: CompiledPlan, rows: Sequence[Fate]) -> None:
             "reason": [row.reason for row in rows],
         }
     )
-    number = chosen_row(table, _COLUMNS, f"placements_{_key(session, found)}", _ROWS_PX)
+    number = chosen_row(table, _COLUMNS, f"placements_{_key(session, compiled)}", _ROWS_PX)
     if number is None:
         st.caption("Choose a row to open its tensor on the map of the compiled plan.")
         return
     row = rows[number]
     if st.button(
-        f"Play “{found.name}” at {row.name}", icon=":material/memory:", key="placement_jump"
+        f"Play “{compiled.name}” at {row.name}", icon=":material/memory:", key="placement_jump"
     ):
-        go_to(session, found.name, row.slot, row.group)
+        go_to(session, compiled.name, row.slot, row.group)

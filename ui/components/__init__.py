@@ -1,1 +1,1 @@
-"""What several pages share."""
+"""Components, texts and colours that several pages share."""

@@ -1,8 +1,8 @@
-// A text in the browser's own storage: what is found there goes to Python once, and again when
-// another tab has changed it; what Python sends with a new token is written.
+// A text in the browser's own storage. It goes to Python once, and again when another tab has
+// changed it; a text that Python sends with a new token is written.
 export default ({ data, setStateValue, parentElement }) => {
   const memory = ((globalThis.browserStores ??= {})[data.name] ??= { written: "" });
-  let found = "",
+  let text = "",
     isKept = true;
   try {
     if (data.token && data.token !== memory.written) {
@@ -10,12 +10,12 @@ export default ({ data, setStateValue, parentElement }) => {
       else localStorage.removeItem(data.name);
       memory.written = data.token;
     }
-    found = localStorage.getItem(data.name) ?? "";
+    text = localStorage.getItem(data.name) ?? "";
   } catch {
     isKept = false;
   }
-  const told = JSON.stringify([found, isKept]);
-  if (parentElement.told === told) return;
-  parentElement.told = told;
-  setStateValue("found", { text: found, kept: isKept });
+  const sent = JSON.stringify([text, isKept]);
+  if (parentElement.sent === sent) return;
+  parentElement.sent = sent;
+  setStateValue("stored", { text, kept: isKept });
 };

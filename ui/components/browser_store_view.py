@@ -13,23 +13,23 @@ _STORE = st.components.v2.component(
 
 
 @dataclass(frozen=True)
-class Found:
-    """What lies in the browser's storage. `is_kept`: False where it keeps nothing."""
+class StoredText:
+    """The text in the browser's storage. `is_kept`: False for a browser that keeps nothing."""
 
     text: str
     is_kept: bool
 
 
-def browser_store(name: str, text: str, token: str, key: str) -> Found | None:
+def browser_store(name: str, text: str, token: str, key: str) -> StoredText | None:
     """Keep `text` under `name` once per `token` (empty: only look); an empty text clears it.
 
-    Returns what the browser has said to hold; None before its first word.
+    Returns the text that the browser last sent; None before it has sent any.
     """
-    _STORE(key=key, data={"name": name, "text": text, "token": token}, on_found_change=_ignore)
-    found = st.session_state.get(key, {}).get("found")
-    if not isinstance(found, dict) or not isinstance(found.get("text"), str):
+    _STORE(key=key, data={"name": name, "text": text, "token": token}, on_stored_change=_ignore)
+    stored = st.session_state.get(key, {}).get("stored")
+    if not isinstance(stored, dict) or not isinstance(stored.get("text"), str):
         return None
-    return Found(found["text"], bool(found.get("kept")))
+    return StoredText(stored["text"], bool(stored.get("kept")))
 
 
 def _ignore() -> None:

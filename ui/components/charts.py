@@ -1,4 +1,4 @@
-"""What all charts share: colours, the button that saves them, memory over the slots."""
+"""Common parts of charts: colours, the button that saves them, memory over the slots."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def granules(program: Program, num_bytes: int) -> int:
 
 
 def fast_granules(program: Program) -> int:
-    """The whole fast memory."""
+    """Granules of the whole fast memory."""
     return program.hardware.fast_bytes // program.hardware.alignment
 
 

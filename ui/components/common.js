@@ -1,6 +1,6 @@
-// What all stored views share: their registry, the packed messages, listening and letting go.
+// Common code of all stored views: their registry, the packed messages, event listeners.
 
-// Of this view: what is kept by its id, and the components that show it, by their keys.
+// The registry of this view: what is stored, by its id, and the components that show it, by key.
 function registry() {
   const all = (globalThis.storedViews ??= {});
   const own = (all[VIEW] ??= { shows: new Map() });
@@ -92,10 +92,10 @@ function saveAs(href, name) {
 function show(component) {
   const { kept, template, style } = registry(),
     root = component.parentElement;
-  const found = kept.get(STORED.idOf(component.data));
-  if (!found || !template) return;
+  const stored = kept.get(STORED.idOf(component.data));
+  if (!stored || !template) return;
   root.view ??= new STORED.View(root, template, style);
-  root.view.update(component, found);
+  root.view.update(component, stored);
 }
 
 // The store. `STORED`: `read` makes what is kept of a message, `most` of them at a time; `idOf` says
@@ -103,9 +103,9 @@ function show(component) {
 export default function ({ data, parentElement }) {
   const shared = registry(),
     { kept } = shared,
-    found = STORED.read(data);
-  kept.delete(found.id);
-  kept.set(found.id, found);
+    stored = STORED.read(data);
+  kept.delete(stored.id);
+  kept.set(stored.id, stored);
   while (kept.size > STORED.most) kept.delete(kept.keys().next().value);
   shared.template = parentElement.querySelector("template");
   shared.style = parentElement.querySelector("style");

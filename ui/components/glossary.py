@@ -26,12 +26,12 @@ class Term:
 def terms() -> tuple[Term, ...]:
     """All terms in the order of the file. Raises ValueError for a file that names one twice."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["term"]
-    found = tuple(Term(**{**row, "also": tuple(row.get("also", ()))}) for row in rows)
-    labels = [label.lower() for term in found for label in (term.name, *term.also)]
+    listed = tuple(Term(**{**row, "also": tuple(row.get("also", ()))}) for row in rows)
+    labels = [label.lower() for term in listed for label in (term.name, *term.also)]
     twice = {label for label in labels if labels.count(label) > 1}
     if twice:
         raise ValueError(f"{FILE.name}: {', '.join(sorted(twice))}: explained twice")
-    return found
+    return listed
 
 
 @lru_cache(maxsize=1)
@@ -45,7 +45,7 @@ def find(label: str) -> Term | None:
 
 
 def about(label: str) -> str:
-    """What a label means; raises KeyError if the glossary does not say."""
+    """The text on a label; raises KeyError if the glossary has none."""
     return _by_label()[label.lower()].text
 
 
@@ -64,5 +64,5 @@ def term_html(label: str, *, is_focusable: bool = True, has_text: bool = True) -
 
 
 def javascript() -> str:
-    """`GLOSSARY` for the canvases: by label in small letters what it means."""
+    """JavaScript that declares `GLOSSARY` for the canvases: texts by label in small letters."""
     return f"const GLOSSARY = {json.dumps({k: t.text for k, t in _by_label().items()})};\n"

@@ -11,8 +11,8 @@ from ui.components.units import NOTHING_S, time_text
 
 def command_html(do: str, label: str, **arguments: object) -> str:
     """A button that sends a command (`ui.play.commands`) through the map."""
-    told = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in arguments.items())
-    return f'<button class="ask" data-do="{do}"{told}>{escape(label)}</button>'
+    data = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in arguments.items())
+    return f'<button class="ask" data-do="{do}"{data}>{escape(label)}</button>'
 
 
 def facts_html(facts: Sequence[tuple[str, str]], *, has_text: bool = True) -> str:
@@ -25,7 +25,7 @@ def facts_html(facts: Sequence[tuple[str, str]], *, has_text: bool = True) -> st
 
 
 def names_html(names: Sequence[str]) -> str:
-    """What stands above the values of `values_html`."""
+    """The names of figures, to stand above those of `values_html`."""
     return f'<div class="figures">{"".join(term_html(name) for name in names)}</div>'
 
 

@@ -1,4 +1,4 @@
-// What Streamlit mounts at every step: it hands its component to the view that the store made.
+// The script that Streamlit mounts at every step: it hands its component to the stored view.
 // Streamlit also cleans up after a step that the next one overtook; the view then stays.
 export default (c) => {
   const m = ((globalThis.storedViews ??= {})[VIEW] ??= { shows: new Map() });

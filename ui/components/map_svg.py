@@ -16,7 +16,7 @@ from ui.components.names import tensor_name
 from ui.components.units import size_text, time_text
 
 COLOURS = ("#3f7fd9", "#2a9d80", "#e08a2c", "#8b5cc7")
-"""By kind, as `ui.components.kinds` numbers them."""
+"""Colours by kind, as `ui.components.kinds` numbers the kinds."""
 
 _SCRATCH = "#8a94a3"
 _WIDTH, _HEIGHT = 1200, 560
@@ -26,7 +26,7 @@ _LEAST_LABEL = (48, 13)
 
 
 class _Frame:
-    """Where slots and bytes lie in the picture."""
+    """The mapping from slots and bytes to the picture's coordinates."""
 
     def __init__(self, program: Program, left: float, top: float, width: float, height: float):
         self._left, self._bottom = left, top + height

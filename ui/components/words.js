@@ -2,7 +2,7 @@
 
 const ACTIONS = ["Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end"];
 const DROP = 2;
-// Of each action the one that does the same in the place of the place rule.
+// For each action the one that does the same at the end that the place rule chooses.
 const ACTION_KINDS = [0, 1, 2, 0, 1];
 const KINDS = ["input", "temporary", "output", "cross-program"];
 // Seconds below which a time is only rounding.

@@ -44,7 +44,7 @@ _KINDS = {
 
 
 def show(session: Session, thought: Thought) -> None:
-    """What to compare, and the last result."""
+    """Show the form of an A/B, and the last three results."""
     names = studies.known_weights(session, thought)
     samples = [entry.name for entry in caching.sample_index()]
     own = session.open.program.name
@@ -98,7 +98,7 @@ def _order(
 
 
 def _bring(session: Session) -> None:
-    """A checkpoint of the visitor's own, to choose above."""
+    """Let the visitor bring a checkpoint, to be chosen above."""
     with st.expander("Bring a checkpoint", icon=":material/upload_file:"):
         files = st.file_uploader(
             f"Its two files, {WEIGHTS[0]} and {WEIGHTS[1]}",
@@ -106,28 +106,31 @@ def _bring(session: Session) -> None:
             accept_multiple_files=True,
             key="ab_files",
         )
-        found = {file.name: file.getvalue() for file in files if file.name in WEIGHTS}
+        checkpoint = {file.name: file.getvalue() for file in files if file.name in WEIGHTS}
         name = st.text_input("Name", "mine", max_chars=20, key="ab_name")
-        is_whole = set(found) == set(WEIGHTS) and name.isalnum()
+        is_whole = set(checkpoint) == set(WEIGHTS) and name.isalnum()
         if st.button("Use it", key="ab_use", disabled=not is_whole):
-            if sum(map(len, found.values())) > _MOST_BYTES:
+            if sum(map(len, checkpoint.values())) > _MOST_BYTES:
                 st.error(f"A checkpoint has at most {_MOST_BYTES // 2**20} MiB.")
                 return
-            session.open.debug.weights[f"brought-{name}"] = found
+            session.open.debug.weights[f"brought-{name}"] = checkpoint
             st.rerun()
 
 
-def result(found: dict[str, Any]) -> None:
-    """Where the second is better, where worse, and on which kinds of moves."""
-    bouts = found["bouts"]
+def result(duel: dict[str, Any]) -> None:
+    """Show a duel: on which programs B is better or worse, and by which kinds of moves.
+
+    `duel`: as `ui.jobs.what_if.compete` returns it.
+    """
+    bouts = duel["bouts"]
     changes = [bout["second_s"] - bout["first_s"] for bout in bouts]
     better, worse = sum(c < 0 for c in changes), sum(c > 0 for c in changes)
     st.markdown(
-        f"**A: {found['first']}** against **B: {found['second']}**: B is faster on {better}, slower"
+        f"**A: {duel['first']}** against **B: {duel['second']}**: B is faster on {better}, slower"
         f" on {worse} of {len(bouts)} programs."
     )
     rows = [_bout(bout) for bout in sorted(bouts, key=lambda b: b["first_s"] - b["second_s"])]
-    key = str(abs(hash(str(found))))
+    key = str(abs(hash(str(duel))))
     st.dataframe(
         pd.DataFrame(rows), key=f"bouts_{key}", hide_index=True, column_config=_BOUTS,
         placeholder="–",

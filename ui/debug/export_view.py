@@ -20,7 +20,7 @@ from ui.session.state import Session
 
 
 def show(session: Session, thought: Thought) -> None:
-    """Buttons that export all that the inbox holds."""
+    """Show buttons that export all that the inbox holds, and an upload of a bundle."""
     stem = f"{file_name(session.program_name)}-findings"
     _save(
         "Report (HTML)", lambda: html(stem, _blocks(session, thought)), f"{stem}.html", "text/html"
@@ -32,11 +32,11 @@ def show(session: Session, thought: Thought) -> None:
     _save("Bundle (zip)", lambda: _bundle(session, thought), f"{stem}.zip", "application/zip")
     st.caption("The bundle holds program, game, trace, notes and report.")
     st.code(link(session), language=None, wrap_lines=True)
-    found = st.file_uploader("A bundle of this program", type="zip", key="debug_bundle")
-    if st.button("Open", key="open_bundle", disabled=found is None, width="stretch"):
-        assert found is not None
+    upload = st.file_uploader("A bundle of this program", type="zip", key="debug_bundle")
+    if st.button("Open", key="open_bundle", disabled=upload is None, width="stretch"):
+        assert upload is not None
         try:
-            _open(session, found.getvalue(), found.name)
+            _open(session, upload.getvalue(), upload.name)
         except EngineError as error:
             st.error(str(error), icon=":material/error:")
             return
@@ -58,7 +58,7 @@ def _open(session: Session, data: bytes, name: str) -> None:
 
 
 def link(session: Session) -> str:
-    """This page with this move and all notes."""
+    """The address of this page with this move and all notes."""
     query = {"program": session.program_name, "move": str(session.open.searches.move + 1)}
     notes = session.open.debug.notes.to_link()
     if notes:
@@ -89,12 +89,12 @@ def _blocks(session: Session, thought: Thought) -> list[Block]:
 
 
 def _bundle(session: Session, thought: Thought) -> bytes:
-    found = _blocks(session, thought)
+    report = _blocks(session, thought)
     more = {
         TRACE_FILE: thought.data,
         NOTES_FILE: (json.dumps(session.open.debug.notes.to_json()) + "\n").encode(),
-        "report.html": html("findings", found).encode(),
-        "report.md": markdown(found).encode(),
+        "report.html": html("findings", report).encode(),
+        "report.md": markdown(report).encode(),
     }
     return bundle(session.open.program, {"muzero": thought.plan}, link(session), more)
 

@@ -30,7 +30,10 @@ UNCLASSED = "no class"
 
 @dataclass(frozen=True)
 class Filter:
-    """Empty choices let everything through. `least_bytes`, `least_pressure`: lower limits."""
+    """What the inbox lists; an empty choice lets all through.
+
+    `least_bytes`, `least_pressure`: lower limits.
+    """
 
     sort: str = REGRET
     classes: tuple[str, ...] = ()
@@ -42,9 +45,9 @@ class Filter:
     least_bytes: int = 0
     least_pressure: float = 0.0
 
-    def rows(self, found: Iterable[Finding]) -> list[Finding]:
+    def rows(self, findings: Iterable[Finding]) -> list[Finding]:
         """The rows of the inbox that pass, sorted; equals keep the order of the inbox."""
-        return sorted(filter(self._passes, inbox(found)), key=lambda f: -SORTS[self.sort](f))
+        return sorted(filter(self._passes, inbox(findings)), key=lambda f: -SORTS[self.sort](f))
 
     @property
     def is_narrow(self) -> bool:
@@ -67,7 +70,7 @@ class Filter:
         )
 
 
-def counts_text(found: Iterable[Finding]) -> str:
-    """`2 ?? · 5 ? · 9 ?!`."""
-    names = [finding.verdict for finding in found]
+def counts_text(findings: Iterable[Finding]) -> str:
+    """How many findings each class has, as `2 ?? · 5 ? · 9 ?!`."""
+    names = [finding.verdict for finding in findings]
     return " · ".join(f"{names.count(name)} {name}" for name in CLASSES)

@@ -22,7 +22,7 @@ from ui.search.state import Thought
 from ui.session.state import Session
 
 _SECONDS = 30.0
-"""As far as the bar is concerned."""
+"""Nominal seconds of an order without a budget."""
 _COLUMNS = {
     "action": st.column_config.TextColumn("Forced", width=130),
     "then": st.column_config.TextColumn("Then", width=90),
@@ -35,7 +35,7 @@ _COLUMNS = {
 
 
 def show(session: Session, thought: Thought) -> None:
-    """Buttons for the other legal actions of the move, and what came of those asked for."""
+    """Show buttons for the other legal actions of the move, and the outcomes of those forced."""
     state, move = session.open.searches, session.open.searches.move
     played = int(thought.trace.action[move])
     legal = [int(a) for a in thought.trace.legal[move].nonzero()[0] if a != played]
@@ -74,16 +74,16 @@ def show(session: Session, thought: Thought) -> None:
 
 
 def _force(session: Session, thought: Thought, move: int, action: int, agent: str) -> None:
-    """Two answers at once, the others by a job."""
+    """Play the two quick continuations at once, and order a job for the others."""
     rules = noted_rules(thought.plan)
     assert rules is not None, "a thought's plan notes its game"
     try:
         forcing = Forcing(session.open.program, thought.trace.action.tolist(), rules)
-        found = [forcing.play(move, action, name) for name in (AS_PLAYED, GREEDY)]
+        outcomes = [forcing.play(move, action, name) for name in (AS_PLAYED, GREEDY)]
     except EngineError as error:
         st.error(str(error), icon=":material/error:")
         return
-    session.open.debug.forced[thought.identity, move, action] = found
+    session.open.debug.forced[thought.identity, move, action] = outcomes
     details = (("move", move), ("action", action), ("weights", agent))
     name = f"{ACTION_NAMES[action]} forced at move {move + 1:,}"
     order = Order(FORCE, name, _SECONDS, basis=thought.identity, details=details)
@@ -91,16 +91,16 @@ def _force(session: Session, thought: Thought, move: int, action: int, agent: st
 
 
 def answers(session: Session, thought: Thought, move: int | None = None) -> list[dict[str, Any]]:
-    """What is known of forced actions in a game, at one move or at all of them."""
-    found = []
+    """The outcomes of forced actions in a game, at one move or at all of them."""
+    rows = []
     for (identity, at, _), some in session.open.debug.forced.items():
         if identity == thought.identity and move in (None, at):
-            found += [_row(answer) for answer in some]
+            rows += [_row(answer) for answer in some]
     for job in session.open.searches.forced:
         if job.order.basis == thought.identity and move in (None, _details(job)["move"]):
-            found += _of_job(job)
+            rows += _of_job(job)
     seen: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in found:
+    for row in rows:
         seen[row["move"], row["action"], row["continuation"], row["by"]] = row
     return list(seen.values())
 

@@ -60,7 +60,7 @@ _CONFIG = {
 
 
 def show(session: Session, rows: Sequence[Finding]) -> None:
-    """Filter, table, and the buttons that go through it."""
+    """Show the filter, the table, and the buttons that go through it."""
     debug, state = session.open.debug, session.open.searches
     _controls(session, rows)
     if not rows:
@@ -93,7 +93,7 @@ def show(session: Session, rows: Sequence[Finding]) -> None:
 
 
 def _place(session: Session, rows: Sequence[Finding]) -> int | None:
-    """The row of the move that is shown."""
+    """The number of the row of the move that is shown; None if it has no row."""
     state = session.open.searches
     here = (state.current, state.move)
     return next((i for i, f in enumerate(rows) if (f.game, f.move) == here), None)
@@ -128,8 +128,8 @@ def _controls(session: Session, rows: Sequence[Finding]) -> None:
         debug.edition += 1
         st.rerun()
     _step(session, rows, number, back, on)
-    told = "–" if number is None else f"{number + 1:,}"
-    place.caption(f"{told} of {len(rows):,}")
+    current = "–" if number is None else f"{number + 1:,}"
+    place.caption(f"{current} of {len(rows):,}")
     _measure(session, measure)
 
 
@@ -140,7 +140,7 @@ def _step(
     back: DeltaGenerator,
     on: DeltaGenerator,
 ) -> None:
-    """To the previous and the next row, by the keys k and j."""
+    """Show buttons to the previous and the next row, with the keys k and j."""
     by = 0
     if back.button("Back", shortcut="k", key="finding_back", width="stretch", disabled=not rows):
         by = -1
@@ -151,7 +151,7 @@ def _step(
 
 
 def _measure(session: Session, place: DeltaGenerator) -> None:
-    """More of the regrets, where a first minute was too short for all."""
+    """Show a button that measures more regrets, where the first minute was too short."""
     state = session.open.searches
     thought, study = state.thought, state.study
     if thought is None or study is None or study.completeness >= 1:
@@ -168,16 +168,16 @@ def _measure(session: Session, place: DeltaGenerator) -> None:
 
 
 def _more(given: Filter, is_of_all: bool, num_games: int) -> tuple[Filter, bool]:
-    """What stands in the small window."""
+    """Show the popover's controls; returns the filter, and whether it is on all games."""
 
     def choose(label: str, options: Sequence[str], default: tuple[str, ...]) -> tuple[str, ...]:
-        found = st.pills(
+        picked = st.pills(
             label, list(options), selection_mode="multi", default=list(default),
             key=f"debug_{label.lower()}",
         )  # fmt: skip
-        return tuple(found)
+        return tuple(picked)
 
-    found = Filter(
+    chosen = Filter(
         actions=choose("Action", ACTION_NAMES, given.actions),
         kinds=choose("Kind", _KINDS, given.kinds),
         phases=choose("Phase", PHASES, given.phases),
@@ -195,4 +195,4 @@ def _more(given: Filter, is_of_all: bool, num_games: int) -> tuple[Filter, bool]
     )
     if num_games > 1:
         is_of_all = st.toggle(f"All {num_games} games of this program", is_of_all, key="debug_all")
-    return found, is_of_all
+    return chosen, is_of_all

@@ -107,7 +107,7 @@ def _header(session: Session, thought: Thought) -> None:
 
 
 def _choose_first_move(session: Session, rows: list[int]) -> None:
-    """Where the link says, else the first row of the inbox; the other search stands beside."""
+    """Jump to the link's move, else to that of the first row, with another search beside."""
     state = session.open.searches
     thought = state.thought
     if thought is None or state.move >= 0:
@@ -120,7 +120,7 @@ def _choose_first_move(session: Session, rows: list[int]) -> None:
 
 @st.fragment
 def _board() -> None:
-    """Both searches of the current move; another move is news to the whole page."""
+    """Show both searches of the current move; another move reruns the whole page."""
     session = current_session()
     state, before = session.open.searches, session.open.searches.move
     if state.thought is None:
@@ -154,17 +154,17 @@ def _panel(session: Session, thought: Thought) -> None:
 
 
 def _query(session: Session) -> dict[str, str]:
-    """What the address bar says."""
-    found = {"program": session.program_name}
+    """The parameters of the address bar: program, move, and notes unless they are too long."""
+    query = {"program": session.program_name}
     move = session.open.searches.move
     if move >= 0:
-        found["move"] = str(move + 1)
+        query["move"] = str(move + 1)
     elif "move" in st.query_params:
-        found["move"] = st.query_params["move"]
+        query["move"] = st.query_params["move"]
     notes = session.open.debug.notes.to_link()
     if notes and len(notes) <= LONGEST_NOTES:
-        found["notes"] = notes
-    return found
+        query["notes"] = notes
+    return query
 
 
 def _remember(session: Session) -> None:

@@ -28,7 +28,7 @@ class Debugging:
     picked: int | None = None
     """The row of the table that was clicked last."""
     edition: int = 0
-    """Of the table: another one forgets what was clicked."""
+    """A part of the table's widget key; a new one forgets what was clicked."""
     is_linked: bool = False
     """Whether the link's notes have been taken in."""
     weights: dict[str, dict[str, bytes]] = field(default_factory=dict)

@@ -15,12 +15,12 @@ from ui.session.state import Session
 
 STUDY_SECONDS = 60.0
 _TRACE_SECONDS = 60.0
-"""As far as the bar is concerned, which follows the moves."""
+"""Nominal seconds of an order without a budget: it ends with the last move."""
 _OTHER_MODEL = {"learned": "simulator", "simulator": "learned"}
 
 
 def begin(session: Session, thought: Thought) -> None:
-    """Order both, once for each game."""
+    """Order the costs of a game's moves and a second search, once for each game."""
     begun, state = session.open.debug.begun, session.open.searches
     if thought.identity in begun:
         return
@@ -43,14 +43,14 @@ def order_second(
 
 
 def given_for(session: Session, thought: Thought, *names: str) -> dict[str, bytes]:
-    """The files of weights that are neither shipped nor fresh."""
-    found: dict[str, bytes] = {}
+    """The files that a worker needs for weights that are neither shipped nor fresh."""
+    files: dict[str, bytes] = {}
     for name in names:
         if name == PRACTISED:
-            found |= thought.weights
+            files |= thought.weights
         for file, content in session.open.debug.weights.get(name, {}).items():
-            found[f"{name}/{file}"] = content
-    return found
+            files[f"{name}/{file}"] = content
+    return files
 
 
 def known_weights(session: Session, thought: Thought) -> list[str]:
@@ -63,8 +63,8 @@ def weights_of(thought: Thought) -> str:
     """The weights that are known to be nearest to those that played the game."""
     if thought.weights:
         return PRACTISED
-    told = str(thought.facts.get("weights", ""))
-    return told if told in (*shipped(), FRESH) else next(iter(shipped()), FRESH)
+    name = str(thought.facts.get("weights", ""))
+    return name if name in (*shipped(), FRESH) else next(iter(shipped()), FRESH)
 
 
 def _simulations(thought: Thought) -> int:
@@ -72,18 +72,18 @@ def _simulations(thought: Thought) -> int:
 
 
 def study_of(session: Session, thought: Thought) -> Study:
-    """What is known of a game; what its moves cost as soon as that was measured."""
+    """The measured study of a game, or until there is one, its study without playing out."""
     known = session.open.searches.studies.get(thought.identity)
     return known or caching.first_study(thought.identity, session.open.program, thought)
 
 
 def all_findings(session: Session) -> list[Finding]:
     """Findings on the game that is shown, or on all games of the program, with each game's name."""
-    state, found = session.open.searches, list[Finding]()
+    state, rows = session.open.searches, list[Finding]()
     for name, thought in state.thoughts.items():
         if name == state.current or session.open.debug.is_of_all:
-            found += [replace(f, game=name) for f in study_of(session, thought).findings]
-    return found
+            rows += [replace(f, game=name) for f in study_of(session, thought).findings]
+    return rows
 
 
 def key_of(thought: Thought) -> str:

@@ -49,21 +49,22 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     begun = options.pop("checkpoint", next(iter(shipped()), FRESH))
     options["checkpoint"] = practice.SCRATCH if begun == FRESH else str(CHECKPOINTS / begun)
     budget = Budget(order["seconds"], order["seed"], progress, options)
-    found = practice.practise(program, budget)
+    practised = practice.practise(program, budget)
     progress(None, "searches its best game once more, for you to see")
-    trace = found.trace()
-    plan = _with_estimates(practice.plan_of(found), trace)
+    trace = practised.trace()
+    plan = _with_estimates(practice.plan_of(practised), trace)
     violation = check(program, plan)
     if violation is not None:
         raise SolverError(f"muzero: its plan breaks a rule: {violation}")
     save_trace(trace, folder / TRACE)
     save_plan(plan, folder / PLAN)
     training = {"program": program.name, "seconds": order["seconds"], "began_with": begun}
-    save_checkpoint(Checkpoint(found.trainer.params, found.trainer.config, training), folder)
+    trainer = practised.trainer
+    save_checkpoint(Checkpoint(trainer.params, trainer.config, training), folder)
     return {
         "weights": begun,
-        "games": found.trainer.games,
-        "rounds": found.trainer.rounds,
+        "games": trainer.games,
+        "rounds": trainer.rounds,
         "seconds": order["seconds"],
         "seed": order["seed"],
     }
@@ -179,8 +180,8 @@ def weights_of(folder: Path, name: str, seed: int) -> tuple[AgentConfig, Params]
         return config, untrained(config, seed)
     given = folder / name
     where = folder if name == PRACTISED else given if given.is_dir() else CHECKPOINTS / name
-    found = load_checkpoint(where)
-    return found.config, found.params
+    checkpoint = load_checkpoint(where)
+    return checkpoint.config, checkpoint.params
 
 
 def _with_estimates(plan: Plan, trace: SearchTrace) -> Plan:

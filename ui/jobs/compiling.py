@@ -45,7 +45,7 @@ def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str,
     bench = _bench(program, folder)
     note = _counted(progress, len(exports(program, plan)) + _WHOLE_COMPILES)
     verdict = compiled(bench, asked_by_plan(bench, plan, note))
-    return _told(folder, bench, verdict, order)
+    return _facts(folder, bench, verdict, order)
 
 
 def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -64,9 +64,8 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
         folder=_answers_folder(folder),
         note=lambda text: _tell(progress, None, text),
     )
-    found = _told(folder, bench, tuned.verdict, order)
     return {
-        **found,
+        **_facts(folder, bench, tuned.verdict, order),
         "compiles": tuned.compiles,
         "random_compiles": tuned.random_compiles,
         "random_improvement": tuned.random_improvement,
@@ -86,10 +85,10 @@ def _answers_folder(folder: Path) -> Path:
     return (folder if results is None else results.parent) / ANSWERS
 
 
-def _told(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:
-    """Write the plan that came of the options; returns what is told of it.
+def _facts(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:
+    """Write the plan that the verdict's options gave; returns the facts that `verify` lists.
 
-    Both compiles are known by now.
+    The bench has both compiles already.
     """
     default, ours = bench.full(DEFAULT_OPTIONS), bench.full(verdict.compiler_options)
     save_plan(_realised(ours, verdict), folder / PLAN)
@@ -111,7 +110,7 @@ def _realised(outcome: Outcome, verdict: Verdict) -> Plan:
 
 
 def _counted(progress: Progress, steps: int) -> Callable[[str], None]:
-    """A note that also says how many of the compiles are done."""
+    """A function for notes that also reports the share of the compiles that are done."""
     done = 0
 
     def note(text: str) -> None:

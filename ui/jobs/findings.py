@@ -1,4 +1,4 @@
-"""What can be said against the moves of a game, looked for in a process of its own."""
+"""The findings on a game's moves, computed in a process of their own."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def find(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
     for _ in study.run(surprises(trace).order(), order["seconds"]):
         word = f"{len(study.known):,} of {len(study.choices):,} moves"
         progress(study.completeness, word)
-    found = findings("", trace, study)
-    return {"findings": [asdict(each) for each in found], "completeness": study.completeness}
+    rows = [asdict(finding) for finding in findings("", trace, study)]
+    return {"findings": rows, "completeness": study.completeness}

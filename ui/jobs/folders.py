@@ -1,4 +1,4 @@
-"""Folders of kept files: how old, how large, and which go when there are too many."""
+"""Folders of kept files: how old they are, and which are removed when there are too many."""
 
 from __future__ import annotations
 

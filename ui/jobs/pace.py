@@ -19,7 +19,7 @@ class Pace:
         self._first, self._began = 0, 0.0
 
     def reached(self, move: int) -> bool:
-        """Report that so many moves have been played; what `progress` answers."""
+        """Report that so many moves have been played; returns what `progress` answers."""
         now, played = self._clock(), min(move, self._num_moves)
         if played and not self._first:
             self._first, self._began = played, now

@@ -31,9 +31,9 @@ PLAN, RESULT = "plan.json", "result.json"
 TRACE = "trace.npz"
 WEIGHTS = ("manifest.json", "arrays.npz")
 FILES = (TRACE, *WEIGHTS)
-"""Kept as they are: the trace of a search, and a checkpoint."""
+"""Files that are kept byte for byte: the trace of a search, and a checkpoint."""
 Progress = Callable[[float | None, str], bool]
-"""Called with the share done (0 to 1, None: not known) and a message; False asks it to stop."""
+"""A function of the share done (0 to 1; None: not known) and a message; False asks to stop."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Order:
 
 
 def line_of(text: str) -> dict[str, Any]:
-    """What a line of the worker says; nothing, where a library printed it."""
+    """The JSON object in a line of the worker; empty for a line that a library printed."""
     try:
         line = json.loads(text)
     except ValueError:

@@ -22,7 +22,7 @@ from ui.jobs.store import Result, ResultStore
 _AT_ONCE = 2
 _MOST_WAITING = 32
 _MOST_OF_ONE = 8
-"""Of one visitor's, so that nobody fills the queue alone."""
+"""How many runs of one visitor may wait, so that nobody fills the queue alone."""
 _MOST_KEPT = 128
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
@@ -37,7 +37,7 @@ class Workshop:
         most_of_one: int = _MOST_OF_ONE,
         store: ResultStore | None = None,
     ) -> None:
-        """Start with idle hands; `store` keeps what is finished beyond this process."""
+        """Begin without runs; `store` keeps finished results beyond this process."""
         self._store = store or ResultStore(None)
         self._at_once, self._most_waiting = at_once, most_waiting
         self._most_of_one = most_of_one
@@ -70,7 +70,7 @@ class Workshop:
         basis: Plan | None = None,
         given: Mapping[str, bytes] = _NOTHING,
     ) -> Job:
-        """Hold the run of this order: one under way, a finished one, or a new one in the queue.
+        """A hold on the run of an order: one under way, a finished one, or a new one in the queue.
 
         `given`: files that the work reads; `order.basis` has to tell them apart.
         """
@@ -103,7 +103,7 @@ class Workshop:
         return ""
 
     def kept(self, program: Program, owner: str = "") -> list[Job]:
-        """What earlier visits to a program left, oldest first: results, and the owner's runs."""
+        """Jobs that earlier visits to a program left, oldest first: results, the owner's runs."""
         identity = content_hash(program)
         with self._lock:
             mine = [
@@ -126,7 +126,7 @@ class Workshop:
         return self._runs[key]
 
     def close(self) -> None:
-        """End everything, at the end of the server."""
+        """End all runs, at the end of the server."""
         for run in list(self._runs.values()):
             run.end()
 
@@ -136,7 +136,7 @@ class Workshop:
             del self._runs[key]
 
     def _next(self) -> None:
-        """Start what waits, as far as hands are free."""
+        """Start waiting runs, as long as fewer than `at_once` are under way."""
         with self._lock:
             while self._waiting and len(self._under_way) < self._at_once:
                 busy = Counter(run.owner for run in self._under_way)

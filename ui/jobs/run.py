@@ -44,7 +44,7 @@ from ui.jobs.store import Result
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "ui.jobs.worker")
 _PATIENCE_S = 60.0
-"""For a worker that has closed its output to end by itself."""
+"""How long a worker that has closed its output may take to end by itself."""
 
 
 @dataclass(eq=False)
@@ -76,7 +76,7 @@ class Run:
         return self.state in (DONE, FAILED, STOPPED)
 
     def end(self) -> None:
-        """Stop it; its result is lost."""
+        """Stop the work; its result is lost."""
         with self._lock:
             if not self.is_over:
                 self.state = STOPPED
@@ -179,7 +179,7 @@ class Job:
 
     @property
     def solver(self) -> str:
-        """The solver's name, or what stands for it."""
+        """The name of the order: a solver, or what the list of jobs shows instead."""
         return self.run.order.name
 
     @property
@@ -194,34 +194,34 @@ class Job:
 
     @property
     def message(self) -> str:
-        """What the work says of itself."""
+        """The last message of the work."""
         return self.run.message
 
     @property
     def error(self) -> str:
-        """Why it failed; empty otherwise."""
+        """Why the work failed; empty otherwise."""
         return "" if self._is_stopped else self.run.error
 
     @property
     def plan(self) -> Plan | None:
-        """The plan, once it is done."""
+        """The plan, once the work is done."""
         return None if self._is_stopped else self.run.plan
 
     @property
     def result(self) -> dict[str, Any]:
-        """Other results, once it is done."""
+        """The facts besides plan and files, once the work is done."""
         return {} if self._is_stopped else self.run.result
 
     @property
     def files(self) -> Mapping[str, bytes]:
-        """Files that came of it (`ui.jobs.protocol.FILES`), once it is done."""
+        """The files that the work wrote (`ui.jobs.protocol.FILES`), once it is done."""
         return {} if self._is_stopped else self.run.files
 
     @property
     def bound_s(self) -> float | None:
         """The lower bound that a `BOUND` order asked for, once it is known."""
-        found = self.result.get("bound_s")
-        return None if found is None else float(found)
+        seconds = self.result.get("bound_s")
+        return None if seconds is None else float(seconds)
 
     @property
     def elapsed_s(self) -> float:
@@ -230,7 +230,7 @@ class Job:
 
     @property
     def progress(self) -> float | None:
-        """Share done: what the work says, else the share of its budget; None where nobody knows."""
+        """The share done, as the work reports it or of its budget; None where it is not known."""
         if self.is_over or self.run.state != RUNNING:
             return 1.0 if self.is_over else 0.0
         if self._is_past_its_budget:
@@ -285,7 +285,7 @@ class Job:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Wait for it if it has closed its output, else kill it: nobody listens any more."""
+    """Wait for a process that has closed its output; kill it if it does not end."""
     try:
         process.wait(timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired:

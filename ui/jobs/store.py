@@ -37,7 +37,7 @@ def default_folder() -> Path | None:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of an order: a plan, facts, files; each may be missing."""
+    """The result of an order: a plan, facts, files; each may be missing."""
 
     plan: Plan | None = None
     facts: dict[str, Any] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class ResultStore:
     def __init__(
         self, folder: Path | None, most_kept: int = _MOST_KEPT, most_bytes: int = _MOST_BYTES
     ) -> None:
-        """`folder` None: keep nothing. `most_bytes`: of all results together."""
+        """Keep results in `folder`; with None, nothing. `most_bytes`: of all results together."""
         self._folder, self._most_kept, self._most_bytes = folder, most_kept, most_bytes
 
     def save(self, program_hash: str, order: Order, result: Result) -> None:

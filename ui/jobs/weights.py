@@ -16,7 +16,7 @@ def shipped() -> list[str]:
 
 
 def words(name: str) -> str:
-    """What a visitor reads for a kind of weights."""
+    """The words on the page for weights of that name."""
     known = {
         GENERALIST: "the trained generalist",
         FRESH: "fresh weights, untrained",

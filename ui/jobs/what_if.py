@@ -43,11 +43,11 @@ def force(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, 
         played = play_on(side, workload, [begun], search, pace.reached)
         assert played is not None, "the progress of a worker never says no"
         rows.append(_row(forcing.played(played[0], move, name)))
-    found = forcing.by_local(
+    local = forcing.by_local(
         move, action, _LOCAL_SECONDS, lambda s, w: progress(s, f"{LOCAL}: {w}")
     )
-    save_plan(found.plan, folder / PLAN)
-    return {"rows": [*rows, _row(found)]}
+    save_plan(local.plan, folder / PLAN)
+    return {"rows": [*rows, _row(local)]}
 
 
 def compete(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def compete(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     names = str(details["programs"]).split(",")
     programs = [own if name == own.name else library.load_sample(name) for name in names]
     sides = [_fighter(folder, details, which, order["seed"]) for which in ("first", "second")]
-    found = duel(programs, sides[0], sides[1], progress)
-    assert found is not None, "the progress of a worker never says no"
-    return found.to_json()
+    outcome = duel(programs, sides[0], sides[1], progress)
+    assert outcome is not None, "the progress of a worker never says no"
+    return outcome.to_json()
 
 
 def _fighter(folder: Path, details: dict[str, Any], which: str, seed: int) -> Side:
@@ -79,11 +79,11 @@ def _side(folder: Path, name: str, weights: str, seed: int) -> Side:
 
 
 def _named(progress: Progress, name: str) -> Progress:
-    """Progress that also says who plays."""
+    """A progress function that puts who plays before each message."""
     return lambda share, text: progress(share, f"{name}: {text}")
 
 
-def _row(found: Counterfactual) -> dict[str, Any]:
+def _row(answer: Counterfactual) -> dict[str, Any]:
     shown = ("continuation", "latency_s", "original_s", "keeps_action")
-    actions = None if found.actions is None else "".join(map(str, found.actions))
-    return {**{name: getattr(found, name) for name in shown}, "actions": actions}
+    actions = None if answer.actions is None else "".join(map(str, answer.actions))
+    return {**{name: getattr(answer, name) for name in shown}, "actions": actions}

@@ -38,7 +38,7 @@ from ui.jobs.protocol import (
 )
 
 NICE = 3
-"""Half of the processor time that a page's process of niceness 0 gets where both want it. Stepping
+"""The niceness of a worker: it gets half of the processor time of a page's process. Stepping
 through a game stays quick, and what a visitor started still gets on while the machine is busy."""
 
 
@@ -89,8 +89,8 @@ def _solve(folder: Path, order: dict[str, Any]) -> None:
 def _bound(folder: Path, order: dict[str, Any]) -> None:
     from engine.plan.bounds import lower_bound
 
-    found = lower_bound(load(folder / PROGRAM), order["seconds"])
-    _write(folder, {"bound_s": found.bound_s, "method": found.method})
+    bound = lower_bound(load(folder / PROGRAM), order["seconds"])
+    _write(folder, {"bound_s": bound.bound_s, "method": bound.method})
 
 
 def _relief(folder: Path, order: dict[str, Any]) -> None:
@@ -98,12 +98,12 @@ def _relief(folder: Path, order: dict[str, Any]) -> None:
 
     details = dict(order["details"])
     plan = load_plan(folder / BASIS)
-    found = relieve(load(folder / PROGRAM), plan, details["slot"], details["wanted"])
-    save_plan(found.plan, folder / PLAN)
+    relief = relieve(load(folder / PROGRAM), plan, details["slot"], details["wanted"])
+    save_plan(relief.plan, folder / PLAN)
     numbers = ["slot", "wanted_bytes", "used_before", "used_after", "hole_before", "hole_after"]
     numbers += ["before_s", "after_s", "freed_bytes", "is_enough"]
-    dropped = [{"group": r.group, "next_use": r.next_use} for r in found.dropped]
-    _write(folder, {**{n: getattr(found, n) for n in numbers}, "dropped": dropped})
+    dropped = [{"group": r.group, "next_use": r.next_use} for r in relief.dropped]
+    _write(folder, {**{n: getattr(relief, n) for n in numbers}, "dropped": dropped})
 
 
 def _play(folder: Path, order: dict[str, Any]) -> None:

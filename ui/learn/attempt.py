@@ -21,8 +21,9 @@ class Point:
 
 @dataclass
 class Attempt:
-    """The points of the game so far, the first one first; never empty. `undone`: for redo.
+    """A game with undo and redo.
 
+    `points`: of the game so far, the first one first; never empty. `undone`: points for redo.
     `onward`: plays, after a decision, what is not the visitor's to decide.
     """
 
@@ -39,7 +40,7 @@ class Attempt:
         game: ReferenceGame,
         onward: Callable[[ReferenceGame], object] = ReferenceGame.play_forced,
     ) -> Attempt:
-        """A new game from that position, which is left as it is."""
+        """A new attempt from a position, which is left as it is."""
         return cls([Point(game)], onward)
 
     @property

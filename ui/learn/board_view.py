@@ -22,10 +22,10 @@ _LONGEST_REASON = 280
 
 
 class Scene(Protocol):
-    """What a page makes of a board."""
+    """A page's own part of a board: panel, commands, and what a decision leads to."""
 
     key: str
-    """Of the map on the page."""
+    """The widget key of the map."""
     title: str
     company: Company
     is_hidden: bool
@@ -34,17 +34,17 @@ class Scene(Protocol):
     """What the map looks like at first, as in links."""
 
     def panel(self, seat: Seat) -> str:
-        """HTML beside the map."""
+        """The HTML beside the map."""
 
     def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
-        """Carry out a command that is the page's own; whether the whole page must run again."""
+        """Carry out a command of the page's own; returns whether the whole page must rerun."""
 
     def decide(self, seat: Seat, action: int) -> bool:
-        """Play a legal action at the cursor; whether the whole page must run again."""
+        """Play a legal action at the cursor; returns whether the whole page must rerun."""
 
 
 def show(scene: Scene, seat: Seat, place: DeltaGenerator, side: DeltaGenerator) -> None:
-    """The board in `place`, its panel in `side`."""
+    """Show the board in `place`, its panel in `side`."""
     panel = side.empty()
     with place:
         draft, _ = seat.attempt.draw(_held(scene, seat))
@@ -101,27 +101,27 @@ def _identity(scene: Scene, draft: str) -> str:
     return f"{draft}~{scene.company.rival_name}{len(scene.company.marks)}"
 
 
-def _told(scene: Scene) -> dict[str, Any]:
-    """What the map has told last; empty before its first word."""
+def _cursor(scene: Scene) -> dict[str, Any]:
+    """The last message of the map: cursor and command; empty before the first one."""
     return dict(st.session_state.get(scene.key, {}).get("cursor") or {})
 
 
 def _held(scene: Scene, seat: Seat) -> int:
-    """The version of the draft that the browser has said to hold."""
-    told, draft = _told(scene), seat.attempt.draft
-    is_same = draft is not None and told.get("plan", "").startswith(draft.identity)
-    return int(told.get("held", 0)) if is_same else 0
+    """The version of the draft that the browser holds; 0 if it holds none of this draft."""
+    cursor, draft = _cursor(scene), seat.attempt.draft
+    is_same = draft is not None and cursor.get("plan", "").startswith(draft.identity)
+    return int(cursor.get("held", 0)) if is_same else 0
 
 
 def _take(scene: Scene, seat: Seat) -> bool:
-    """Take over what the visitor did on the map; whether the whole page must run again."""
-    told = _told(scene)
-    if not told or told["nonce"] != seat.nonce or told["plan"] != seat.stored:
+    """Take over what the visitor did on the map; returns whether the whole page must rerun."""
+    cursor = _cursor(scene)
+    if not cursor or cursor["nonce"] != seat.nonce or cursor["plan"] != seat.stored:
         return False
-    if told["move"] != seat.move:
+    if cursor["move"] != seat.move:
         seat.question = None
-    seat.move, seat.selected = int(told["move"]), int(told["selected"])
-    command = told.get("command")
+    seat.move, seat.selected = int(cursor["move"]), int(cursor["selected"])
+    command = cursor.get("command")
     if not command or command["serial"] == seat.handled:
         return False
     seat.handled, seat.move, seat.refusal = command["serial"], int(command["move"]), ""

@@ -40,9 +40,9 @@ class Learning:
     progress: Progress = field(default_factory=Progress)
     seats: dict[str, Seat] = field(default_factory=dict)
     token: str = ""
-    """Changes when the browser has to keep the progress anew."""
+    """A random mark that changes when the browser has to keep new progress."""
     taken: str | None = None
-    """The text that the browser had; None before its first word."""
+    """The text that the browser had; None until it has sent one."""
     is_kept: bool = True
     """Whether the browser keeps anything."""
     nonce: int = 0
@@ -55,25 +55,25 @@ class Learning:
             self.progress, self.token = progress, uuid4().hex
 
     def take(self, text: str) -> bool:
-        """Add what the browser keeps; whether that is news. What cannot be read is ignored."""
+        """Merge the browser's text in; returns whether that is news. Unreadable text is ignored."""
         if text == self.taken:
             return False
         self.taken = text
         if not text:
             return False
         try:
-            found = progress_of(text, "browser")
+            stored = progress_of(text, "browser")
         except LessonError:
             return False
         before = self.progress
-        merged = before.merged(found)
+        merged = before.merged(stored)
         self.progress = merged
-        if merged != found:
+        if merged != stored:
             self.token = uuid4().hex
         return merged != before
 
     def forget(self) -> None:
-        """Begin anew, in the browser too."""
+        """Forget the progress, in the browser too."""
         self.progress, self.token = Progress(), uuid4().hex
         self.seats.clear()
 

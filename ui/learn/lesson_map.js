@@ -15,7 +15,7 @@ function nodeOf(row, data, open) {
   item.style.gridRow = `${row.row + 1} / span 2`;
   const button = element("button", { type: "button", className: row.state });
   if (row.name === data.next) button.classList.add("next");
-  if (data.found && !data.found.includes(row.name)) button.classList.add("faint");
+  if (data.matches && !data.matches.includes(row.name)) button.classList.add("faint");
   button.dataset.lesson = row.name;
   const foot = element("small");
   if (row.state === "done") {

@@ -22,9 +22,12 @@ _MAP = st.components.v2.component(
 
 
 def lesson_map(
-    lessons: Shelf, progress: Progress, found: Sequence[Lesson] | None, key: str
+    lessons: Shelf, progress: Progress, matches: Sequence[Lesson] | None, key: str
 ) -> str | None:
-    """Draw it; the lesson that was just chosen, if any. `found`: all others are faint."""
+    """Show the map; returns the name of the lesson just chosen, or None.
+
+    `matches`: results of a search, outside of which lessons are faint; None without a search.
+    """
     following = lessons.next_after(progress.done)
     rows = rows_of(lessons, progress)
     result = _MAP(
@@ -33,7 +36,7 @@ def lesson_map(
             "rows": rows,
             "columns": 1 + max(row["column"] for row in rows),
             "next": following.name if following else "",
-            "found": None if found is None else [lesson.name for lesson in found],
+            "matches": None if matches is None else [lesson.name for lesson in matches],
         },
         on_open_change=_ignore,
     )

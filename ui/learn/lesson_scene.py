@@ -14,7 +14,7 @@ from ui.learn.panel_html import lesson_html
 
 @dataclass
 class LessonScene:
-    """`has_next`: whether another lesson is open after this one."""
+    """A lesson on its board. `has_next`: whether another lesson is open after this one."""
 
     judge: Judge
     learning: Learning
@@ -26,7 +26,7 @@ class LessonScene:
     title: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """The curve shows the optimum as a line to reach."""
+        """Set what the curve shows: the optimum, as a line to reach."""
         self.title = self.judge.lesson.title
         best_s = self.judge.lesson.program.all_slow_s - self.judge.optimum_s
         self.company = Company((("best known", best_s),))

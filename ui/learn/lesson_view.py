@@ -16,7 +16,7 @@ from ui.session import caching
 
 
 def show_lesson(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
-    """The lesson with the visitor's game on its board."""
+    """Show a lesson with the visitor's game on its board."""
     judge = caching.judge_of(lesson.name, lesson)
     seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin(), pass_sinks))
     done = learning.progress.done | {lesson.name}
@@ -48,7 +48,7 @@ def _head(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
 
 
 def _more(lesson: Lesson, lessons: Shelf) -> None:
-    """What comes before and after, our own pages, and reading."""
+    """Show the lessons before and after, our own pages, and reading."""
     with st.expander("More on this", icon=":material/menu_book:"):
         opened = lessons.opens(lesson.name)
         if lesson.needs:

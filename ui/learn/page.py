@@ -44,7 +44,7 @@ def render() -> None:
 
 
 def _follow(learning: Learning, lessons: Shelf) -> None:
-    """Go where a command on the board led."""
+    """Open the lesson or the map that a command on the board asked for."""
     wanted, learning.wanted = learning.wanted, ""
     if wanted == "next":
         done = learning.progress.done | {st.query_params.get(_QUERY, "")}
@@ -75,11 +75,11 @@ def _overview(learning: Learning, lessons: Shelf) -> None:
     )
     with own:
         progress_files(learning)
-    found = lessons.search(text) if text.strip() else None
-    if found is not None and not found:
+    matches = lessons.search(text) if text.strip() else None
+    if matches is not None and not matches:
         st.info("No lesson has these words. Try fewer.", icon=":material/search_off:")
     _count(learning, lessons)
-    chosen = lesson_map(lessons, learning.progress, found, "lesson_map")
+    chosen = lesson_map(lessons, learning.progress, matches, "lesson_map")
     if chosen is not None:
         _open(chosen)
     with st.container(horizontal=True, vertical_alignment="center", key="onward"):

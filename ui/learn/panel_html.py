@@ -20,7 +20,7 @@ from ui.play.story import story
 
 
 def stars_html(stars: int) -> str:
-    """Three stars, so many of them full."""
+    """Three stars as HTML, the first `stars` of them full."""
     full, rest = "★" * stars, "☆" * (MOST_STARS - stars)
     return f'<span class="stars" aria-label="{stars} of {MOST_STARS} stars">{full}{rest}</span>'
 
@@ -34,7 +34,7 @@ def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
 
 
 def _goal_html(judge: Judge, seat: Seat) -> str:
-    """What has to be reached, and how far the game has come."""
+    """The goal as HTML, and how far the game has come."""
     game = seat.attempt.tip.game
     program = judge.lesson.program
     saved_s = game.total_reward * program.all_slow_s
@@ -76,20 +76,20 @@ def _retry_html(seat: Seat) -> str:
 
 def _verdict_html(judge: Judge, seat: Seat, has_next: bool) -> str:
     tip = seat.attempt.tip
-    found = judge.verdict(tip.game, tip.dead_ends)
-    rows = "".join(_condition_html(c) for c in found.conditions)
-    if found.is_reached:
+    verdict = judge.verdict(tip.game, tip.dead_ends)
+    rows = "".join(_condition_html(c) for c in verdict.conditions)
+    if verdict.is_reached:
         onward = command_html("next", "Next lesson") if has_next else command_html("map", "The map")
-        head = f"{stars_html(found.stars)} <b>{_praise(found.stars)}</b>"
+        head = f"{stars_html(verdict.stars)} <b>{_praise(verdict.stars)}</b>"
         end = f'<p class="after">{escape(judge.lesson.after)}</p>' if judge.lesson.after else ""
     else:
-        gap_s = found.latency_s - judge.limit_s
+        gap_s = verdict.latency_s - judge.limit_s
         missing = f", {time_text(gap_s)} too slow" if gap_s > 0 else ""
         head = f"{stars_html(0)} <b>Not yet{missing}.</b>"
         onward, end = "", "<p>Undo a decision, or step back with ← and play another card.</p>"
     buttons = " ".join([onward, command_html("undo", "Undo"), command_html("retry", "Start again")])
-    kind = "verdict reached" if found.is_reached else "verdict"
-    took = f"<span>Your program takes {time_text(found.latency_s)}.</span>"
+    kind = "verdict reached" if verdict.is_reached else "verdict"
+    took = f"<span>Your program takes {time_text(verdict.latency_s)}.</span>"
     body = f"{head}<ul>{rows}</ul>{took}{end}<span>{buttons}</span>"
     return f'<div class="goal {kind}" role="status">{body}</div>'
 
@@ -114,7 +114,7 @@ def hints_html(hints: tuple[str, ...], shown: int) -> str:
 
 
 def mark_up(text: str) -> str:
-    """Backticks and double asterisks as Markdown has them; all else is escaped."""
+    """HTML of a text with Markdown's backticks and double asterisks; all else is escaped."""
     parts = escape(text).split("`")
     joined = "".join(f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(parts))
     bold = joined.split("**")
@@ -146,10 +146,9 @@ def thoughts_of(game: ReferenceGame, aid: Aid | None) -> Mapping[int, str]:
     if aid is None:
         return {}
     if aid.kind == SEARCH:
-        found = seen(game, aid.depth)
         return {
             a: f"a search of {count_text(aid.depth, 'move')}: {gain_text(s)}"
-            for a, s in found.items()
+            for a, s in seen(game, aid.depth).items()
         }
     return {
         a: _dream(game, i.saved_s, i.breaks_at, i.wanted)

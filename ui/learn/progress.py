@@ -34,7 +34,10 @@ class Card:
 
 @dataclass(frozen=True)
 class Progress:
-    """`stars` by lesson, `won` (nanoseconds of the best game) by challenge, `cards` by position."""
+    """What a visitor has reached.
+
+    `stars` by lesson, `won` (nanoseconds of the best game) by challenge, `cards` by position.
+    """
 
     stars: Mapping[str, int] = field(default_factory=dict)
     won: Mapping[str, int] = field(default_factory=dict)
@@ -51,21 +54,21 @@ class Progress:
         return frozenset(name for name, stars in self.stars.items() if stars > 0)
 
     def with_stars(self, lesson: str, stars: int) -> Progress:
-        """A lesson was finished; stars are never lost."""
+        """The progress after a lesson was finished; stars are never lost."""
         most = max(stars, self.stars.get(lesson, 0))
         return replace(self, stars={**self.stars, lesson: most}) if most else self
 
     def with_win(self, challenge: str, nanoseconds: int) -> Progress:
-        """A challenge was won; the best time counts."""
+        """The progress after a challenge was won; the best time counts."""
         best = min(nanoseconds, self.won.get(challenge, _MOST))
         return replace(self, won={**self.won, challenge: best})
 
     def with_card(self, position: str, card: Card) -> Progress:
-        """A position was answered."""
+        """The progress after a position was answered."""
         return replace(self, cards={**self.cards, position: card})
 
     def merged(self, other: Progress) -> Progress:
-        """What either of them has: most stars, best times, of each card what was answered more."""
+        """The union of both: most stars, best times, and of each card the more answered one."""
         stars, won, cards = dict(self.stars), dict(self.won), dict(self.cards)
         for name, number in other.stars.items():
             stars[name] = max(number, stars.get(name, 0))

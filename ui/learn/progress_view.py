@@ -10,7 +10,7 @@ from ui.learn.learning import Learning, with_merged
 from ui.learn.progress import MOST_BYTES
 
 STORE = "mallocmuzero-progress"
-"""The name under which the browser keeps it."""
+"""The name under which the browser keeps the progress."""
 KEY = "progress"
 
 
@@ -18,15 +18,15 @@ def keep_progress(learning: Learning) -> None:
     """Let the browser keep the progress, and take up what it has; every page of it calls this."""
     with st.container(key="progress_store"):
         text = "" if learning.progress.is_empty else learning.progress.text()
-        found = browser_store(STORE, text, learning.token, KEY)
-    if found is not None:
-        learning.is_kept = found.is_kept
-        if learning.take(found.text):
+        stored = browser_store(STORE, text, learning.token, KEY)
+    if stored is not None:
+        learning.is_kept = stored.is_kept
+        if learning.take(stored.text):
             st.rerun()
 
 
 def progress_files(learning: Learning) -> None:
-    """Save, load, begin anew."""
+    """Show a popover in which progress is saved, loaded, and forgotten."""
     with st.popover("Your progress", icon=":material/save:", width="stretch"):
         if not learning.is_kept:
             st.warning("This browser keeps nothing. Save your progress as a file.")

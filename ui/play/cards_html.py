@@ -11,12 +11,12 @@ from ui.play.choices import Choice
 from ui.play.story import Story
 
 
-def story_html(told: Story) -> str:
+def story_html(story: Story) -> str:
     """The move's headline and what is at stake."""
     return (
-        f'<p class="headline"><code>{escape(told.subject)}</code> {told.verb}'
-        f" <code>{escape(told.tensor)}</code></p>"
-        f'<p class="stake">{escape(told.stake)}</p>'
+        f'<p class="headline"><code>{escape(story.subject)}</code> {story.verb}'
+        f" <code>{escape(story.tensor)}</code></p>"
+        f'<p class="stake">{escape(story.stake)}</p>'
     )
 
 
@@ -56,7 +56,7 @@ def _card_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) -
 
 
 def _other_end_html(choice: Choice, main: Choice, chosen: int | None, is_plan: bool) -> str:
-    """One line: the key, the gain if it is not that of `main`, where it is, what it does."""
+    """A button in one line: key, gain if it is not that of `main`, address, effect."""
     kind = KINDS[choice.action]
     is_chosen = choice.action == chosen
     classes = f"other-end {ACTION_NAMES[kind].lower()}{' chosen' if is_chosen else ''}"

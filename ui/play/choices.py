@@ -1,4 +1,4 @@
-"""The answers to a move, each with what it would do, earn, or why it is forbidden."""
+"""The actions of a move, each with what it would do and earn, or why it is forbidden."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Choice:
     other: Choice | None = None
 
     def thinking(self, thoughts: Mapping[int, str]) -> Choice:
-        """This choice with what another player makes of it and of its other end, by action."""
+        """This choice and its other end with other thoughts; `thoughts`: a text by action."""
         other = self.other.thinking(thoughts) if self.other else None
         return replace(self, thought=thoughts.get(self.action, ""), other=other)
 
@@ -41,37 +41,38 @@ def choices(game: ReferenceGame, opinion: Opinion | None = None) -> list[Choice]
     """Copy, NoCopy and Drop in the current position; none when the game is over."""
     if game.is_over:
         return []
-    found = [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
-    return [replace(c, other=_other_end(game, c.action, opinion)) for c in found]
+    offered = [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
+    return [replace(c, other=_other_end(game, c.action, opinion)) for c in offered]
 
 
 def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choice | None:
-    """An action at the other end in short: where that is, and what it does there.
+    """The choice of an action at the other end: its address, and what it does there.
 
-    How long it stalls only where it stalls longer, or shorter.
+    The stall is named only where it differs from the one at the usual end. None where the other end
+    is no place for it.
     """
     action = OTHER_END.get(kind, kind)
     effect = game.placement(action)
     if action == kind or effect.block is None:
         return None
-    told = [f"{end_text(game)}, {address_text(effect.block.offset * game.facts.numbers.granule)}"]
+    parts = [f"{end_text(game)}, {address_text(effect.block.offset * game.facts.numbers.granule)}"]
     if effect.evicted:
         taken = ", ".join(group_name(game, block.group) for block in effect.evicted)
-        told.append(f"takes the place of {taken}")
+        parts.append(f"takes the place of {taken}")
     if effect.stall_ticks != game.placement(kind).stall_ticks:
-        told.append(f"stalls {time_text(effect.stall_ticks * game.facts.numbers.tick_s)}")
-    return replace(_choice(game, action, opinion), text=" · ".join(told))
+        parts.append(f"stalls {time_text(effect.stall_ticks * game.facts.numbers.tick_s)}")
+    return replace(_choice(game, action, opinion), text=" · ".join(parts))
 
 
 def _choice(game: ReferenceGame, action: int, opinion: Opinion | None) -> Choice:
-    told = explain(game, action)
-    gain = immediate_reward(game, action) * game.program.all_slow_s if told.is_legal else 0.0
+    why = explain(game, action)
+    gain = immediate_reward(game, action) * game.program.all_slow_s if why.is_legal else 0.0
     name = ACTION_NAMES[action]
     thought = ""
-    if opinion is not None and told.is_legal:
+    if opinion is not None and why.is_legal:
         visits = share_text(opinion.visits[action])
         thought = f"agent: {share_text(opinion.prior[action])} prior, {visits} of its visits"
-    return Choice(action, name, told.is_legal, told.reason, gain, bool(told.blockers), thought)
+    return Choice(action, name, why.is_legal, why.reason, gain, bool(why.blockers), thought)
 
 
 def room_text(game: ReferenceGame) -> str:

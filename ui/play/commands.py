@@ -1,4 +1,4 @@
-"""What the visitor asks for on the map or beside it, carried out on the line of a plan."""
+"""The visitor's commands on the map and beside it, carried out on the line of a plan."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _is_answered(session: Session, move: int) -> bool:
 
 
 def _answer(session: Session, line: Line, move: int, action: int) -> None:
-    """Take the action as the answer to the question, and stay there for the verdict."""
+    """Take the action as the answer to the question; the cursor stays there for the verdict."""
     assert session.quiz is not None, "there is a question"
     own, rating = line.film.actions[move], Rating()
     if action != own:

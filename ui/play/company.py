@@ -1,4 +1,4 @@
-"""What the value curve of a plan is compared with: the bound, the best known, another plan."""
+"""The company of a plan's value curve: the bound, the best known latency, another plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ui.session.reading import unmeasured
 from ui.session.state import OpenPlan, Session
 
 _BEST = "best known"
-"""The line at the best latency that anybody has found."""
+"""The name of the mark at the best latency known."""
 
 
 def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
@@ -45,16 +45,16 @@ def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
 
 
 def company_tag(session: Session, plan: OpenPlan) -> str:
-    """Changes when the company does; a few characters."""
+    """A short hash that changes when the plan's company does."""
     rival = rival_of(session, plan)
     text = repr((_marks(session), rival and rival.identity))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def rival_of(session: Session, plan: OpenPlan) -> OpenPlan | None:
-    """The compiler's plan, or beside that the best other one.
+    """The plan to compare with: the compiler's, else the best other one; None if there is none.
 
-    A lead over the compiler's plan is none where that was read in part only.
+    The compiler's plan is no rival where it was read in part only: a lead over it means nothing.
     """
     lost = unmeasured(session.open.program)
     compiled = session.open.plans.get(COMPILED)

@@ -1,4 +1,4 @@
-"""What the legal actions would do, as shapes for the map: the current choice drawn in place."""
+"""The effects of the legal actions as shapes for the map, each drawn where it would be."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LABEL = 24
 
 
 def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any]:
-    """The overlay of the position: `move`, and `ghosts`.
+    """The overlay of the position: `move`, and the shapes of its legal actions, `ghosts`.
 
-    `at`: offset and size in granules, first slot and the one after the last. `other`: 1 where it is
-    the place at the other end.
-    Where the agent has an opinion, each has its action's share of the `visits` and its `prior`.
+    Of each ghost, `at`: offset and size in granules, first slot and the one after the last;
+    `other`: 1 for a place at the other end; `visits` and `prior` of its action, where the agent has
+    an opinion.
     """
     if game.is_over:
         return {"move": game.move_index, "ghosts": []}
@@ -45,21 +45,21 @@ def _weight(opinion: Opinion, action: int) -> dict[str, float]:
 
 
 def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
-    """The overlay that shows what forbids a refused action: the tensors in its way.
+    """The overlay of a refused action: the tensors that are in its way, the largest first.
 
-    Only the part of each that lies in the interval wanted, the largest first.
+    Each is shown only during the slots in which the action needs the room.
     """
     granule = game.facts.numbers.granule
-    told = explain(game, action)
+    why = explain(game, action)
     shapes = []
-    for found in by_size(told.blockers)[:_MOST_BLOCKERS]:
-        start, end = max(found.start, told.start), min(found.end, told.end)
+    for blocker in by_size(why.blockers)[:_MOST_BLOCKERS]:
+        start, end = max(blocker.start, why.start), min(blocker.end, why.end)
         shape = {
             "tone": "drop",
-            "label": found.name[:_LABEL],
+            "label": blocker.name[:_LABEL],
             "at": [
-                found.low // granule,
-                (found.high - found.low) // granule,
+                blocker.low // granule,
+                (blocker.high - blocker.low) // granule,
                 start,
                 max(end, start + 1),
             ],
@@ -70,7 +70,7 @@ def blockers(game: ReferenceGame, action: int) -> dict[str, Any]:
 
 
 def by_size(blockers: Sequence[Blocker]) -> list[Blocker]:
-    """The ghosts, those that take most of the memory first."""
+    """The blockers, those that take most of the memory first."""
     return sorted(blockers, key=lambda b: b.low - b.high)
 
 
@@ -93,7 +93,7 @@ def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
 
 
 def _other_end_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
-    """Only where it would stand until the next touch: the place rule's own shapes have the rest."""
+    """The block until the next touch; all else is in the shapes of the place rule's end."""
     block, kind = effect.block, KINDS[effect.action]
     assert block is not None, "an action at the other end places something"
     label, end = f"{ACTION_NAMES[kind]} ⇅", block.busy + 1
@@ -103,7 +103,7 @@ def _other_end_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any
 
 
 def _is_wanted_later(game: ReferenceGame, block: Block) -> bool:
-    """Whether it would like to stay until the group's next touch."""
+    """Whether the block could still be in place at the group's next touch."""
     return game.move.next_time <= min(block.level_end, game.program.num_slots)
 
 

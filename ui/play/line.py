@@ -27,7 +27,7 @@ class Line:
     film: Film
     tree: Variations = field(default_factory=Variations)
     draft: Draft | None = None
-    """What the browser holds of the current path; None until it is first shown."""
+    """The current path as the browser holds it; None until it is first shown."""
     _positions: Positions = field(init=False, repr=False)
     _drawn: tuple[Path | None, Picture] | None = field(default=None, repr=False)
     _whole: tuple[Path | None, Plan] | None = field(default=None, repr=False)
@@ -58,14 +58,14 @@ class Line:
         return self.tip == self.film.num_moves
 
     def action_at(self, move: int) -> int | None:
-        """What the current path plays at a move; None at its end."""
+        """The action of the current path at a move; None at the path's end."""
         path = self.path
         if path is not None and move >= path.fork:
             return path.actions[move - path.fork] if move < path.tip else None
         return self.film.actions[move] if move < self.film.num_moves else None
 
     def actions_before(self, move: int) -> tuple[int, ...]:
-        """What the current path plays before `move`."""
+        """The actions of the current path before `move`."""
         path = self.path
         if path is None or move <= path.fork:
             return self.film.actions[:move]
@@ -84,7 +84,7 @@ class Line:
 
     @property
     def picture(self) -> Picture:
-        """The current path up to its tip, to be drawn."""
+        """The current path up to its tip, as the map draws it."""
         path = self.path
         if self._drawn is None or self._drawn[0] != path:
             self._drawn = (path, picture(self.game_at(self.tip)))
@@ -101,9 +101,10 @@ class Line:
         return self._whole[1]
 
     def draw(self, held: int) -> tuple[Draft, dict[str, Any]]:
-        """How the browser, which holds version `held` of the draft, gets to the current path.
+        """The draft, and the message that turns its version `held` into the current path.
 
-        A new draft, to be sent whole first, where the changes are too many.
+        `held` is the version that the browser has. Where the changes are too many for a message,
+        the draft is a new one, to be sent whole first.
         """
         message = self.draft.message(self.picture, held) if self.draft else None
         if self.draft is None or message is None:
@@ -141,12 +142,13 @@ class Line:
         return 0 if number == PLAN else self.tree.lines[number].fork
 
     def follow(self, text: str) -> int | None:
-        """Play what a link says; its first move, or None if the text does not fit the game."""
-        told = line_from_text(text, self.film.num_moves)
-        if told is None or not told[1]:
+        """Play the line of a link; returns its first move, or None if it does not fit the game."""
+        parsed = line_from_text(text, self.film.num_moves)
+        if parsed is None or not parsed[1]:
             return None
-        self.branch((*self.film.actions[: told[0]], *told[1]), "link")
-        return told[0]
+        fork, actions = parsed
+        self.branch((*self.film.actions[:fork], *actions), "link")
+        return fork
 
     def branch(self, actions: Sequence[int], by: str) -> None:
         """Show the game with these actions from move 0 on, as a variation where it leaves the plan.

@@ -1,4 +1,4 @@
-"""What the agent thought of a position: how it leaned before its search, and where it looked."""
+"""The agent's opinion of a position: the prior before its search, and the visits after it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ui.search.state import Thought
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a search thought of one position. `prior`: of each action before it; `visits`: each
-    action's share of its simulations, `num_visits`.
+    """One search's opinion of a position.
+
+    `prior`: probability of each action before the search. `visits`: each action's share of the
+    `num_visits` simulations. `name`: the game that was searched.
     """
 
     prior: tuple[float, ...]
@@ -27,22 +29,22 @@ class Opinion:
 def opinion_of(
     thoughts: Iterable[Thought], game: ReferenceGame, actions: Sequence[int]
 ) -> Opinion | None:
-    """The opinion on `game`, which was played by `actions`; the last game through it counts.
+    """The agent's opinion of the position `game`, which `actions` lead to.
 
-    None if no search of the agent has met this position.
+    Of several games that pass through it the last one counts; None if none does.
     """
-    move, found = len(actions), None
+    move, latest = len(actions), None
     for thought in thoughts:
         trace = thought.trace
         is_game = move < trace.num_moves and noted_rules(thought.plan) == game.rules
         if is_game and np.array_equal(trace.action[:move], actions):
-            found = thought
-    if found is None:
+            latest = thought
+    if latest is None:
         return None
-    visits = found.trace.root_visits()[move].astype(float)
+    visits = latest.trace.root_visits()[move].astype(float)
     return Opinion(
-        prior=tuple(float(p) for p in found.trace.prior[move]),
+        prior=tuple(float(p) for p in latest.trace.prior[move]),
         visits=tuple((visits / max(1.0, visits.sum())).tolist()),
         num_visits=int(visits.sum()),
-        name=found.name,
+        name=latest.name,
     )

@@ -34,14 +34,14 @@ from ui.session.state import OpenPlan, Session, current_session
 MAP_KEY = "map"
 _FIGURES = ("Runtime", "Saved", "Stalls", "Checker")
 _LONGEST_REASON = 280
-"""Characters of a reason on the map: a step's message stays small."""
+"""Most characters of a reason that the map shows, so that a step's message stays small."""
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is on the map: a plan as it is, as moves of the game, or a variation of it.
+    """The plan on the map: as it is, as moves of the game, or a variation of it.
 
-    `draft`: what turns the stored plan into the variation.
+    `draft`: the message that turns the stored plan into the variation.
     """
 
     identity: str
@@ -60,7 +60,7 @@ def render() -> None:
     if error:
         session.news.tell("Nobody played on:", error, is_error=True)
     session.awaited = session.open.play_request
-    session.told.clear()
+    session.sent.clear()
     plan, figures = _header(session)
     warn_of_reading(session.open.program)
     if plan is not None:
@@ -101,13 +101,13 @@ def _shown(session: Session, plan: OpenPlan) -> _Shown:
 
 def _held(line: Line) -> int:
     """The version of the line's draft that the browser has said to hold."""
-    told = _told()
-    is_same = line.draft is not None and told.get("plan", "").startswith(line.draft.identity)
-    return int(told.get("held", 0)) if is_same else 0
+    state = _map_state()
+    is_same = line.draft is not None and state.get("plan", "").startswith(line.draft.identity)
+    return int(state.get("held", 0)) if is_same else 0
 
 
-def _told() -> dict[str, Any]:
-    """What the map has told last; empty before its first word."""
+def _map_state() -> dict[str, Any]:
+    """The last state that the map sent (see `MEMORY_MAP`); empty before it sends one."""
     return dict(st.session_state.get(MAP_KEY, {}).get("cursor") or {})
 
 
@@ -188,7 +188,7 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
     if is_news or session.quiz is not None:
         shown = _shown(session, plan)
     if shown.identity != session.stored or session.open.play_request is not session.awaited:
-        # The browser needs another plan, or a bar for who plays on: the whole page runs again.
+        # The browser needs another plan, or a bar for a new job: the whole page runs again.
         st.rerun()
     session.cursor.move = min(session.cursor.move, shown.line.tip)
     line = shown.line
@@ -204,17 +204,18 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
 
 
 def _take(session: Session, shown: _Shown) -> bool:
-    """What the user did on the map, unless the script has moved the cursor since.
+    """Take over the map's cursor and carry out its command; returns whether there was a command.
 
-    Whether a command was carried out, after which something else may have to be shown.
+    After a command something else may have to be shown. The map's state is ignored if it is about
+    another plan, or if the script has moved the cursor since.
     """
-    told = _told()
-    if not told or told["nonce"] != session.cursor.nonce or told["plan"] != shown.identity:
+    state = _map_state()
+    if not state or state["nonce"] != session.cursor.nonce or state["plan"] != shown.identity:
         return False
-    if told["move"] != session.cursor.move:
+    if state["move"] != session.cursor.move:
         session.question = session.eviction = None
-    session.cursor.move, session.cursor.selected = int(told["move"]), int(told["selected"])
-    command = told.get("command")
+    session.cursor.move, session.cursor.selected = int(state["move"]), int(state["selected"])
+    command = state.get("command")
     if not command or command["serial"] == session.handled:
         return False
     session.handled, session.cursor.move = command["serial"], int(command["move"])
@@ -253,13 +254,13 @@ def _map_data(
 
 def _news(session: Session, **parts: object) -> dict[str, object]:
     """The parts that differ from those of the last step: the browser keeps the others."""
-    found = {name: part for name, part in parts.items() if session.told.get(name) != part}
-    session.told |= found
-    return found
+    changed = {name: part for name, part in parts.items() if session.sent.get(name) != part}
+    session.sent |= changed
+    return changed
 
 
 def _tree(plan: OpenPlan, line: Line) -> dict[str, Any]:
-    """Variations as rows: parent, fork, tip, first action, worth so far and finally, by whom."""
+    """Variations as rows: parent, fork, tip, first action, worth so far and in the end, player."""
     rows = [
         [v.parent, v.fork, v.tip, v.actions[0], _pico(v.rating.so_far), _pico(v.rating.final), v.by]
         for v in line.tree.lines

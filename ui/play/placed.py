@@ -1,4 +1,4 @@
-"""A plan that was placed outside the game, in its own words: where its tensors stand, and why.
+"""Texts on a plan that was placed outside the game: where its tensors stand, and since when.
 
 The cards of the game are about the same plan replayed as moves, whose addresses differ; as long as
 the map shows the plan itself, the panel must speak of what is on the map.

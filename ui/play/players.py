@@ -1,4 +1,4 @@
-"""Who can play on at once from any position of a line: greedy, a plan, chance."""
+"""The players who go on at once from any position of a line: greedy, a plan, chance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Player(Protocol):
 
     @property
     def name(self) -> str:
-        """What the list of players shows."""
+        """The name in the list of players."""
 
     def play(self, game: ReferenceGame, num_moves: int) -> None:
         """Decide the next `num_moves` moves of `game`, or all that are left."""
@@ -61,7 +61,7 @@ class RandomPlayer:
 
 
 def players(film: Film) -> dict[str, Player]:
-    """Everybody who answers at once, from any position of a line that leaves `film`, by name.
+    """The players who answer at once, from any position of a line that leaves `film`, by name.
 
     The agent and the solvers take longer: `ui.play.playing_on`.
     """

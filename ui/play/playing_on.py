@@ -1,4 +1,4 @@
-"""Letting somebody else go on from a position: at once, or as a job for who needs time.
+"""Letting another player go on from a position: at once, or in a job if it needs time.
 
 The agent plays the whole rest of the game in a process of its own, of which as many moves are taken
 over as were asked for; what it thought on the way can then be looked at in Search. A solver's plan
@@ -24,11 +24,11 @@ LIKE = "like "
 """Before the name of a plan or a solver."""
 _SOLVER_SECONDS = 10.0
 _AGENT_SECONDS = 45.0
-"""As far as the bar is concerned; much of it is getting ready, the first time."""
+"""Expected time, for the job's bar; much of it is getting ready, the first time."""
 
 
 def names(session: Session, line: Line) -> list[str]:
-    """Everybody who can go on, those who answer at once first."""
+    """The names of all players who can go on, those who answer at once first."""
     opened = session.open
     own = session.plan.name if session.plan else ""
     solvers = caching.solver_names(opened.identity, opened.program)
@@ -39,9 +39,9 @@ def names(session: Session, line: Line) -> list[str]:
 
 
 def go_on(session: Session, line: Line, begin: int, name: str, num_moves: int) -> int | None:
-    """Let `name` decide `num_moves` moves from `begin` on; the next move, None if it takes a while.
+    """Let `name` decide `num_moves` moves from `begin` on; returns the next move.
 
-    An unknown name does nothing.
+    None if a job is started for them. An unknown name does nothing.
     """
     if name not in names(session, line):
         return begin
@@ -64,10 +64,10 @@ def go_on(session: Session, line: Line, begin: int, name: str, num_moves: int) -
 
 
 def take_result(session: Session) -> str:
-    """Take over what a finished request has played; what went wrong with it, else empty.
+    """Take over the moves of a finished request; returns its error, or an empty text.
 
-    The result is shown if the visitor still looks at the line from which it was asked for; else it
-    is only listed among the variations.
+    The moves are shown if the visitor still looks at the line from which they were asked for; else
+    they are only listed among the variations.
     """
     opened, request = session.open, session.open.play_request
     if request is None or not request.job.is_over:
@@ -85,7 +85,7 @@ def take_result(session: Session) -> str:
 
 
 def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -> tuple[int, ...]:
-    """The game from its first move to the last of those that were asked for."""
+    """The actions from the game's first move to the last of those that were asked for."""
     opened = session.open
     if request.job.order.kind == SOLVE:
         opened.add_plan(request.job.solver, played)
@@ -97,9 +97,10 @@ def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -
 
 
 def _at_once(session: Session, line: Line, name: str) -> Player | None:
-    found = players(line.film).get(name)
+    """The player of a name, if it needs no job to decide its moves."""
+    player = players(line.film).get(name)
     plan = session.open.plans.get(name.removeprefix(LIKE))
-    return found or (_like(session, plan, name) if name.startswith(LIKE) and plan else None)
+    return player or (_like(session, plan, name) if name.startswith(LIKE) and plan else None)
 
 
 def _like(session: Session, plan: OpenPlan, name: str) -> Player:

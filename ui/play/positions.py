@@ -12,9 +12,9 @@ NEAR = 64
 """Moves between two kept positions, where there are not too many moves for that."""
 MOST_FIXED = 32
 MOST_RECENT = 24
-"""Beyond the fixed positions, those met last: who steps backwards meets them again."""
+"""Kept beyond the fixed positions: those passed last, for who steps backwards."""
 MOST_REACHED = 16
-"""And those asked for last: the next step of each visitor begins there."""
+"""Kept besides: the positions asked for last, from which each visitor's next step begins."""
 
 
 class Positions:
@@ -33,7 +33,7 @@ class Positions:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """How many are kept."""
+        """The number of positions kept."""
         return len(self._fixed) + len(self._recent) + len(self._reached)
 
     def clear(self) -> None:

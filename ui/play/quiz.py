@@ -14,8 +14,9 @@ _MOST_TRIED = 60
 
 @dataclass(frozen=True)
 class Answer:
-    """What the visitor played, and its worth against the plan's own action, the plan's rest after
-    both.
+    """The visitor's `action`, the plan's `own`, and the worth of the first against the second.
+
+    After both, the rest of the game is played as the plan does.
     """
 
     action: int
@@ -24,7 +25,7 @@ class Answer:
 
     @property
     def is_same(self) -> bool:
-        """Whether the plan does it too."""
+        """Whether the visitor played the plan's own action."""
         return self.action == self.own
 
 
@@ -39,12 +40,12 @@ class Quiz:
 
     @property
     def move(self) -> int:
-        """The move that is asked about."""
+        """The move of the current question."""
         return self.questions[self.at]
 
     @property
     def answer(self) -> Answer | None:
-        """What was answered to it; None while it is open."""
+        """The answer to the current question; None while it is open."""
         return self.answers.get(self.move)
 
     @property
@@ -63,14 +64,14 @@ class Quiz:
 
 
 def quiz_of(film: Film, plan: str) -> Quiz | None:
-    """The decisions of a film with the most at stake; None if it has none."""
+    """A quiz on the decisions of a film with the most at stake; None if it has no decision."""
     moves = film.game_at(0).moves
     weighty = [m for m, move in enumerate(moves) if move.saving_s > 0]
     order = sorted(weighty, key=lambda m: -moves[m].saving_s)
-    found: list[int] = []
+    questions: list[int] = []
     for move in order[:_MOST_TRIED]:
         if sum(film.game_at(move).legal()) > 1:
-            found.append(move)
-        if len(found) == MOST_QUESTIONS:
+            questions.append(move)
+        if len(questions) == MOST_QUESTIONS:
             break
-    return Quiz(plan, tuple(sorted(found))) if found else None
+    return Quiz(plan, tuple(sorted(questions))) if questions else None

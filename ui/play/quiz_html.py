@@ -9,7 +9,7 @@ from ui.play.quiz import Answer, Quiz
 
 
 def quiz_html(quiz: Quiz, move: int) -> str:
-    """Three lines at most: where one stands, the question or the verdict, what to do next."""
+    """The quiz in three lines at most: count, question or verdict, and the next buttons."""
     end = command_html("quiz", "End", to="end")
     count = f"Question {quiz.at + 1} of {len(quiz.questions)}"
     if move != quiz.move:

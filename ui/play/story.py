@@ -11,9 +11,9 @@ from engine.program.observed import is_estimated, more_s
 from ui.components.units import count_text, size_text, time_text, unobserved_text
 
 MUCH = 4.0
-"""From how many times the time that moving its bytes takes a saving is surprising."""
+"""A saving is surprising from this many times the time that moving its bytes takes."""
 LEAST = 1e-3
-"""Of all that can be saved: who saves less need not explain it."""
+"""Share of all that can be saved, below which a saving needs no explanation."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _stake_text(program: Program, touch: Touch, verb: str) -> str:
 
 
 def _unobserved_because(program: Program, touch: Touch) -> str:
-    """What its saving rests on where no compile has shown that; else empty."""
+    """What the touch's saving rests on where no compile has shown it; else empty."""
     if is_estimated(program):
         return "no: one dump tells no savings, they are estimated from the bytes"
     if more_s(program, touch) <= 0:
@@ -88,7 +88,7 @@ def _unobserved_because(program: Program, touch: Touch) -> str:
 
 
 def _much_text(program: Program, touch: Touch, verb: str) -> str:
-    """Why so few bytes save so much, where much is at stake; else nothing."""
+    """A sentence on why so few bytes save so much, where much is at stake; else empty."""
     moving_s = touch.slow_bytes / program.hardware.bandwidth
     at_stake_s = LEAST * (program.all_slow_s - program.all_fast_s)
     if touch.saving_s <= max(MUCH * moving_s, at_stake_s):

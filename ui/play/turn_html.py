@@ -25,7 +25,7 @@ from ui.play.ghosts import by_size
 from ui.play.line import Line
 from ui.play.opinion import Opinion
 from ui.play.quiz_html import quiz_html
-from ui.play.story import Story, story
+from ui.play.story import story
 from ui.session import caching
 from ui.session.state import Session
 
@@ -71,7 +71,7 @@ def _move_parts(
     is_game: bool,
 ) -> list[str]:
     program, move = session.open.program, session.cursor.move
-    told = story(program, game.move)
+    move_story = story(program, game.move)
     is_asked = session.quiz is not None and session.quiz.is_open_at(_identity(session), move)
     chosen = None if is_asked else _chosen(session, plan, line, move)
     offered = choices(game, None if is_asked else opinion)
@@ -79,12 +79,12 @@ def _move_parts(
         offered = [_as_placed(c, program, plan, game.move, chosen) for c in offered]
     cards = [choice_html(c, chosen, session.question == c.action, line.is_on_plan) for c in offered]
     room = room_text(game) if is_game else placed.room_text(program, plan, game.move.time)
-    facts = (*told.facts, ("Memory", room))
+    facts = (*move_story.facts, ("Memory", room))
     return [
-        story_html(told),
+        story_html(move_story),
         *cards,
         _blockers_html(game, session.question),
-        _eviction_html(session, game, told),
+        _eviction_html(session, game, move_story.tensor),
         facts_html(facts, has_text=False),
     ]
 
@@ -94,7 +94,7 @@ def _as_placed(
 ) -> Choice:
     """The card of an action beside a plan that was placed outside the game.
 
-    Its addresses are not the game's, so that of the other end is not said.
+    The game's addresses are not the plan's, so the card has no text for the other end.
     """
     if choice.action == chosen:
         return replace(choice, text=placed.served_text(program, plan, move), other=None)
@@ -105,8 +105,8 @@ def _as_placed(
 
 def _blockers_html(game: ReferenceGame, question: int | None) -> str:
     """The tensors that forbid the action asked about: their addresses, and how long they stand."""
-    found = [] if question is None else by_size(explain(game, question).blockers)
-    if not found or question is None:
+    blockers = [] if question is None else by_size(explain(game, question).blockers)
+    if not blockers or question is None:
         return ""
     rows = [
         (
@@ -114,16 +114,16 @@ def _blockers_html(game: ReferenceGame, question: int | None) -> str:
             f"{address_text(blocker.low)} – {address_text(blocker.high)}, slots"
             f" {max(0, blocker.start):,} – {blocker.end:,}",
         )
-        for blocker in found[:_MOST_BLOCKERS]
+        for blocker in blockers[:_MOST_BLOCKERS]
     ]
-    more = len(found) - len(rows)
+    more = len(blockers) - len(rows)
     rest = f"<p>and {count_text(more, 'smaller one')}</p>" if more else ""
     title = f"<p><b>In the way of {ACTION_NAMES[question]}</b>, the largest first</p>"
     return f'<div class="blockers">{title}{facts_html(rows)}{rest}</div>'
 
 
 def _chosen(session: Session, plan: Plan, line: Line, move: int) -> int | None:
-    """What is played at this move: by the plan as it is, or by the game on the map."""
+    """The action at this move: of the plan as it is, or of the game on the map."""
     if not line.is_on_plan or session.is_as_moves or line.film.is_exact:
         return line.action_at(move)
     opened, identity = session.open, _identity(session)
@@ -132,7 +132,7 @@ def _chosen(session: Session, plan: Plan, line: Line, move: int) -> int | None:
 
 
 def _plan_html(session: Session, line: Line) -> str:
-    """Three lines of fixed height, as long as no variation is shown."""
+    """The head of the panel while no variation is shown: three lines of fixed height."""
     play = "<b>Play any action</b> to leave it, or "
     play += command_html("quiz", "guess its decisions", to="begin")
     play += f", or begin a {command_html('new_game', 'new game')}."
@@ -150,7 +150,7 @@ def _plan_html(session: Session, line: Line) -> str:
 
 
 def _variation_html(line: Line, game: ReferenceGame) -> str:
-    """How the variation does against the plan, and what to do with it."""
+    """The head of the panel on a variation: its runtime against the plan's, and its buttons."""
     left = game.num_moves - line.tip
     final = line.tree.lines[line.tree.current].rating.final
     if left:
@@ -167,16 +167,18 @@ def _variation_html(line: Line, game: ReferenceGame) -> str:
 
 
 def _slower(seconds: float) -> str:
-    """How a runtime compares with the one before, in words."""
+    """Words for `seconds` more than the plan's runtime; negative: less."""
     if gain_text(seconds) == gain_text(0.0):
         return "as fast as the plan"
     return f"{time_text(abs(seconds))} {'slower' if seconds > 0 else 'faster'} than the plan"
 
 
-def _eviction_html(session: Session, game: ReferenceGame, told: Story) -> str:
-    """The question, and the answer once it was asked."""
+def _eviction_html(session: Session, game: ReferenceGame, name: str) -> str:
+    """The what-if question, and its answer once it was asked.
+
+    It is about the selected tensor, else about `name`, the tensor of the move.
+    """
     program, selected = session.open.program, session.cursor.selected
-    name = told.tensor
     if selected >= 0 and selected != game.move.group:
         name = program.values[program.groups[selected].values[0]].name
     here_button = command_html("evict", "dropped here", for_ever=0)
@@ -188,14 +190,14 @@ def _eviction_html(session: Session, game: ReferenceGame, told: Story) -> str:
     )
 
 
-def _answer(found: Eviction) -> str:
-    if found.obstacle and not found.is_for_ever:
-        return escape(found.obstacle)
-    change = gain_text(found.change_s)
-    before = time_text(found.latency_s - found.change_s)
-    new = f"Runtime {time_text(found.latency_s)} instead of {before}, <b>{change}</b>"
-    if not found.num_lost:
+def _answer(eviction: Eviction) -> str:
+    if eviction.obstacle and not eviction.is_for_ever:
+        return escape(eviction.obstacle)
+    change = gain_text(eviction.change_s)
+    before = time_text(eviction.latency_s - eviction.change_s)
+    new = f"Runtime {time_text(eviction.latency_s)} instead of {before}, <b>{change}</b>"
+    if not eviction.num_lost:
         return f"{new}: slow memory serves it already."
-    when = "" if found.is_for_ever else f" from move {found.move + 1:,}"
-    lost = f"{found.num_lost} of its touches" if found.num_lost > 1 else "one touch"
+    when = "" if eviction.is_for_ever else f" from move {eviction.move + 1:,}"
+    lost = f"{eviction.num_lost} of its touches" if eviction.num_lost > 1 else "one touch"
     return f"{new}; {lost}{when} lost. {command_html('open_eviction', 'Open as variation')}"

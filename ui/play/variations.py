@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 PLAN = -1
-"""In place of a variation's number: the plan that all of them leave."""
+"""The number of the plan itself, which all variations leave."""
 
 Steps = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
 class Rating:
-    """What a variation is worth against the plan, in seconds saved more (negative: less).
+    """The worth of a variation against the plan, in seconds saved more (negative: less).
 
     `so_far`: at its last move. `final`: with the rest played as the plan does.
     """
@@ -130,14 +130,14 @@ class Variations:
         return replace(self, lines=tuple(lines))
 
     def before(self, move: int) -> int:
-        """Where undo leads from `move`: the start of the last step before it, else `move`."""
+        """The move that undo leads to: the start of the last step before `move`, else `move`."""
         path = self.path()
         return max((s for s in path.starts if s < move), default=move) if path else move
 
     def after(self, move: int) -> int:
-        """Where redo leads from `move`: the end of the step that begins there or next, or `move`.
+        """The move that redo leads to from `move`: the end of the step there or of the next one.
 
-        Before the fork the fork itself.
+        Before the fork it is the fork, and at the end `move` itself.
         """
         path = self.path()
         if path is None:
@@ -166,7 +166,7 @@ def _starts(line: Variation) -> list[int]:
 
 
 def _shared(known: Sequence[int], step: Sequence[int]) -> int:
-    """How many actions of `step` are the known ones."""
+    """The number of actions with which `known` and `step` both begin."""
     for count, (mine, theirs) in enumerate(zip(step, known, strict=False)):
         if mine != theirs:
             return count
@@ -174,7 +174,7 @@ def _shared(known: Sequence[int], step: Sequence[int]) -> int:
 
 
 _LETTERS = "pndPN"
-"""In links: Copy (a *p*refetch), NoCopy, Drop; capitals go to the other end."""
+"""Letters of the actions in links: Copy (a *p*refetch), NoCopy, Drop; capitals: other end."""
 _RUN = re.compile(rf"([{_LETTERS}])(\d{{0,9}})", re.ASCII)
 _LINE = re.compile(rf"(\d{{1,9}})-((?:[{_LETTERS}]\d{{0,9}})*)", re.ASCII)
 
@@ -191,13 +191,13 @@ def line_text(fork: int, actions: Sequence[int]) -> str:
 
 
 def line_from_text(text: str, num_moves: int) -> tuple[int, tuple[int, ...]] | None:
-    """The fork and the actions of `line_text`; None if the text is none of a game this long."""
-    found = _LINE.fullmatch(text)
-    if found is None:
+    """The inverse of `line_text`: fork and actions; None if no game this long has such a line."""
+    match = _LINE.fullmatch(text)
+    if match is None:
         return None
-    fork = int(found[1])
+    fork = int(match[1])
     actions: list[int] = []
-    for letter, count in _RUN.findall(found[2]):
+    for letter, count in _RUN.findall(match[2]):
         repeats = int(count or 1)
         if fork + len(actions) + repeats > num_moves:
             return None

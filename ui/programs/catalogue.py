@@ -1,4 +1,4 @@
-"""The sample programs: what the gallery says of each, and which of them a search finds."""
+"""The sample programs: what the gallery says of each, and which of them a filter lets pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.program.proof import PROVEN_GAP, gap
 from ui.components.units import count_text, share_text, size_text, time_text
 
 CONTESTED = 0.03
-"""XLA's plan so far above the bound: there is something to fight for."""
+"""The least gap of XLA's plan to the bound of a program that counts as contested."""
 
 TEACHING = "teaching"
 _FAMILIES = {
@@ -54,8 +54,8 @@ def family(entry: SampleEntry) -> str:
     """What kind of model a sample is of; programs made by hand are for teaching."""
     if entry.model in ("", TEACHING):
         return TEACHING
-    found = (n for n, heads in _FAMILIES.items() if entry.model.startswith(heads))
-    return next(found, "other")
+    names = (n for n, heads in _FAMILIES.items() if entry.model.startswith(heads))
+    return next(names, "other")
 
 
 def step_of(entry: SampleEntry) -> str:
@@ -149,13 +149,13 @@ def _gap_html(label: str, over: float | None) -> str:
 
 
 def facts(program: Program) -> list[tuple[str, str]]:
-    """What one sees of a program at a glance."""
+    """What one sees of a program at a glance, as (name, text)."""
     hardware = program.hardware
     savings = program.all_slow_s - program.all_fast_s
     memory = f"{hardware.name}, {size_text(hardware.fast_bytes)} of {hardware.fast_name}"
     weights = sum(g.size_bytes for g in program.groups if g.is_input)
     others = sum(g.size_bytes for g in program.groups if not g.is_input)
-    found = [
+    rows = [
         ("Hardware", f"{memory}, {hardware.bandwidth / 1e9:,.0f} GB/s behind it"),
         ("Length", count_text(program.num_slots, "instruction") + _loops(program)),
         ("Tensors", f"{size_text(weights)} of inputs, {size_text(others)} made on the way"),
@@ -163,12 +163,12 @@ def facts(program: Program) -> list[tuple[str, str]]:
         ("All fast", f"{time_text(program.all_fast_s)}, {time_text(savings)} less"),
     ]
     if basis := observed(program):
-        found.append(("Observed", _basis_text(basis)))
+        rows.append(("Observed", _basis_text(basis)))
     if program.provenance.get("kind") == KIND:
         origin = program.provenance
         text = f"from {origin['derived_from']} ({origin['original_hardware']}), not a compilation"
-        found.append(("Derived", text))
-    return found
+        rows.append(("Derived", text))
+    return rows
 
 
 def _basis_text(basis: Observed) -> str:

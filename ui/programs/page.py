@@ -39,8 +39,8 @@ def render() -> None:
     left, right = st.columns([2.7, 1], gap="medium")
     with left:
         yours_view.show(session)
-        found = matching(entries, _filter(session, entries))
-        _gallery(session, entries, found)
+        hits = matching(entries, _filter(session, entries))
+        _gallery(session, entries, hits)
     with right, st.container(key="details"):
         _upload(session)
         _details(session, entries)
@@ -48,7 +48,7 @@ def render() -> None:
 
 
 def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
-    """The search row; what was entered survives a visit to another view."""
+    """Show the search row; returns its filter, which survives a visit to another view."""
     known = session.gallery
     with st.container(key="filters"):
         places = st.columns([1.7, 1.2, 1.3, 1.5, 1.1], vertical_alignment="bottom")
@@ -80,18 +80,18 @@ def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
     return session.gallery
 
 
-def _gallery(session: Session, entries: tuple[SampleEntry, ...], found: list[SampleEntry]) -> None:
-    if not found:
+def _gallery(session: Session, entries: tuple[SampleEntry, ...], hits: list[SampleEntry]) -> None:
+    if not hits:
         st.info("No program matches. Remove a filter or a word.", icon=":material/search_off:")
         return
-    count = f"{len(found)} of {len(entries)}" if len(found) < len(entries) else str(len(entries))
+    count = f"{len(hits)} of {len(entries)}" if len(hits) < len(entries) else str(len(entries))
     st.caption(
         f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
     )
     with st.container(key="gallery"):
-        for first in range(0, len(found), _COLUMNS):
+        for first in range(0, len(hits), _COLUMNS):
             row = st.columns(_COLUMNS, gap="small")
-            for place, entry in zip(row, found[first : first + _COLUMNS], strict=False):
+            for place, entry in zip(row, hits[first : first + _COLUMNS], strict=False):
                 with place.container(border=True, height="stretch", gap="small"):
                     _card(session, entry)
 

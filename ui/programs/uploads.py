@@ -19,7 +19,7 @@ from engine.program.model import Program
 Upload = tuple[str, bytes]
 _MOST_FILES = 3
 MOST_MIB = MAX_TEXT_BYTES >> 20
-"""What a file may measure, packed or not; the readers refuse more."""
+"""The largest size of a file, packed or not; the readers refuse more."""
 _LONGEST_NAME = 100
 _SLOW_NAME = re.compile(r"slow|(^|[._-])off\.")
 _FAST_NAME = re.compile(r"fast|(^|[._-])on\.")
@@ -120,8 +120,8 @@ def _with_plan(program: Program, dump: Path, hardware: str, buffers: Path) -> Pr
     """
     from engine.compiler.importer import import_hlo
 
-    found = import_hlo(dump, dump, hardware, buffers).provenance["xla_plan"]
-    plan = replace(plan_from_json(found, str(buffers)), program_hash=content_hash(program))
+    xla_plan = import_hlo(dump, dump, hardware, buffers).provenance["xla_plan"]
+    plan = replace(plan_from_json(xla_plan, str(buffers)), program_hash=content_hash(program))
     return replace(program, provenance={**program.provenance, "xla_plan": plan_to_json(plan)})
 
 

@@ -24,7 +24,7 @@ _RULE = (
 
 
 def what_if_form(session: Session) -> None:
-    """Controls for the program in use; a derived one is derived anew from its original."""
+    """Show controls that derive a program; a derived one is derived anew from its original."""
     with st.expander("What if the hardware were another?", icon=":material/tune:"):
         original, wish = _origin(session)
         with st.form(f"what_if_{session.program_name}", border=False):
@@ -37,10 +37,10 @@ def what_if_form(session: Session) -> None:
 
 def _origin(session: Session) -> tuple[Program, WhatIf]:
     """The captured or brought program behind the one in use, and what is changed of it so far."""
-    found = wish_of(session.program_name)
-    if found is None:
+    derived = wish_of(session.program_name)
+    if derived is None:
         return session.open.program, WhatIf()
-    name, wish = found
+    name, wish = derived
     known = session.programs.get(name)
     return (known.program if known else caching.sample(name)), wish
 

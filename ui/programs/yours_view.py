@@ -17,7 +17,7 @@ _OF_DERIVED = ("Derived",)
 
 
 def show(session: Session) -> None:
-    """A card for each; nothing for who has none."""
+    """Show a card for each program of the visitor's own; nothing without any."""
     samples = {entry.name for entry in caching.sample_index()}
     for name in caching.own_programs().names(session.identity):
         if name not in session.programs:
@@ -32,12 +32,12 @@ def show(session: Session) -> None:
 
 
 def _card(session: Session, opened: OpenProgram) -> None:
-    picture, told = st.columns([1, 2.2], gap="medium")
+    picture, details = st.columns([1, 2.2], gap="medium")
     gaps = [(_label(opened, name), _over(opened, name)) for name in opened.plans]
     compiled = opened.plans.get(opening.COMPILED)
     drawn = thumbnail(opened.program, compiled.plan if compiled else None)
     picture.html(own_card_html(opened.name, opened.program, gaps[:2], drawn))
-    with told:
+    with details:
         derived = [f for f in facts(opened.program) if f[0] in _OF_DERIVED]
         st.html(facts_html(opened.summary or derived))
         warn_of_reading(opened.program)
@@ -53,7 +53,7 @@ def _card(session: Session, opened: OpenProgram) -> None:
 
 
 def _label(opened: OpenProgram, name: str) -> str:
-    """A plan's name; of XLA's also that it is not whole, where it is no measure for others."""
+    """A plan's name; XLA's with a mark if it was read in part and is no measure for others."""
     return f"{name}, in part" if name == unmeasured(opened.program) else name
 
 

@@ -18,7 +18,7 @@ from ui.session.state import Session
 
 
 def collect(session: Session) -> None:
-    """Take in what finished; what went wrong is said on the page."""
+    """Take in the results of finished jobs; an error is shown on the page."""
     try:
         session.open.collect()
         session.open.searches.collect()
@@ -39,13 +39,13 @@ def identity_of(session: Session, thought: Thought) -> str:
 
 
 def store(session: Session, thought: Thought, key: str) -> None:
-    """Send the browser what belongs to the whole game."""
+    """Send the browser the message of the whole game (`ui.search.messages`)."""
     state = session.open.searches
     study = state.studies.get(thought.identity)
-    found = () if study is None else study.findings
+    findings = () if study is None else study.findings
     rows = state.rows
     if rows is None:
-        rows = tuple(f.move for f in inbox(found) if f.verdict)
+        rows = tuple(f.move for f in inbox(findings) if f.verdict)
     SEARCH_TREE.store(
         caching.search_game(
             identity_of(session, thought),
@@ -53,7 +53,7 @@ def store(session: Session, thought: Thought, key: str) -> None:
             session.open.program,
             thought.trace,
             session.open.bound_s,
-            {f.move: f.verdict for f in found if f.verdict},
+            {f.move: f.verdict for f in findings if f.verdict},
             rows,
         ),
         key=key,
@@ -61,7 +61,7 @@ def store(session: Session, thought: Thought, key: str) -> None:
 
 
 def show(session: Session, thought: Thought, key: str) -> None:
-    """The searches of the current move, from within a fragment; follows what the visitor does."""
+    """Show the searches of the current move, and carry out the view's order; for a fragment."""
     state = session.open.searches
     identity = session.open.identity_of(thought.plan)
     film = caching.film_of(identity, session.open.program, thought.plan)
@@ -83,13 +83,18 @@ def show(session: Session, thought: Thought, key: str) -> None:
 
 
 def _take(session: Session, thought: Thought, key: str) -> dict[str, Any] | None:
-    """What the visitor did on the view, unless the script has moved on since; its order if new."""
+    """Take over the move of the view; returns the view's order if that is new, else None.
+
+    The view's cursor is ignored if it is of another game, or if the script has jumped since.
+    """
     state = session.open.searches
-    told = st.session_state.get(key, {}).get("told")
-    if not told or told["game"] != identity_of(session, thought) or told["nonce"] != state.nonce:
+    cursor = st.session_state.get(key, {}).get("cursor")
+    if not cursor or cursor["nonce"] != state.nonce:
         return None
-    state.move = max(0, min(thought.trace.num_moves - 1, int(told["move"])))
-    order: dict[str, Any] | None = told.get("order")
+    if cursor["game"] != identity_of(session, thought):
+        return None
+    state.move = max(0, min(thought.trace.num_moves - 1, int(cursor["move"])))
+    order: dict[str, Any] | None = cursor.get("order")
     if not order or order["serial"] == state.handled:
         return None
     state.handled = order["serial"]

@@ -1,4 +1,4 @@
-"""Learning curves of a training run, and pictures of what its trace says on average."""
+"""Learning curves of training runs, and the drift of the learned model in a trace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BEST, _MEAN, _REAL, _IMAGINED = "#2a9d80", "#3f7fd9", "#8a94a3", "#e08a2c"
 
 @dataclass(frozen=True)
 class Run:
-    """The rounds of a training run: one dictionary each, as `engine.agent.run` tells them."""
+    """The rounds of a training run: one dictionary each, as `engine.agent.run` writes them."""
 
     rounds: tuple[dict[str, Any], ...]
 
@@ -46,28 +46,28 @@ class Run:
 
 def curve_files(root: Path) -> list[Path]:
     """Learning curves below the project's folder, the one written last first."""
-    found = [p for folder in _FOLDERS for p in (root / folder).glob(f"**/{CURVE}")]
-    return sorted(found, key=lambda p: -p.stat().st_mtime)
+    paths = [p for folder in _FOLDERS for p in (root / folder).glob(f"**/{CURVE}")]
+    return sorted(paths, key=lambda p: -p.stat().st_mtime)
 
 
 def read_curve(text: str) -> Run:
-    """The rounds in a curve file; lines that are none (a half-written last one) are left out."""
+    """The rounds in a curve file; other lines, such as a half-written last one, are left out."""
     rounds = []
     for line in text[:_MOST_BYTES].splitlines():
         try:
-            found = json_of(line)
+            row = json_of(line)
         except (ValueError, RecursionError):
             continue
-        if _is_round(found):
-            rounds.append(found)
+        if _is_round(row):
+            rounds.append(row)
     return Run(tuple(rounds))
 
 
-def _is_round(found: Any) -> bool:
-    if not isinstance(found, dict) or not isinstance(found.get("losses"), dict):
+def _is_round(row: Any) -> bool:
+    if not isinstance(row, dict) or not isinstance(row.get("losses"), dict):
         return False
-    values = [found.get(name) for name in _NUMBERS] + list(found["losses"].values())
-    return "program" in found and all(isinstance(v, int | float) and abs(v) < _HUGE for v in values)
+    values = [row.get(name) for name in _NUMBERS] + list(row["losses"].values())
+    return "program" in row and all(isinstance(v, int | float) and abs(v) < _HUGE for v in values)
 
 
 def progress_figure(run: Run, program: str | None) -> go.Figure:
@@ -118,7 +118,7 @@ def positive(values: Sequence[float]) -> list[float | None]:
 
 
 def drift_figure(steps: Sequence[DriftStep]) -> go.Figure:
-    """Mean absolute errors by imagined step, beside those of who always predicts par."""
+    """Mean absolute errors by imagined step, beside those of always predicting par."""
     number = [step.step for step in steps]
     figure = go.Figure()
     lines = (
@@ -148,7 +148,7 @@ def _laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
 
 
 def drift_rows(trace: SearchTrace, move: int) -> pd.DataFrame:
-    """What the model, started at `move`, imagined of the moves that followed, in microseconds.
+    """The moves from `move` on as the model imagined them from there, in microseconds.
 
     `value`: above par, of the rest of the game from that move on; `searched` is what the search
     said at that very position, `earned` what came of it.

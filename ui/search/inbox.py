@@ -25,15 +25,15 @@ def inbox(
     program: Program,
     moves: Sequence[Move],
     trace: SearchTrace,
-    found: Surprises,
+    surprises: Surprises,
     known: Mapping[int, Finding],
 ) -> pd.DataFrame:
-    """Most surprising moves first; `known`: what moves cost, as far as that was measured.
+    """The table, the most surprising moves first; `known`: findings by move, as far as measured.
 
     Where all continuations are known to tie, nothing was at stake: such a move is left out.
     """
     rows = []
-    for surprise in found.inbox(MOST_ROWS):
+    for surprise in surprises.inbox(MOST_ROWS):
         move, finding = moves[surprise.move], known.get(surprise.move)
         if finding is not None and not finding.has_stakes:
             continue

@@ -33,7 +33,7 @@ _MOST_REAL = 1000
 """Simulations with the real rules: each copies all positions so far, so ten times as many take a
 hundred times as long."""
 _AGAIN_SECONDS = 60.0
-"""Of a search again, as far as the bar is concerned; much of it is getting ready."""
+"""Expected time of another search, for the job's bar; much of it is getting ready."""
 _MODELS = {"learned": "what the agent learned", "simulator": "the real rules"}
 _ALGORITHMS = {"gumbel": "Gumbel MuZero", "muzero": "classic MuZero"}
 _WHAT = (
@@ -50,7 +50,7 @@ _IN_PRACTICE = (
 
 
 def introduce(session: Session) -> None:
-    """What a search is, and the button that makes one to look at."""
+    """Say what a search is, and offer the practice that makes one to look at."""
     with st.container(border=True):
         st.subheader("Watch the agent think", anchor=False)
         st.markdown(_WHAT)
@@ -82,7 +82,7 @@ def _begin() -> str:
 
 
 def practice_form(session: Session) -> None:
-    """All that can be chosen about a practice."""
+    """A form with all settings of a practice."""
     with st.form(f"practice_{session.program_name}", border=False):
         seconds = st.select_slider("Seconds", _SECONDS, value=FIRST_SECONDS)
         count = st.select_slider(
@@ -114,7 +114,7 @@ def _practice(session: Session) -> Job | None:
 
 
 def failures(session: Session) -> None:
-    """Why something that this page started has failed."""
+    """Show the errors of the jobs of this page that have failed."""
     for job in _jobs(session):
         if job.state == FAILED:
             st.error(f"**{title_of(job)}**: {job.error}", icon=":material/error:")
@@ -127,7 +127,7 @@ def _jobs(session: Session) -> list[Job]:
 
 
 def again_form(session: Session, thought: Thought) -> None:
-    """Another search of the position that is shown."""
+    """A form that orders another search of the position that is shown."""
     sizes, model, algorithm, weights, button = st.columns(
         [2.2, 1.5, 1.3, 1.7, 1], vertical_alignment="bottom"
     )
@@ -168,7 +168,7 @@ def again_form(session: Session, thought: Thought) -> None:
 
 
 def order_findings(session: Session, thought: Thought, seconds: float) -> None:
-    """Look for what can be said against the moves of the game."""
+    """Order the study that makes findings on the moves of the game."""
     details = (("version", VERSION),)
     order = Order(FINDINGS, "Findings", seconds, basis=thought.identity, details=details)
     start(session, thought, order, {TRACE: thought.data})
@@ -184,7 +184,7 @@ def start(session: Session, thought: Thought, order: Order, given: Mapping[str, 
 
 
 def files(session: Session, thought: Thought) -> None:
-    """The trace as a file, and back."""
+    """A button that saves the trace as a file, and a field that opens one."""
     st.download_button(
         "Save this trace (npz)",
         data=thought.data,
@@ -199,14 +199,15 @@ def files(session: Session, thought: Thought) -> None:
 
 
 def upload(session: Session) -> None:
-    found = st.file_uploader(
+    """A field for a trace file, and the button that opens it."""
+    file = st.file_uploader(
         "A trace of this program", type="npz", key="trace_file",
         help="As saved here, or by `python -m engine solve … --solver muzero --trace FILE`",
     )  # fmt: skip
-    if st.button("Open", key="open_trace", disabled=found is None, width="stretch"):
-        assert found is not None
+    if st.button("Open", key="open_trace", disabled=file is None, width="stretch"):
+        assert file is not None
         try:
-            session.open.searches.add(brought(session.open.program, found.getvalue(), found.name))
+            session.open.searches.add(brought(session.open.program, file.getvalue(), file.name))
         except EngineError as error:
             st.error(str(error), icon=":material/error:")
             return

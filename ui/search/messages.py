@@ -42,12 +42,12 @@ def game_message(
     classes: Mapping[int, str] = NO_CLASSES,
     order: Sequence[int] = (),
 ) -> bytes:
-    """All that does not depend on the position; `surprise`: index per move, `[L]`.
+    """The message of a whole game: all that does not depend on the position.
 
-    `classes`: by move how bad it was (`engine.analysis.verdict`); `order`: the moves of the inbox,
-    as its keys go through them.
+    `surprise`: index per move, `[L]`. `classes`: how bad a move was, by move
+    (`engine.analysis.verdict`). `order`: the moves of the inbox, as its keys go through them.
     """
-    found = curves(trace)
+    by_move = curves(trace)
     column = np.zeros(trace.num_moves, np.uint8)
     for move, name in classes.items():
         column[move] = 1 + CLASSES.index(name)
@@ -69,10 +69,10 @@ def game_message(
             "move_choice": trace.legal.sum(axis=1).astype(np.uint8),
             "group_granules": group_granules(program),
             "slot_reserved": reserved_granules(program).astype("u4"),
-            "so_far": found.so_far,
-            "search": found.search,
-            "raw": found.raw,
-            "par": found.par,
+            "so_far": by_move.so_far,
+            "search": by_move.search,
+            "raw": by_move.raw,
+            "par": by_move.par,
             "surprise": surprise.astype(np.float32),
             "move_class": column,
         },
@@ -89,7 +89,7 @@ class Root:
 
     @property
     def num_nodes(self) -> int:
-        """Nodes that were visited; they come first."""
+        """The number of nodes that were visited; they come first."""
         return int(np.count_nonzero(self.trace.tree_visits[self.row]))
 
 
@@ -101,9 +101,10 @@ def position_message(
     nonce: int,
     beside: int = -1,
 ) -> bytes:
-    """The searches of one position; `par_s`: seconds still to earn at par, `[L + 1]`.
+    """The message of one position with its searches.
 
-    `beside`: the one to stand on the right of the first; -1: as the visitor left it.
+    `par_s`: seconds still to earn at par, `[L + 1]`. `beside`: the search to stand on the right of
+    the first; -1: as the visitor left it.
     """
     headers: list[dict[str, Any]] = []
     columns: dict[str, NDArray[Any]] = {}
@@ -117,7 +118,7 @@ def position_message(
         depth = _depths(parent)
         deepest = max(deepest, int(depth.max()))
         headers.append(_root_header(root, truth))
-        found: dict[str, NDArray[Any]] = {
+        tree: dict[str, NDArray[Any]] = {
             "parent": parent,
             "action": action,
             "raw": trace.tree_raw_value[row, :count],
@@ -127,7 +128,7 @@ def position_message(
             "real": _above_par(truth, depth, par_s, move),
             "place": truth.place.ravel(),
         }
-        columns |= {f"t{number}_{name}": column for name, column in found.items()}
+        columns |= {f"t{number}_{name}": column for name, column in tree.items()}
     moves = game.moves
     last = moves[min(move + deepest, len(moves) - 1)].time + _AHEAD_SLOTS
     blocks = np.array(standing(game, last), np.int32).reshape(-1, 5)
@@ -167,7 +168,7 @@ def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
 def _above_par(
     truth: Truth, depth: NDArray[np.int64], par_s: Floats, move: int
 ) -> NDArray[np.float32]:
-    """What each node really earns on the way to it, in seconds above par as the tree counts."""
+    """The real reward of the move into each node, in seconds above par as the tree counts it."""
     after = np.minimum(move + depth, len(par_s) - 1)
     before = np.maximum(after - 1, 0)
     relative = truth.reward_s - (par_s[before] - par_s[after])

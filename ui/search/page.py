@@ -98,7 +98,7 @@ def _figures(session: Session, thought: Thought, places: list[DeltaGenerator]) -
 
 
 def _choose_first_move(session: Session, thought: Thought) -> None:
-    """Where the link says, else where the agent was most surprised."""
+    """Go to the link's move, else to the one that surprised the agent most, at the first visit."""
     state = session.open.searches
     if state.move < 0:
         asked, _ = move_of(st.query_params.to_dict(), thought.trace.num_moves)
@@ -121,7 +121,7 @@ def _board() -> None:
 
 @st.fragment
 def _panel() -> None:
-    """What else there is to see; only what follows the moves is sent again at each of them."""
+    """The panel below the board; only a panel that follows the moves is sent at each of them."""
     session = current_session()
     state = session.open.searches
     thought = state.thought

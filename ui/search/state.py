@@ -1,4 +1,4 @@
-"""What a visitor has seen the agent think: whole games, and positions searched again."""
+"""The agent's searches that a visitor has: of whole games, and of single positions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Thought:
     """One game of the agent with all its searches.
 
     `plan`: the game, with notes from which it is replayed. `facts`: how it was made, as far as that
-    is known (see `ui.jobs.agent`). `weights`: the checkpoint's files, or none. `data`: the file.
+    is known (see `ui.jobs.agent`). `weights`: the checkpoint's files, or none. `data`: the trace's
+    file.
     """
 
     name: str
@@ -76,7 +77,7 @@ class Second:
 
 @dataclass(frozen=True)
 class Study:
-    """What can be said against the moves of a game; `completeness`: share of regrets known."""
+    """The findings on the moves of a game; `completeness`: share of the regrets that are known."""
 
     findings: tuple[Finding, ...]
     completeness: float
@@ -89,28 +90,28 @@ class Study:
 
 @dataclass
 class Searches:
-    """All of them for one program, and what is being looked at."""
+    """All searches of one program, and the game and move that are looked at."""
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
     current: str = ""
     again: list[Again] = field(default_factory=list)
     seconds: list[Second] = field(default_factory=list)
     studies: dict[str, Study] = field(default_factory=dict)
-    """By the identity of the thought."""
+    """Studies by the identity of the thought."""
     forced: list[Job] = field(default_factory=list)
     """Finished jobs that forced an action; `order.basis` is the identity of the thought."""
     duels: list[Job] = field(default_factory=list)
-    """Finished A/Bs."""
+    """Finished A/B comparisons of agents."""
     jobs: list[Job] = field(default_factory=list)
     """All work of this kind under way; practice is a solver's run like others."""
     is_watched: bool = False
-    """Whether a game was asked for because there was none to look at."""
+    """Whether a first game was ordered because there was none to look at."""
     rows: tuple[int, ...] | None = None
     """The moves of the inbox as it stands on Debug; None: its usual order."""
     beside: int = -1
     """The search that is to stand on the right, -1: as the visitor left it."""
     move: int = -1
-    """-1: none was chosen yet."""
+    """The move that is looked at; -1: none was chosen yet."""
     nonce: int = 0
     handled: int = 0
     panel: str = "inbox"
@@ -142,7 +143,10 @@ class Searches:
         self.move, self.nonce, self.beside = move, self.nonce + 1, beside
 
     def collect(self) -> bool:
-        """Take in what finished jobs found; whether there was any. Raises CheckpointError."""
+        """Take in the results of finished jobs; returns whether there were any.
+
+        Raises CheckpointError.
+        """
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
             self._take[job.order.kind](self, job)
@@ -176,10 +180,10 @@ class Searches:
         if dict(job.order.details).get("version") != VERSION:
             return
         known = self.studies.get(job.order.basis)
-        found = tuple(
+        findings = tuple(
             Finding(**{**row, "signs": tuple(row["signs"])}) for row in job.result["findings"]
         )
-        study = Study(found, float(job.result["completeness"]))
+        study = Study(findings, float(job.result["completeness"]))
         if known is None or known.completeness <= study.completeness:
             self.studies[job.order.basis] = study
 

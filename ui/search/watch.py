@@ -14,7 +14,7 @@ from ui.jobs.weights import FRESH, shipped
 
 BEST_GAME, FIRST_GAME = "the agent's best game", "the agent's first game"
 _SECONDS = 60.0
-"""As far as the bar is concerned, which follows the moves."""
+"""Expected time, for the job's bar until it follows the moves."""
 
 
 def best_game(plan: Plan | None) -> Plan | None:

@@ -1,1 +1,1 @@
-"""What one visitor has open, how it gets open, and what all visitors share."""
+"""The visitor's session, the opening of programs and plans, and caches for all visitors."""

@@ -82,7 +82,7 @@ def best_plan(name: str) -> Plan | None:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def kept_compiles(identity: str, _program: Program) -> tuple[KeptCompile, ...]:
-    """What earlier compiles of a sample said, the default's first."""
+    """The kept answers of earlier compiles of a sample, the default's first."""
     return find_kept_compiles(_program)
 
 
@@ -96,7 +96,7 @@ def moves_of(identity: str, _program: Program) -> Sequence[Move]:
 def actions_of_plan(
     identity: str, program_identity: str, _program: Program, _plan: Plan
 ) -> Sequence[int]:
-    """What a plan amounts to at each move."""
+    """The action that a plan amounts to at each move."""
     return actions_of(_program, _plan, moves_of(program_identity, _program))
 
 
@@ -154,7 +154,7 @@ def workshop() -> Workshop:
 
 @st.cache_resource(show_spinner=False)
 def own_programs() -> OwnPrograms:
-    """What the visitors of this server brought."""
+    """The programs that the visitors of this server brought."""
     folder = default_folder()
     return OwnPrograms(folder / "programs" if folder else None)
 
@@ -163,9 +163,9 @@ def own_programs() -> OwnPrograms:
 def thumbnail_of(name: str, content_hash: str) -> str:
     """The small memory map of a sample: of the compiler's own plan, or else of the greedy one."""
     program = sample(name)
-    found = program.provenance.get("xla_plan")
-    if found is not None:
-        return thumbnail(program, plan_from_json(found, f"{name}: provenance.xla_plan"))
+    compiled = program.provenance.get("xla_plan")
+    if compiled is not None:
+        return thumbnail(program, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
     from engine.solvers import solve
 
     return thumbnail(program, solve("greedy", program))
@@ -173,7 +173,7 @@ def thumbnail_of(name: str, content_hash: str) -> str:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def breakdown_of(identity: str, _program: Program, _plan: Plan) -> Breakdown:
-    """Where the time of a plan goes."""
+    """The breakdown of a plan's time."""
     return breakdown(_program, simulation_of(identity, _program, _plan))
 
 
@@ -181,11 +181,11 @@ def breakdown_of(identity: str, _program: Program, _plan: Plan) -> Breakdown:
 def differences_of(
     identities: tuple[str, str], _program: Program, _first: Plan, _second: Plan
 ) -> tuple[list[TouchDifference], list[Cost]]:
-    """What two plans do differently, and what it costs."""
+    """The touches that two plans serve differently, and the costs of the differences."""
     first = (_first, simulation_of(identities[0], _program, _first))
     second = (_second, simulation_of(identities[1], _program, _second))
-    found = touch_differences(_program, _first, _second)
-    return found, attribute(_program, first, second)
+    differences = touch_differences(_program, _first, _second)
+    return differences, attribute(_program, first, second)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing the plans …")
@@ -196,7 +196,7 @@ def packed_sheet(identity: str, _program: Program, _panels: Sequence[Panel]) -> 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def surprises_of(identity: str, _trace: SearchTrace) -> Surprises:
-    """How surprising each move of an agent's game was."""
+    """The surprise of each move of an agent's game."""
     return surprises(_trace)
 
 
@@ -213,14 +213,14 @@ def search_game(
     """The message that draws an agent's game; `identity` names it in the browser too, with the
     classes of its moves and the rows of its inbox.
     """
-    found = moves_of(program_identity, _program)
+    all_moves = moves_of(program_identity, _program)
     surprise = surprises_of(identity, _trace).index
-    return game_message(_program, found, _trace, surprise, bound_s, identity, _classes, _rows)
+    return game_message(_program, all_moves, _trace, surprise, bound_s, identity, _classes, _rows)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the game …")
 def first_study(identity: str, _program: Program, _thought: Thought) -> Study:
-    """What can be said against the moves of a game before anything is played out."""
+    """The findings on the moves of a game before anything is played out."""
     rules = noted_rules(_thought.plan)
     assert rules is not None, "a thought's plan notes its game"
     study = study_of(_thought.trace, _program, rules)
@@ -229,7 +229,7 @@ def first_study(identity: str, _program: Program, _thought: Thought) -> Study:
 
 @st.cache_resource(show_spinner=False)
 def last_views() -> LastViews:
-    """Where each visitor was last."""
+    """The last view of each visitor."""
     return LastViews()
 
 

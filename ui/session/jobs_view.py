@@ -1,4 +1,4 @@
-"""What is under way, on every page: a bar per job with a button that stops it, and its end."""
+"""The jobs under way, on every page: a bar for each with a button that stops it, and news."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TITLES = {BOUND: "Lower bound", MUZERO: "The agent practises"}
 
 
 def with_jobs(render: Callable[[], None]) -> Callable[[], None]:
-    """A page that also shows what is under way, and says when a job has ended."""
+    """The page `render` with the bars of the jobs under way, and news of those that have ended."""
 
     @wraps(render)
     def page() -> None:
@@ -38,7 +38,7 @@ def with_jobs(render: Callable[[], None]) -> Callable[[], None]:
 
 
 def _bars() -> None:
-    """Runs again and again while a job is under way; once one has ended, the page takes it in."""
+    """The news and the bars, drawn again and again; a job that has ended makes the page run."""
     session = current_session()
     if any(job.has_news for _, job in session.jobs()):
         st.rerun()
@@ -70,12 +70,12 @@ def bar_html(title: str, words: str, share: float | None) -> str:
 
 
 def title_of(job: Job) -> str:
-    """Who works, or what is worked on."""
+    """The title of a job: the solver, or what the job is about."""
     return _TITLES.get(job.solver, job.solver)
 
 
 def _announce(session: Session) -> None:
-    """Say once of each job that it has ended, and how."""
+    """Add to the news, once for each job, that it has ended, and how."""
     for opened, job in session.jobs():
         if not job.has_news:
             continue

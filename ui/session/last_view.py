@@ -1,4 +1,4 @@
-"""Where each visitor was last, so that the start page can lead back there, also after a reload."""
+"""The last view of each visitor: the start page leads back there, also after a reload."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class LastViews:
     """The last view of each visitor, for as long as the server runs; the oldest are forgotten."""
 
     def __init__(self, most: int = _MOST_VISITORS) -> None:
-        """Nobody was anywhere yet."""
+        """No views yet; `most`: visitors whose view is kept."""
         self._views: OrderedDict[str, View] = OrderedDict()
         self._most, self._lock = most, Lock()
 
     def put(self, visitor: str, view: View) -> None:
-        """A visitor is there now."""
+        """Keep the view that a visitor has now."""
         with self._lock:
             self._views[visitor] = view
             self._views.move_to_end(visitor)
@@ -45,5 +45,5 @@ class LastViews:
                 self._views.popitem(last=False)
 
     def of(self, visitor: str) -> View | None:
-        """Where a visitor was last."""
+        """The last view of a visitor; None if there is none."""
         return self._views.get(visitor)

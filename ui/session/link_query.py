@@ -8,9 +8,9 @@ _MOST_DIGITS = 9
 
 
 def move_of(query: Mapping[str, str], num_moves: int) -> tuple[int | None, str]:
-    """The move that a link asks for, from 0, within the game; and what is wrong with it, or empty.
+    """The move that a link asks for, from 0, within the game, and a warning if it had to change.
 
-    None: it asks for none.
+    None if the link asks for no move; an empty text if there is nothing to warn of.
     """
     text = query.get("move", "")
     if not text:

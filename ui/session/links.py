@@ -22,7 +22,7 @@ _LONGEST = 300
 
 
 def line_of(session: Session, plan: OpenPlan) -> Line:
-    """What the visitor has played on a plan; begun at the first call."""
+    """The visitor's play on a plan; begun at the first call."""
     lines = session.open.lines
     if plan.identity not in lines:
         lines[plan.identity] = Line(caching.film_of(plan.identity, session.open.program, plan.plan))
@@ -45,23 +45,24 @@ def follow(session: Session, line: Line, query: Mapping[str, str]) -> None:
 
 
 def query(session: Session, plan: OpenPlan, line: Line) -> dict[str, str]:
-    """What the address bar says."""
-    found = {
+    """The link parameters of the current view, for the address bar."""
+    parameters = {
         "program": session.program_name,
         "plan": plan.name,
         "move": str(session.cursor.move + 1),
     }
     if session.cursor.selected >= 0:
-        found["select"] = str(session.cursor.selected)
+        parameters["select"] = str(session.cursor.selected)
     text = line.text()
     if text and len(text) <= _LONGEST:
-        found["line"] = text
-    return found
+        parameters["line"] = text
+    return parameters
 
 
 def for_browser(session: Session, plan: OpenPlan, line: Line) -> dict[str, object]:
-    """What the copy-link button links to: a plan that every visitor has, and from which move on the
-    link spells out the actions (-1: none, it is that plan).
+    """The target of the copy-link button: a plan that every visitor has, and `from`.
+
+    From that move on the link spells out the actions; -1: it spells out none, it is that plan.
     """
     lasting = COMPILED if COMPILED in session.open.plans else next(iter(session.open.plans))
     path = line.path

@@ -1,4 +1,4 @@
-"""What a visitor is told in passing: that a job has ended, or why nothing came of a wish.
+"""News for the visitor, shown for some seconds: a job has ended, or a request has failed.
 
 Streamlit's own toasts have no name that a screen reader could say, and vanish within four seconds.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from html import escape
 
 SECONDS = {False: 8.0, True: 20.0}
-"""How long news stand there; errors longer. `ui/style.css` lets them fade in the same time."""
+"""How long a message stays, by `is_error`. `ui/style.css` lets it fade in the same time."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Who or what it is about, what is told, and when."""
+    """One message: its subject, its text, and the time `at` which it was sent, by the clock."""
 
     subject: str
     text: str
@@ -26,17 +26,17 @@ class Item:
 
 @dataclass
 class News:
-    """What was told lately."""
+    """The messages sent lately."""
 
     clock: Callable[[], float] = time.monotonic
     _items: list[Item] = field(default_factory=list)
 
     def tell(self, subject: str, text: str, *, is_error: bool = False) -> None:
-        """Note that there is something new."""
+        """Send a message."""
         self._items.append(Item(subject, text, is_error, self.clock()))
 
     def items(self) -> Sequence[Item]:
-        """What is still to be seen, the oldest first."""
+        """The messages that are still shown, the oldest first."""
         now = self.clock()
         self._items = [i for i in self._items if now - i.at < SECONDS[i.is_error]]
         return self._items
@@ -48,5 +48,5 @@ def news_html(items: Sequence[Item]) -> str:
 
 
 def _item_html(item: Item) -> str:
-    kind, sign = ("told error", "⚠") if item.is_error else ("told", "✓")
+    kind, sign = ("notice error", "⚠") if item.is_error else ("notice", "✓")
     return f'<p class="{kind}">{sign} <b>{escape(item.subject)}</b> {escape(item.text)}</p>'

@@ -1,4 +1,4 @@
-"""Getting a program and a first plan onto the table: samples, uploads, what-ifs, links."""
+"""Opening a program with a first plan: samples, the visitor's own, what-ifs, links."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ui.session.state import OpenPlan, OpenProgram, Session
 
 COMPILED = "xla_compiled"
 BEST_KNOWN = "best known"
-"""The plan that ships with a sample, whoever found it."""
+"""The name of the plan that ships with a sample, whichever solver made it."""
 _EXHAUSTIVE = "exhaustive"
-"""Of the teaching programs: so small that a second of `evolution` finds the best plan."""
+"""Solver of the teaching programs: so small that `evolution` finds the best plan in a second."""
 FIRST_SOLVER = "greedy"
 _FIRST_SECONDS = 60.0
 _LINK_SECONDS = 10.0
 _QUICK_TOUCHES = 2500
-"""A first plan for so many touches takes less than a second: no need to show how it goes."""
+"""A first plan for so many touches takes less than a second, so it is made without a bar."""
 
 
 class PageEnds(Exception):
@@ -79,7 +79,7 @@ def open_link(session: Session, query: Mapping[str, str]) -> None:
 
 
 def _lost_program(wanted: str, shown: str) -> str:
-    """Why a link's program cannot be shown, and what is shown instead."""
+    """The notice that a link's program cannot be shown, and `shown` is shown instead."""
     return (
         f"The link asks for the program “{wanted[:80]}”, which is not among the samples."
         " If somebody brought it as a file, open the same file under Programs."
@@ -150,7 +150,7 @@ def best_name(entry: SampleEntry) -> str:
 
 
 def title_of(plan: OpenPlan) -> str:
-    """The name of a plan, and of the best known one who found it."""
+    """The name of a plan, and for the best known one its solver too."""
     return f"{plan.name} ({plan.plan.solver})" if plan.name == BEST_KNOWN else plan.name
 
 
@@ -206,7 +206,7 @@ def keep(session: Session, summary: Summary) -> None:
 
 
 def take_up(session: Session, name: str) -> bool:
-    """List a program that the visitor brought earlier; whether there is one of this name."""
+    """List a program that the visitor brought earlier; returns whether this name has one."""
     own = caching.own_programs().find(session.identity, name)
     if own is None:
         return False
@@ -234,7 +234,7 @@ def _show_telling_move(session: Session) -> None:
 
 
 def _equip(session: Session, opened: OpenProgram) -> None:
-    """Give a new program what there is: the compiler's plan, results, runs of this visitor."""
+    """Add to a new program the visitor's earlier runs with their results, and XLA's plan."""
     for job in caching.workshop().kept(opened.program, session.identity):
         opened.adopt(job)
     compiled = opened.program.provenance.get("xla_plan")

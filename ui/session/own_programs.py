@@ -1,4 +1,4 @@
-"""What a visitor brought, on disk: it survives a reload of the page and a restart of the server.
+"""The visitors' own programs on disk, where they survive reloads and restarts of the server.
 
 One folder per visitor, in it one per program: the program file and what became of the files that
 were brought. A folder is written under another name and then renamed, so that none is half there.
@@ -20,10 +20,10 @@ from ui.jobs.folders import age, forget_oldest
 Summary = tuple[tuple[str, str], ...]
 _PROGRAM, _LISTING = "program.json.gz", "listing.json"
 _MOST_OF_ONE = 8
-"""That a visitor keeps: half of what may be open at once."""
+"""Programs kept for one visitor: half of what may be open at once."""
 _MOST_OF_ALL = 2000
 _MOST_BYTES = 2**30
-"""Of all visitors together."""
+"""Bytes on disk, of all visitors together."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class OwnPrograms:
             return
 
     def names(self, visitor: str) -> list[str]:
-        """What a visitor has, the oldest first."""
+        """The names of a visitor's programs, the oldest first."""
         return list(self._listed(visitor))
 
     def find(self, visitor: str, name: str) -> OwnProgram | None:
@@ -94,8 +94,9 @@ class OwnPrograms:
             return {}
         listed = {}
         for place in sorted((self._folder / visitor).glob("[0-9a-f]*"), key=age):
-            if (found := _listing(place)) is not None:
-                listed[found[0]] = (place, found[1])
+            if (listing := _listing(place)) is not None:
+                name, summary = listing
+                listed[name] = (place, summary)
         return listed
 
     def _forget(self, own_folder: Path) -> None:
@@ -105,7 +106,7 @@ class OwnPrograms:
 
 
 def _listing(place: Path) -> tuple[str, Summary] | None:
-    """Name and summary; None for what is damaged."""
+    """Name and summary of the program in a folder; None if the folder is damaged."""
     try:
         name, facts = json.loads((place / _LISTING).read_text())
         return str(name), tuple((str(label), str(text)) for label, text in facts)

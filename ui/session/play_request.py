@@ -1,4 +1,4 @@
-"""A visitor's request that somebody else plays on, while a worker is at it."""
+"""A visitor's request that another player goes on, while its job is under way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ui.jobs.run import Job
 
 @dataclass
 class PlayRequest:
-    """Who is to play on (`player`), in which job, on the line of which plan, and how far.
+    """The `player` that goes on, its job, and the identity of the `plan` whose line it goes on.
 
     `begun`: the actions before. `num_moves`: so many of the moves played are taken over.
     `number`, `tip`: the variation that was shown, and its end.

@@ -1,4 +1,4 @@
-"""Which plan of a program is no measure for others, since it was read in part only."""
+"""The plan of a program that is no measure for others, since it was read in part only."""
 
 from __future__ import annotations
 

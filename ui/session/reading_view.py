@@ -9,7 +9,7 @@ from engine.program.reading import reading_warning
 
 
 def warn_of_reading(program: Program) -> None:
-    """Say so in words, as the command line does; nothing where it is a measure for others."""
+    """Show the warning in the words of the command line; nothing if the plan was read whole."""
     warning = reading_warning(program)
     if warning is not None:
         st.warning(f"{warning[0].upper()}{warning[1:]}.", icon=":material/rule:")

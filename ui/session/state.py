@@ -30,7 +30,7 @@ from ui.session.visitor import COOKIE, visitor_of
 
 _KEY = "explorer"
 _MOST_PROGRAMS = 16
-"""That a visitor has open at once: each may be large."""
+"""Programs that a visitor may have open at once: each may be large."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class OpenProgram:
     jobs: list[Job] = field(default_factory=list)
     bound_s: float | None = None
     summary: tuple[tuple[str, str], ...] = ()
-    """Of a program that the visitor brought: what became of the files, as (name, text)."""
+    """Facts of the import of a program that the visitor brought, as (name, text)."""
     lines: dict[str, Line] = field(default_factory=dict)
-    """What the visitor has played, by the identity of the plan that it leaves."""
+    """The visitor's play by the identity of the plan that it leaves."""
     comparison: Comparison = field(default_factory=Comparison)
     searches: Searches = field(default_factory=Searches)
     debug: Debugging = field(default_factory=Debugging)
     compiler: CompilerState = field(default_factory=CompilerState)
     play_request: PlayRequest | None = None
-    """Who was asked to play on and is not done yet (`ui.play.playing_on`)."""
+    """The request to play on that is under way, if any (`ui.play.playing_on`)."""
 
     def add_plan(self, name: str, plan: Plan) -> None:
         """List a plan; one of the same name is replaced."""
@@ -80,7 +80,7 @@ class OpenProgram:
         return name
 
     def collect(self) -> bool:
-        """Take in the results of finished runs; whether there were any."""
+        """Take in the results of finished runs; returns whether there were any."""
         finished = [job for job in self.jobs if job.take()]
         for job in finished:
             if job.order.kind == SOLVE and job.plan is not None:
@@ -143,8 +143,8 @@ class Session:
     """Whether a plan is shown as the game would play it instead of as it is."""
     stored: str = ""
     """Identity of the plan that the browser was sent last."""
-    told: dict[str, object] = field(default_factory=dict)
-    """What the map was told and keeps, such as who can play on; empty: it is to be told."""
+    sent: dict[str, object] = field(default_factory=dict)
+    """Parts of a step's message that the map keeps, by name; emptied, they are sent again."""
     question: int | None = None
     """The refused action whose blockers are shown, if any."""
     handled: int = 0
@@ -164,9 +164,9 @@ class Session:
     look: dict[str, str] = field(default_factory=dict)
     """Window, axis and colours that a link asked for."""
     notices: list[str] = field(default_factory=list)
-    """What of the visitor's link could not be shown; until another program is opened."""
+    """Warnings of what the visitor's link could not show; until another program is opened."""
     news: News = field(default_factory=News)
-    """What is told in passing."""
+    """Short messages that every page shows for some seconds."""
     learning: Learning = field(default_factory=Learning)
     """Lessons and challenges: what was done, and the boards that are open."""
     challenges: ChallengeState = field(default_factory=ChallengeState)
@@ -197,7 +197,7 @@ class Session:
             self.cursor.jump(0)
 
     def take_in(self, name: str, program: Program) -> OpenProgram:
-        """List a program, which does not come into use by this."""
+        """List a program without bringing it into use."""
         if name not in self.programs:
             self._make_room()
             self.programs[name] = OpenProgram(name, program, content_hash(program))
@@ -222,5 +222,5 @@ def current_session() -> Session:
         st.session_state[_KEY] = Session(
             identity=visitor_of(st.context.cookies.get(COOKIE)) or uuid4().hex
         )
-    found: Session = st.session_state[_KEY]
-    return found
+    session: Session = st.session_state[_KEY]
+    return session

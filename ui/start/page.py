@@ -77,7 +77,7 @@ def _toy() -> None:
 
 
 def _continue(session: Session) -> None:
-    """The way back to what the visitor looked at last, in this session or before a reload."""
+    """Show a button back to the last view, in this session or before a reload."""
     last = caching.last_views().of(session.identity)
     if last is None or last.page not in session.pages or not last.words:
         return

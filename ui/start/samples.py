@@ -14,13 +14,13 @@ _HOW_MANY = 3
 def telling(entries: Sequence[SampleEntry]) -> list[SampleEntry]:
     """The three programs, each of another family, whose plan by XLA is farthest from the best.
 
-    None of those that are too large for a first look.
+    Samples that are too large for a first look are left out.
     """
-    found: dict[str, SampleEntry] = {}
+    by_family: dict[str, SampleEntry] = {}
     for entry in sorted(entries, key=_stake, reverse=True):
         if family(entry) != TEACHING and _stake(entry) > 0 and entry.touches <= _MOST_TOUCHES:
-            found.setdefault(family(entry), entry)
-    return list(found.values())[:_HOW_MANY]
+            by_family.setdefault(family(entry), entry)
+    return list(by_family.values())[:_HOW_MANY]
 
 
 def _stake(entry: SampleEntry) -> float:

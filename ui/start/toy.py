@@ -39,13 +39,13 @@ class Toy:
     captions: tuple[str, ...]
 
     def packed(self, identity: str) -> bytes:
-        """The message that draws it on the memory map."""
+        """The message that draws the toy on the memory map."""
         simulation = simulate(self.program, self.plan)
         return board(self.program, self.plan, moves(self.program), simulation, identity)
 
 
 def toy() -> Toy:
-    """Played anew, so that captions and plan cannot part."""
+    """The toy; its game is played anew, so that captions and plan cannot part."""
     program = _program()
     game = ReferenceGame(program)
     for action, _ in _SCRIPT:

@@ -21,12 +21,12 @@ def render() -> None:
     wanted = st.text_input(
         "Search", key="term", placeholder="slot, prefetch, bound …", icon=":material/search:"
     )
-    found = [term for term in terms() if _matches(term, wanted)]
-    if not found:
+    hits = [term for term in terms() if _matches(term, wanted)]
+    if not hits:
         st.info("No word like this. Try a shorter one.", icon=":material/search_off:")
-    for first in range(0, len(found), _COLUMNS):
+    for first in range(0, len(hits), _COLUMNS):
         row = st.columns(_COLUMNS, gap="small")
-        for place, term in zip(row, found[first : first + _COLUMNS], strict=False):
+        for place, term in zip(row, hits[first : first + _COLUMNS], strict=False):
             with place.container(border=True, height="stretch", gap="small"):
                 _card(term)
 

@@ -50,7 +50,7 @@ class Trail:
 class Played:
     """Returns of a batch in ticks, never counted below `-2^30`, and what is needed to resume.
 
-    `actions`: what the words came to; -1 before the checkpoint from which the games were played.
+    `actions`: those that the words stood for; -1 before the checkpoint where the games begin.
     """
 
     ticks: NDArray[np.int32]  # [B]
@@ -66,7 +66,7 @@ class Played:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Words:
-    """What came of playing words: actions, -1 where none was played, and ticks, earlier ones too.
+    """The result of `play_words`: actions, -1 where none was played; ticks, earlier ones included.
 
     `states`, `ticks_before`: before each checkpoint with moves behind it; of the others zeros.
     """
@@ -112,21 +112,21 @@ class BatchGame:
         play = partial(self._play, first)
         # The first batch compiles, which two threads would do twice.
         in_turn = self._pool.map if self._has_played else map
-        found = list(in_turn(play, [scripts[p] for p in parts], [trails[p] for p in parts]))
+        played = list(in_turn(play, [scripts[p] for p in parts], [trails[p] for p in parts]))
         self._has_played = True
         order = np.argsort(np.concatenate([np.arange(len(scripts))[p] for p in parts]))
 
         return Played(
-            ticks=np.concatenate([part.ticks for part in found])[order],
-            states=np.concatenate([part.states for part in found], 1)[:, order],
-            ticks_before=np.concatenate([part.ticks_before for part in found], 1)[:, order],
-            actions=np.concatenate([part.actions for part in found], 1)[:, order],
+            ticks=np.concatenate([part.ticks for part in played])[order],
+            states=np.concatenate([part.states for part in played], 1)[:, order],
+            ticks_before=np.concatenate([part.ticks_before for part in played], 1)[:, order],
+            actions=np.concatenate([part.actions for part in played], 1)[:, order],
         )
 
     def _play(self, first: int, scripts: NDArray[np.int8], trails: Sequence[Trail]) -> Played:
         rows = np.full((self._num_rows, len(scripts)), EARN, np.int8)
         rows[: scripts.shape[1]] = scripts.T
-        found = play_words(
+        played = play_words(
             self._encoded,
             np.stack([trail.states[first] for trail in trails]),
             np.stack([trail.ticks[first] for trail in trails]),
@@ -134,7 +134,7 @@ class BatchGame:
             np.int32(first),
             self.spacing,
         )
-        parts = (found.ticks, found.states, found.ticks_before, found.actions)
+        parts = (played.ticks, played.states, played.ticks_before, played.actions)
         return Played(*map(np.asarray, parts))
 
 

@@ -1,4 +1,4 @@
-"""What a move finds: its row, its group's own block, the ledger, and room in the table.
+"""The situation of a move: its row, its group's own block, the ledger, and room in the table.
 
 Letters as in `engine.game.jaxgame.state`.
 """
@@ -65,25 +65,25 @@ class Situation:
 
     @property
     def ledger(self) -> Ledger:
-        """What the move may look back on."""
+        """The idle time that the move may look back on."""
         state = self.state
         stalls = (state.read_stalls, state.write_stalls)
         return Ledger(self.encoded, self.row.time, *stalls, state.idle_before)
 
 
 def situation(encoded: EncodedProgram, state: State) -> Situation:
-    """What the position's next move finds."""
+    """The situation of the next move in `state`."""
     row, table = encoded.row(state.move), state.table
     # Earlier ends are below 2^30, a live block's row is above: one maximum finds either.
     mine = jnp.where(table.is_live, TICKS + rows_of(table.rank), table.until)
-    found = jnp.max(jnp.where(table.group == row.group, mine, 0), axis=0)
-    is_resident = found >= TICKS
+    latest = jnp.max(jnp.where(table.group == row.group, mine, 0), axis=0)
+    is_resident = latest >= TICKS
     return Situation(
         encoded=encoded,
         state=state,
         row=row,
-        own=_own(encoded, table, jnp.where(is_resident, found - TICKS, -1)),
-        stood_until=jnp.where(is_resident, 0, found),
+        own=_own(encoded, table, jnp.where(is_resident, latest - TICKS, -1)),
+        stood_until=jnp.where(is_resident, 0, latest),
         must_return=jnp.any((table.group == row.group) & table.is_kept & ~table.is_live, axis=0),
         has_row=jnp.any(table.can_go, axis=0),
     )

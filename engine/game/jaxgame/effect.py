@@ -145,10 +145,10 @@ def effect_of(encoded: EncodedProgram, state: State, options: Options, action: A
 
 def nearest_legal(options: Options, action: Array) -> Array:
     """The action if legal, else its kind, NoCopy or Drop, the first of them that is."""
-    found = jnp.where(options.mask[NO_COPY], NO_COPY, DROP)
+    nearest = jnp.where(options.mask[NO_COPY], NO_COPY, DROP)
     for wanted in (kind_of(action), action):
-        found = jnp.where(_is_legal(options, wanted), wanted, found)
-    return found.astype(jnp.int32)
+        nearest = jnp.where(_is_legal(options, wanted), wanted, nearest)
+    return nearest.astype(jnp.int32)
 
 
 def kind_of(action: Array) -> Array:

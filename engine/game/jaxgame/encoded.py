@@ -99,7 +99,7 @@ class MoveRow:
 
     @property
     def entered_end(self) -> Array:
-        """Their ends, `[D]`."""
+        """Ends of the regions that hold the move, `[D]`."""
         return self.columns[len(SCALARS) + MAX_DEPTH :]
 
     def busy_after(self, level_start: Array) -> Array:
@@ -117,10 +117,10 @@ class MoveRow:
 
     def begins_loop(self, slot: Array) -> Array:
         """Whether one of the regions that hold the move begins at a slot."""
-        found = self.entered_start[0] == slot
+        begins = self.entered_start[0] == slot
         for depth in range(1, MAX_DEPTH):
-            found = found | (self.entered_start[depth] == slot)
-        return found
+            begins = begins | (self.entered_start[depth] == slot)
+        return begins
 
 
 SCALARS = tuple(name for name, cell in vars(MoveRow).items() if isinstance(cell, _Cell))
@@ -203,7 +203,7 @@ class EncodedProgram:
 
     @property
     def return_slot(self) -> Array:
-        """`Quantised.return_slot`."""
+        """The last top-level slot, as `Quantised.return_slot`."""
         return self.last_of(jnp.asarray(TOP_LEVEL), self.num_slots - 1)
 
     def row(self, move: Array) -> MoveRow:

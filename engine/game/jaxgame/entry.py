@@ -64,7 +64,7 @@ class Leaving:
 
 
 Pair = tuple[Entry, Entry]
-"""In the place that the place rule chooses, and at the other end."""
+"""Entries in the place that the place rule chooses, and at the other end."""
 
 
 def find_entry(now: Situation, leaving: Leaving) -> Pair:
@@ -81,9 +81,9 @@ def find_entry(now: Situation, leaving: Leaving) -> Pair:
     may_copy = may_enter & (row.reads > 0)
     is_stuck = may_copy & ~(pair[0].is_possible & pair[1].is_possible)
 
-    def try_later(halves: Array, found: Pair) -> Pair:
+    def try_later(halves: Array, earlier: Pair) -> Pair:
         later = _placed_last(now, _plain(now, leaving, halves))
-        return _either(may_copy, found, later)
+        return _either(may_copy, earlier, later)
 
     # A loop, although there are two tries only: compiling is what takes time.
     started: Pair = jax.lax.cond(
@@ -92,13 +92,13 @@ def find_entry(now: Situation, leaving: Leaving) -> Pair:
     return started
 
 
-def _either(may_enter: Array, found: Pair, later: Pair) -> Pair:
-    """The entry found at each end, or else the one that begins later."""
+def _either(may_enter: Array, earlier: Pair, later: Pair) -> Pair:
+    """At each end the entry that begins earlier, or, if only that is possible, the later one."""
 
     def either(one: Entry, other: Entry) -> Entry:
         return _chosen(may_enter & ~one.is_possible & other.is_possible, other, one)
 
-    return either(found[0], later[0]), either(found[1], later[1])
+    return either(earlier[0], later[0]), either(earlier[1], later[1])
 
 
 def find_hoisted(now: Situation) -> Pair:
@@ -120,8 +120,8 @@ def offsets_before(now: Situation) -> Ends:
         rule, other = find_places_before(state.table, wish, encoded.fast_granules)
         return jnp.where(may_stay, rule, NO_PLACE), jnp.where(may_stay, other, NO_PLACE)
 
-    found: Ends = jax.lax.cond(jnp.any(may_stay), find, lambda: (none, none))
-    return found
+    offsets: Ends = jax.lax.cond(jnp.any(may_stay), find, lambda: (none, none))
+    return offsets
 
 
 def _without_own(now: Situation, leaving: Leaving) -> Situation:
@@ -143,7 +143,7 @@ def _without_own(now: Situation, leaving: Leaving) -> Situation:
 
 
 def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
-    """At the move, with so many halves of the copy's work left to a stall; not placed yet."""
+    """The entry at the move, with so many halves of its copy left to a stall; not placed yet."""
     row, reads, state = now.row, now.row.reads > 0, now.state
     valid = jnp.maximum(row.slow_valid, now.stood_until)
     valid = jnp.where(leaving.is_possible, leaving.end, valid)
@@ -231,7 +231,7 @@ def _placed(now: Situation, entry: Entry) -> Pair:
 
     def place() -> Pair:
         rule, other = find_places(table, entry.wish, capacity)
-        # Whether a gap is large enough, no end has a say in.
+        # Whether a gap is large enough is the same for both ends.
         is_free = (rule[0] != NO_PLACE) & now.has_row
         free = replace(entry, is_possible=entry.is_possible & is_free, offset=rule[0])
         both = free, replace(free, offset=other[0])
@@ -243,8 +243,8 @@ def _placed(now: Situation, entry: Entry) -> Pair:
         placed: Pair = jax.lax.cond(jnp.any(entry.is_possible & ~is_free), evict, lambda: both)
         return placed
 
-    found: Pair = jax.lax.cond(jnp.any(entry.is_possible), place, lambda: (entry, entry))
-    return found
+    pair: Pair = jax.lax.cond(jnp.any(entry.is_possible), place, lambda: (entry, entry))
+    return pair
 
 
 def _placed_last(now: Situation, entry: Entry) -> Pair:
@@ -257,9 +257,9 @@ def _placed_last(now: Situation, entry: Entry) -> Pair:
 def _evicting(now: Situation, entry: Entry, offsets: Array) -> Entry:
     """The entry at the second of `offsets`, `[3]`, if that takes no stall, else at the third."""
 
-    def try_place(number: Array, found: Entry) -> Entry:
+    def try_place(number: Array, earlier: Entry) -> Entry:
         other = _evicting_at(now, entry, offsets[number], may_stall=number == 2)
-        return _chosen(found.is_possible, found, other)
+        return _chosen(earlier.is_possible, earlier, other)
 
     none = replace(entry, is_possible=jnp.zeros_like(entry.is_possible))
     placed: Entry = jax.lax.fori_loop(1, 3, try_place, none)

@@ -230,13 +230,13 @@ def play_with_backup(
     script = free_script(encoded)
     must_drop = np.asarray(script.must_drop).copy()
     recorded: list[int] = []
+    record: Record
     while True:
         script = replace(scripted(encoded, recorded), must_drop=jnp.asarray(must_drop))
         _, record = rollout(encoded, key, script, policy_fn)
         was_dead = np.asarray(record.was_dead)
         if not was_dead.any():
-            found: Record = record
-            return found
+            return record
         dead_end = int(was_dead.argmax())
         actions = np.asarray(record.action)
         before = (np.arange(len(groups)) < dead_end) & (groups == groups[dead_end])

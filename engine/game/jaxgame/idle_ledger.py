@@ -35,7 +35,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a move at slot `time` may look back on: `idle_before` of the slots `[t - W, t]`."""
+    """The ledger before a move at slot `time`: stalls, and `idle_before` of slots `[t - W, t]`."""
 
     encoded: EncodedProgram
     time: Array

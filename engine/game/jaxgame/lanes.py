@@ -40,9 +40,9 @@ def in_lanes(rule: Rule) -> Rule:
                 is_batched[0],
             )
         lanes = jax.tree.map(partial(_last, num_games), others, list(is_batched[1:]))
-        found = rule(encoded, *lanes)
-        has_games = jax.tree.map(lambda leaf, single: leaf.ndim > single.ndim, found, one)
-        return jax.tree.map(_first, found, has_games), has_games
+        results = rule(encoded, *lanes)
+        has_games = jax.tree.map(lambda leaf, single: leaf.ndim > single.ndim, results, one)
+        return jax.tree.map(_first, results, has_games), has_games
 
     once.def_vmap(of_many)
     return cast(Rule, once)
@@ -66,14 +66,14 @@ def _first(leaf: Array, has_games: bool) -> Array:
 
 
 def numbers_of(is_needed: Array, compute: Callable[[], Numbers]) -> Numbers:
-    """What `compute` finds, numbers per game, or zeros if they are not needed.
+    """The numbers per game that `compute` returns, or zeros if they are not needed.
 
     XLA fuses work on numbers into the loops over columns where they are used, and so repeats it for
     every row. Fusion does not cross the border of a conditional.
     """
     none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(compute))
-    found: Numbers = jax.lax.cond(is_needed, compute, lambda: none)
-    return found
+    numbers: Numbers = jax.lax.cond(is_needed, compute, lambda: none)
+    return numbers
 
 
 def beside(vector: Array, games: tuple[int, ...]) -> Array:

@@ -80,17 +80,18 @@ def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Ends:
     gap = offset - low
     fits = is_here & (gap >= wish.size)
     last = capacity - top
-    found = jnp.max(jnp.where(fits, offset, NO_PLACE), axis=0)
-    is_found, fits_last = found > NO_PLACE, last >= wish.size
-    has_place = is_found | fits_last
-    highest = jnp.where(has_place, jnp.where(fits_last, capacity, found) - wish.size, NO_PLACE)
+    # The upper end of the highest gap between blocks that is large enough.
+    gap_end = jnp.max(jnp.where(fits, offset, NO_PLACE), axis=0)
+    has_gap, fits_last = gap_end > NO_PLACE, last >= wish.size
+    has_place = has_gap | fits_last
+    highest = jnp.where(has_place, jnp.where(fits_last, capacity, gap_end) - wish.size, NO_PLACE)
     if wish.is_best_fit:
         least = jnp.min(jnp.where(fits, gap, INT32_MAX), axis=0)
         first = jnp.min(jnp.where(fits & (gap == least), low, INT32_MAX), axis=0)
         is_last = fits_last & (last < least)
-        return jnp.where(is_last, top, jnp.where(is_found, first, NO_PLACE)), highest
+        return jnp.where(is_last, top, jnp.where(has_gap, first, NO_PLACE)), highest
     first = jnp.min(jnp.where(fits, low, INT32_MAX), axis=0)
-    lowest = jnp.where(is_found, first, jnp.where(fits_last, top, NO_PLACE))
+    lowest = jnp.where(has_gap, first, jnp.where(fits_last, top, NO_PLACE))
     is_high = wish.is_high
     return jnp.where(is_high, highest, lowest), jnp.where(is_high, lowest, highest)
 
@@ -139,7 +140,7 @@ def is_taken(table: Table, start: Array, offset: Array, size: Array) -> Array:
 
 
 def taken_at(table: Table, wish: Wish, offset: Array) -> Taken:
-    """What a newcomer at `offset` would take."""
+    """The ghosts that a newcomer at `offset` would take."""
     which = is_taken(table, wish.start, offset, wish.size)
     dirty = which & table.is_dirty
     # The maximum tells whether any block is taken, too: -1 where the latest is clean.
@@ -155,7 +156,7 @@ def taken_at(table: Table, wish: Wish, offset: Array) -> Taken:
 
 
 def _sum_of_ticks(ticks: Array) -> Array:
-    """Their sum, or `INT32_MAX` where it is 2^30 or more."""
+    """The sum of `ticks`, or `INT32_MAX` where it is 2^30 or more."""
     high = jnp.sum(ticks >> 16, axis=0, dtype=jnp.int32)
     low = jnp.sum(ticks & 0xFFFF, axis=0, dtype=jnp.int32)
     high = high + (low >> 16)

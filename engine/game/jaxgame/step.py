@@ -86,8 +86,8 @@ def _with_returns(
         )
 
     has_kept = jnp.any(is_last & (state.num_stays_before > 0))
-    found: StepOutcome = jax.lax.cond(has_kept, returned, lambda: outcome)
-    return found
+    final: StepOutcome = jax.lax.cond(has_kept, returned, lambda: outcome)
+    return final
 
 
 def _next_table(state: State, row: MoveRow, effect: Effect) -> tuple[Table, Array]:
@@ -107,10 +107,8 @@ def _next_table(state: State, row: MoveRow, effect: Effect) -> tuple[Table, Arra
         forgotten = jnp.where(effect.is_new & is_full, oldest // num_rows, none)
         return insert(settled, effect.block, victim, effect.is_new), forgotten
 
-    found: tuple[Table, Array] = jax.lax.cond(
-        jnp.any(row.is_sink == 0), entered, lambda: (settled, none)
-    )
-    return found
+    table, end = jax.lax.cond(jnp.any(row.is_sink == 0), entered, lambda: (settled, none))
+    return table, end
 
 
 def _settled(table: Table, effect: Effect) -> Table:

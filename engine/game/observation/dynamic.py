@@ -57,19 +57,19 @@ def _residents(encoded: EncodedProgram, table: Table, move: Array) -> Array:
     ahead = [encoded.group_at(move + 1 + i) for i in range(NUM_AHEAD)]
     # 0: away, 1: here, 2: here and dirty, so that one pass over the blocks finds both.
     kind = jnp.where(table.is_live, 1 + table.is_dirty, 0)
-    found = jnp.stack([jnp.max(jnp.where(table.group == g, kind, 0), axis=0) for g in ahead])
-    return jnp.concatenate([found > 0, found > 1]).astype(jnp.float32)
+    kinds = jnp.stack([jnp.max(jnp.where(table.group == g, kind, 0), axis=0) for g in ahead])
+    return jnp.concatenate([kinds > 0, kinds > 1]).astype(jnp.float32)
 
 
 def _options(encoded: EncodedProgram, known: Features, position: Position) -> Array:
-    """What each action would do."""
+    """Features of what each action would do, `[NUM_OPTION]`."""
     options, state = position.options, position.state
     table, row = state.table, encoded.row(state.move)
     fast = encoded.fast_granules.astype(jnp.float32)
     entry, departure = options.rule.entry, options.departure
     enters = ~options.own.is_resident & entry.is_possible
     enters_other = ~options.own.is_resident & options.other.entry.is_possible
-    # Where nothing enters the start is what the search for one happened to stop at.
+    # Where nothing enters, `start` means nothing: the search for one just stopped there.
     early = jnp.where(enters, jnp.maximum(row.time - entry.wish.start, 0), 0)
     here = _arrival(known, table, row, entry, enters, fast)
     there = _arrival(known, table, row, options.other.entry, enters_other, fast)

@@ -59,11 +59,12 @@ class Part:
 
 
 def _parts(**sizes: int) -> dict[str, Part]:
-    found, start = {}, 0
+    """Slices of these sizes, one behind the other, by name."""
+    parts, start = {}, 0
     for name, size in sizes.items():
-        found[name] = Part(name, start, start + size)
+        parts[name] = Part(name, start, start + size)
         start += size
-    return found
+    return parts
 
 
 STATIC_PARTS = _parts(
@@ -88,9 +89,9 @@ PARTS = _parts(
 SIZE = PARTS["greedy"].end
 """Length of an observation."""
 NUM_OUTLOOK = PARTS["prices_ahead"].end
-"""What an observation begins with: what no action changes, so that it is known beforehand."""
+"""Length of the beginning of an observation, which no action changes: it is known beforehand."""
 NUM_VIEW = SIZE - NUM_OUTLOOK
-"""The rest: how the memory stands."""
+"""Length of the rest of an observation: how the memory stands."""
 SWITCHES = {
     "move": ("move",),
     "prices": ("prices", "prices_ahead"),
@@ -102,4 +103,7 @@ SWITCHES = {
     "greedy": ("greedy",),
     "dynamics": (),
 }
-"""Groups of parts that an ablation can hide; `dynamics` hides what a learned dynamics is told."""
+"""Groups of parts that an ablation can hide.
+
+`dynamics` hides the features of the next move, which a learned dynamics gets otherwise.
+"""

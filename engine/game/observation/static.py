@@ -1,4 +1,4 @@
-"""What the player may know of a program beforehand: numbers per move that no action changes.
+"""The numbers of a program that the player may know beforehand: per move, changed by no action.
 
 Units and names as in `engine.game.observation.layout`; letters as in
 `engine.game.jaxgame.encoding`.
@@ -40,12 +40,12 @@ Doubles = NDArray[np.float64]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Features:
-    """What the player may know of a program beforehand.
+    """The numbers of a program that the player may know beforehand.
 
     `table`: the static features per move, rows as in `EncodedProgram.moves`. `outlook`: how the
     observation of each move begins; hidden inputs are zero. `density`: points per granule by rank.
     `point_ticks`: ticks in one point. `shown`: 1 where the observation is shown.
-    `told`: 1 if a learned dynamics is told the next move, else 0.
+    `tells_dynamics`: 1 if a learned dynamics gets the next move's features, else 0 (zeros then).
     """
 
     table: Array  # [M + H, F]
@@ -53,7 +53,7 @@ class Features:
     density: Array  # [ranks]
     point_ticks: Array  # []
     shown: Array  # [SIZE]
-    told: Array  # []
+    tells_dynamics: Array  # []
 
 
 def squash(points: Array) -> Array:
@@ -93,7 +93,7 @@ def features(
         density=jnp.asarray(density),
         point_ticks=jnp.float32(point_s / numbers.tick_s),
         shown=jnp.asarray(shown),
-        told=jnp.float32("dynamics" not in hidden),
+        tells_dynamics=jnp.float32("dynamics" not in hidden),
     )
 
 
@@ -105,8 +105,7 @@ def _outlook(table: NDArray[np.float32]) -> NDArray[np.float32]:
     wide = np.concatenate([table, np.zeros((2, table.shape[1]), np.float32)])[ahead]
     moves_ahead = wide[:, :, : len(MOVE_FEATURES)].reshape(num, -1)
     prices_ahead = wide[:, :, prices].reshape(num, -1)
-    found: NDArray[np.float32] = np.concatenate([table[:num], moves_ahead, prices_ahead], axis=1)
-    return found
+    return np.concatenate([table[:num], moves_ahead, prices_ahead], axis=1)
 
 
 def possible_s(program: Program, bound: Bound | None = None) -> float:
@@ -129,19 +128,19 @@ class _Table:
         self._price = prices / point_s * self._fast
         self._paid = np.concatenate([[0.0], np.cumsum(self._price)])
         self._copy_price = copies / point_s
-        # A quick bound has no optimum that says so.
+        # Without a bound no relaxed optimum is known, so its shares are zero.
         self._served = () if bound is None else bound.served
         self._later: list[tuple[int, float, float]] = []
 
     def rows(self) -> Doubles:
         """The features of every move, `[moves, F]`."""
-        told = np.array([self._move(i, m) for i, m in enumerate(self._rows)], np.float64)
+        own = np.array([self._move(i, m) for i, m in enumerate(self._rows)], np.float64)
         prices = self._price_rows()
         times = np.array([m.time for m in self._rows], int)
         demand, scratch = self._demand()
         pressure = np.concatenate([_ahead(demand, times), _ahead(scratch, times)], axis=1)
         priced = np.concatenate([prices, _tame(_ahead(self._price, times))], axis=1)
-        return np.concatenate([told, pressure, priced], axis=1)
+        return np.concatenate([own, pressure, priced], axis=1)
 
     def _move(self, index: int, move: Move) -> list[float]:
         program = self._program
@@ -176,10 +175,10 @@ class _Table:
         return (move.rank + 1) / (top + 1)
 
     def _price_rows(self) -> Doubles:
-        """What the LP's prices say of each move; `best stay` sums the stays that pay, backwards."""
+        """`PRICE_FEATURES` of each move; `best stay` sums the stays that pay, from there on."""
         program = self._program
         best: dict[int, float] = {}
-        told = np.zeros((len(self._rows), len(PRICE_FEATURES)))
+        rows = np.zeros((len(self._rows), len(PRICE_FEATURES)))
         for index in range(len(self._rows) - 1, -1, -1):
             move = self._rows[index]
             size = program.groups[move.group].size_bytes / self._fast
@@ -190,7 +189,7 @@ class _Table:
             if not move.is_sink:
                 best[move.group] = max(0.0, gain + following)
             work_s = program.groups[move.group].size_bytes / program.hardware.bandwidth
-            told[index] = [
+            rows[index] = [
                 held,
                 gain,
                 max(0.0, gain + following),
@@ -198,7 +197,7 @@ class _Table:
                 size * self._price[move.time],
                 self._served[move.touch] if self._served and not move.is_sink else 0.0,
             ]
-        return _tame(told)
+        return _tame(rows)
 
     def _next_saving(self, move: Move) -> float:
         program = self._program
@@ -242,7 +241,7 @@ def _ahead(per_slot: Doubles, times: Doubles) -> Doubles:
 def static_row(known: Features, move: Array) -> Array:
     """The static features of a move for a learned dynamics, `[F]`; hidden ones are zero."""
     row: Array = jax.lax.dynamic_index_in_dim(known.table, move, keepdims=False)
-    return row * known.shown[:NUM_STATIC] * known.told
+    return row * known.shown[:NUM_STATIC] * known.tells_dynamics
 
 
 def reward_points(known: Features, reward: Array) -> Array:

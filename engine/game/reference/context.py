@@ -17,7 +17,7 @@ FIRST_HORIZON = -1
 
 
 class Facts:
-    """What does not change during a game; shared by all its copies."""
+    """The moves, rules and numbers of a game, which never change; shared by all its copies."""
 
     def __init__(self, program: Program, rules: Rules) -> None:
         """Derive moves and integers of `program`."""
@@ -60,7 +60,7 @@ class Facts:
 
 
 class State(Protocol):
-    """What the rules read of a game."""
+    """The attributes of a game that its rules read."""
 
     facts: Facts
     live: dict[int, Block]
@@ -78,14 +78,14 @@ class State(Protocol):
 
 def outermost_entered(program: Program, start: int, time: int) -> int:
     """The outermost region that holds slot `time` but not slot `start`, or `TOP_LEVEL`."""
-    found = TOP_LEVEL
+    outermost = TOP_LEVEL
     level = program.level_at(time)
     while level != TOP_LEVEL:
         region = program.regions[level]
         if not region.start <= start < region.end:
-            found = level
+            outermost = level
         level = region.parent
-    return found
+    return outermost
 
 
 def begins_loop_of(program: Program, slot: int, time: int) -> bool:
@@ -100,7 +100,7 @@ def begins_loop_of(program: Program, slot: int, time: int) -> bool:
 
 def slots_of_level(numbers: Quantised) -> dict[int, Sequence[int]]:
     """The slots of each level in order; the end of the program, slot `T`, is at the top level."""
-    found: dict[int, list[int]] = {}
+    by_level: dict[int, list[int]] = {}
     for slot, level in enumerate(numbers.slot_level):
-        found.setdefault(level, []).append(slot)
-    return {level: tuple(slots) for level, slots in found.items()}
+        by_level.setdefault(level, []).append(slot)
+    return {level: tuple(slots) for level, slots in by_level.items()}

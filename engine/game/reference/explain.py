@@ -97,8 +97,8 @@ def _slots(start: int, end: int) -> str:
 
 
 def _range(game: ReferenceGame, block: Block) -> str:
-    found = _blocker(game, block)
-    return range_text(found.low, found.high)
+    blocker = _blocker(game, block)
+    return range_text(blocker.low, blocker.high)
 
 
 def _ticks(game: ReferenceGame, ticks: int) -> str:

@@ -106,21 +106,21 @@ class ReferenceGame:
         return self.facts.moves[self.move_index]
 
     def placement(self, action: int) -> Effect:
-        """What `action` would do now, or why it is illegal. Raises IndexError when over."""
-        found = self._effects.get(action)
-        if found is None:
+        """The effect that `action` would have now, or its refusal. Raises IndexError when over."""
+        effect = self._effects.get(action)
+        if effect is None:
             if action != DROP and self.move_index in self.forced:
-                found = Effect(action, Refusal(Reason.FORCED))
+                effect = Effect(action, Refusal(Reason.FORCED))
             else:
-                found = self._effect(action)
-            self._effects[action] = found
-        return found
+                effect = self._effect(action)
+            self._effects[action] = effect
+        return effect
 
     def _effect(self, action: int) -> Effect:
-        found, kind = effect_of(self, self.move, action), KINDS[action]
-        if action != kind and is_same_place(self.placement(kind), found):
+        effect, kind = effect_of(self, self.move, action), KINDS[action]
+        if action != kind and is_same_place(self.placement(kind), effect):
             return Effect(action, Refusal(Reason.SAME_PLACE))
-        return found
+        return effect
 
     def legal(self) -> tuple[bool, ...]:
         """Whether each action is legal now; all False when the game is over."""

@@ -79,17 +79,17 @@ def find_place(
         at_other_end=at_other_end,
     )
     for narrower in _narrower(state, move, newcomer):
-        found = _in_tries(state, move, narrower, tries)
-        if isinstance(found, Place):
-            return found
-    found = _in_tries(state, move, newcomer, tries)
-    if isinstance(found, Refusal) and found.hole < move.size_granules:
-        return replace(found, start=start, end=end)
-    return found
+        outcome = _in_tries(state, move, narrower, tries)
+        if isinstance(outcome, Place):
+            return outcome
+    outcome = _in_tries(state, move, newcomer, tries)
+    if isinstance(outcome, Refusal) and outcome.hole < move.size_granules:
+        return replace(outcome, start=start, end=end)
+    return outcome
 
 
 def _narrower(state: State, move: Move, newcomer: Newcomer) -> Iterator[Newcomer]:
-    """What the place rule wants before all else: the plan's place, or room for giants to come."""
+    """The newcomer, confined to the plan's place, or to addresses above room for giants."""
     if newcomer.at_other_end:
         return
     planned = state.facts.planned_offset(move)
@@ -116,10 +116,10 @@ def _in_tries(
     refusal: Refusal | None = None
     for spares, may_stall in tries:
         obstacles = solid + [b for b in ghosts if spares(b, move) and b not in solid]
-        found = _try_place(state, move, newcomer, obstacles, ghosts, may_stall)
-        if isinstance(found, Place):
-            return found
-        refusal = found
+        outcome = _try_place(state, move, newcomer, obstacles, ghosts, may_stall)
+        if isinstance(outcome, Place):
+            return outcome
+        refusal = outcome
     assert refusal is not None
     return refusal
 

@@ -26,7 +26,7 @@ from engine.program.model import Program
 METHODS = ("lp", "mip")
 
 Progress = Callable[[float, float], bool]
-"""Told the share of the time that is over and the bound so far, s; False ends the search."""
+"""Called with the share of the time that is over and the bound so far, s; False ends the search."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Bound:
     where whole groups are too large to use it).
     `copy_price[k]`: seconds that one more second of idle slow memory in slot `k` would save.
     `served[i]`: share to which the fractional optimum serves touch `i` from fast memory; no plan,
-    but a hint. Zeros where none was found.
+    but a hint. Zeros if the solver returned no solution.
     `method`: `lp` or `mip`, with `-unfinished` if the time was over first (still a bound), or,
     where nothing more can be said, `all-fast` or `all-slow` (nothing may be fast).
     Prices and shares are those of the linear program with either method.
@@ -121,9 +121,9 @@ def _branched(
 
     formulation = formulate(formulation.program, is_whole=True) or formulation
     branching = Branching(formulation.linear, formulation.objective(target_s))
-    found = branching.run(seconds, goes_on)
-    bound_s = min(formulation.seconds(found.bound), target_s)
-    method = "mip" if found.is_closed else "mip-unfinished"
-    if bound_s <= formulation.program.all_fast_s and found.is_closed:
+    branched = branching.run(seconds, goes_on)
+    bound_s = min(formulation.seconds(branched.bound), target_s)
+    method = "mip" if branched.is_closed else "mip-unfinished"
+    if bound_s <= formulation.program.all_fast_s and branched.is_closed:
         method = "all-fast"
     return replace(relaxed, bound_s=max(relaxed.bound_s, bound_s), method=method)

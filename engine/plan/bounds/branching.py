@@ -27,14 +27,15 @@ FRACTIONAL = 1e-6
 """Values closer to 0 or 1 count as whole; a leaf is certified by its box, not by them."""
 NUM_TRIED = 8
 TRIED_ITERATIONS = 60
-"""Of variables never branched on, so many are tried at a node, with so many simplex iterations."""
+"""At a node, so many variables never branched on are tried, with so many simplex iterations."""
 LEAST_GAIN, MOST_GAIN = 1e-7, 1e6
 
 
 @dataclass(frozen=True)
 class Branched:
-    """`bound`: no 0/1 point that satisfies the rows costs less than this or than the target.
+    """The result of branch and bound.
 
+    `bound`: no 0/1 point that satisfies the rows costs less than this or than the target.
     `is_closed`: nothing is left to branch on: the bound is the target, or the cost of the best
     point within tolerances. `num_nodes`: linear programs solved for nodes.
     """
@@ -57,7 +58,11 @@ class _Node:
 
 @dataclass(frozen=True)
 class _Solved:
-    """`values` is None if the program was found infeasible or nothing was found in time."""
+    """The solution of a node's linear program.
+
+    `certificate`: its bound, which is safe against tolerances. `values` of the variables and the
+    simplex `basis` are None if the program is infeasible, or was not solved to its optimum.
+    """
 
     certificate: Certificate
     values: FloatArray | None
@@ -86,12 +91,12 @@ class Branching:
 
     @property
     def bound(self) -> float:
-        """What is proven so far."""
+        """The lower bound that is proven so far."""
         least = self._open[0].bound if self._open else math.inf
         return min(self.target, self._closed, least)
 
     def run(self, seconds: float, goes_on: Progress = lambda bound: True) -> Branched:
-        """Branch until the time is over, `goes_on` (told the bound) says no, or all is closed."""
+        """Branch until the time is over, `goes_on` (given the bound) says no, or all is closed."""
         deadline = time.perf_counter() + seconds
         while self._open and self._open[0].bound < min(self.target, self._closed):
             left = deadline - time.perf_counter()
@@ -171,8 +176,8 @@ class Branching:
         for side, part in ((0, share), (1, 1.0 - share)):
             low, high = node.low.copy(), node.high.copy()
             low[variable] = high[variable] = float(side)
-            found = self._solve(_Node(before, 0, low, high, solved.basis), 1.0)
-            gain = min(max(0.0, found.certificate.value - before), most)
+            child = self._solve(_Node(before, 0, low, high, solved.basis), 1.0)
+            gain = min(max(0.0, child.certificate.value - before), most)
             self._gains[side, variable] = gain / max(part, FRACTIONAL)
         self._solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
 
@@ -186,19 +191,19 @@ class Branching:
         status = solver.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return _Solved(self._certify_infeasible(node), None, None)
-        found = solver.getSolution()
-        duals = finite(found.row_dual, self._duality.num_rows)
+        solution = solver.getSolution()
+        duals = finite(solution.row_dual, self._duality.num_rows)
         certificate = self._duality.certify(duals, node.low, node.high)
         if status != highspy.HighsModelStatus.kOptimal:
             return _Solved(certificate, None, None)
-        values = np.clip(np.asarray(found.col_value), node.low, node.high)
+        values = np.clip(np.asarray(solution.col_value), node.low, node.high)
         return _Solved(certificate, values, solver.getBasis())
 
     def _certify_infeasible(self, node: _Node) -> Certificate:
-        """Infinity where the solver's ray proves the box empty, else what the box alone proves."""
-        _, has_ray, found = self._solver.getDualRay()  # type: ignore[attr-defined]
+        """An infeasible node's certificate: infinite if the dual ray proves it, else the box's."""
+        _, has_ray, dual_ray = self._solver.getDualRay()  # type: ignore[attr-defined]
         nothing = np.zeros(self._duality.num_rows)
-        ray = finite(found, self._duality.num_rows) if has_ray else nothing
+        ray = finite(dual_ray, self._duality.num_rows) if has_ray else nothing
         alone = self._duality.certify(nothing, node.low, node.high)
         if self._duality.proves_empty(ray, node.low, node.high):
             return Certificate(math.inf, alone.reduced)

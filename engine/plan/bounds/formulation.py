@@ -20,7 +20,10 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Formulation:
-    """`linear`, in `scale`'s units and less the all-slow latency, and what its parts stand for."""
+    """A linear program for a program's latency, and what its parts stand for.
+
+    `linear`: in `scale`'s units; its objective is the latency less the all-slow latency.
+    """
 
     program: Program
     scale: Scale
@@ -73,7 +76,7 @@ def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
 
 
 def _add_floors(rows: Residency) -> dict[int, int]:
-    """Per slot whose instruction has a floor: the time by which sums of savings are too many."""
+    """Variables, by slot with a floor: the time by which its savings add up to too much."""
     program, second_s = rows.program, rows.scale.second_s
     slow_s = np.array([i.fast_s for i in program.instructions])
     terms: dict[int, Expression] = defaultdict(list)

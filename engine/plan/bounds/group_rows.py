@@ -67,7 +67,7 @@ class GroupRows:
         return self.program.regions[region].start <= time < self.program.regions[region].end
 
     def _add_covers(self) -> dict[int, int]:
-        """`c` per region with touches, where a stay from before the region could be of use."""
+        """Add `c` per region with touches, where a stay from before the region could be of use."""
         covers: dict[int, int] = {}
         needed = {s.region for s in self.sinks}
         for index, region in enumerate(self.program.regions):
@@ -122,7 +122,7 @@ class GroupRows:
             self.saved[index] = self._add_write_backs(index)
 
     def _add_residency(self, before: Expression, index: int) -> Expression:
-        """`r`: the content stays from touch `index - 1` (`before`: its service) to `index`."""
+        """Add `r`: the content stays from touch `index - 1` (`before`: its service) to `index`."""
         crossed = self._crossed(index)
         if not before or any(r not in self.covers for r in crossed):
             return []
@@ -142,11 +142,11 @@ class GroupRows:
         return next((j for j in range(index - 1, -1, -1) if self.touches[j].writes), None)
 
     def _add_prefetches(self, index: int) -> list[Prefetch]:
-        """`p`: one for the touch's own level, one per level around it from which it can come."""
+        """Add `p` for touch `index`: one at its level, one per outer level it can come from."""
         time = self.touches[index].time
         wrote = self._last_write(index)
         ready = 0 if wrote is None else self.touches[wrote].time + 1
-        found = []
+        prefetches = []
         inner, deadline = None, time
         for level in [*self.rows.around(time), TOP_LEVEL]:
             start = max(ready, 0 if level == TOP_LEVEL else self.program.regions[level].start)
@@ -159,12 +159,13 @@ class GroupRows:
             last = deadline if inner is None else deadline - 1
             if start <= last:
                 multiplicity = self.rows.cheapest(level, start, last + 1)
-                found.append(self._add_prefetch(index, level, multiplicity, start, deadline))
+                prefetch = self._add_prefetch(index, level, multiplicity, start, deadline)
+                prefetches.append(prefetch)
                 if inner is not None:
-                    terms = [(found[-1].share, 1.0), (self.covers[inner], -1.0)]
+                    terms = [(prefetch.share, 1.0), (self.covers[inner], -1.0)]
                     self.linear.add_row(terms, high=0.0)
             inner = level
-        return found
+        return prefetches
 
     def _add_prefetch(
         self, index: int, level: int, multiplicity: float, start: int, time: int
@@ -186,7 +187,7 @@ class GroupRows:
         return fetched
 
     def _add_write_backs(self, index: int) -> Expression:
-        """`b`: as for prefetches; the shares, each with its work."""
+        """Add `b` after touch `index`, one per level; returns them, each with its work."""
         time = self.touches[index].time
         later = (t.time for t in self.touches[index + 1 :] if t.writes)
         last = next(later, self.program.num_slots)
@@ -213,7 +214,7 @@ class GroupRows:
     def _need_slow_copy(
         self, time: int, excused: Expression, index: int, fetched: list[Prefetch]
     ) -> None:
-        """Before touch `index` at `time`: the last write was slow, excused, or written back."""
+        """Require that before touch `index` the last write is slow, excused, or written back."""
         wrote = self._last_write(index)
         if wrote is None:
             return
@@ -241,7 +242,7 @@ class GroupRows:
         return stays
 
     def _add_pieces(self) -> None:
-        """What the group holds, slot by slot: a touch, the gap before it, the covers."""
+        """Add what the group holds, slot by slot: at a touch, in the gap before it, as a cover."""
         end, old = self.program.num_slots, 0
         for touch, served, stayed in zip(self.touches, self.served, self.stayed, strict=False):
             self._add_span(old, touch.time, stayed)
@@ -250,7 +251,7 @@ class GroupRows:
         self._add_span(old, end, self.stayed[-1])
 
     def _add_span(self, start: int, end: int, held: Expression) -> None:
-        """`[start, end)`, cut where covered regions begin and end."""
+        """Add the pieces of `[start, end)`, cut where covered regions begin and end."""
         bounds = [self.program.regions[r] for r in self.covers]
         cuts = {start, end} | {t for r in bounds for t in (r.start, r.end) if start < t < end}
         times = sorted(cuts)

@@ -25,12 +25,12 @@ class Idle:
 
 
 def idle_time(rows: Residency, floors: Mapping[int, int]) -> list[Idle]:
-    """Per slot; `floors` as `Traffic` has them."""
+    """The idle time of each slot, in order; `floors`: as in `Traffic`, the variable by slot."""
     program, second_s = rows.program, rows.scale.second_s
     by_slot: list[list[tuple[Touch, Expression | None]]] = [[] for _ in range(program.num_slots)]
     for index, touch in enumerate(program.touches):
         by_slot[touch.time].append((touch, rows.served.get(index)))
-    found = []
+    idles = []
     for slot, touches in enumerate(by_slot):
         instruction = program.instructions[slot]
         base, gains, shares = instruction.fast_s, [], []
@@ -53,8 +53,8 @@ def idle_time(rows: Residency, floors: Mapping[int, int]) -> list[Idle]:
         longest_s = instruction.fast_s + sum(max(0.0, touch.saving_s) for touch, _ in touches)
         free_s = constant + float(np.maximum(slopes, 0.0).sum())
         most_s = max(longest_s, instruction.floor_s) if slot in floors else free_s
-        found.append(Idle((constant + float(slopes.sum())) / second_s, terms, most_s / second_s))
-    return found
+        idles.append(Idle((constant + float(slopes.sum())) / second_s, terms, most_s / second_s))
+    return idles
 
 
 def idle_envelope(base: float, gains: np.ndarray) -> tuple[float, np.ndarray]:

@@ -20,9 +20,10 @@ Terms = Iterable[tuple[int, float]]
 
 @dataclass(frozen=True)
 class LinearSolution:
-    """`bound`: a lower bound on the optimum, safe against tolerances.
+    """The solution of a linear program, within the solver's tolerances, and a bound.
 
-    `values`: one per variable, within its limits; `duals`: one per row. Zeros where HiGHS has none.
+    `bound`: a lower bound on the optimum, safe against tolerances. `values`: one per variable,
+    within its limits; `duals`: one per row. Zeros where HiGHS has none.
     """
 
     bound: float
@@ -85,9 +86,9 @@ class LinearProgram:
         solver.passModel(self.model())
         solver.run()
         is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        found = solver.getSolution()
-        duals = finite(found.row_dual, len(self.row_low))
-        values = np.clip(finite(found.col_value, len(self.costs)), self.low, self.high)
+        solution = solver.getSolution()
+        duals = finite(solution.row_dual, len(self.row_low))
+        values = np.clip(finite(solution.col_value, len(self.costs)), self.low, self.high)
         return LinearSolution(self.dual_bound(duals), values, duals, is_optimal)
 
     def dual_bound(self, duals: NDArray[np.float64]) -> float:
@@ -96,7 +97,7 @@ class LinearProgram:
         return self.duality().certify(duals, low, high).value
 
     def duality(self) -> Duality:
-        """What makes bounds of multipliers, for any limits of the variables."""
+        """The rows and costs as arrays, for bounds from multipliers with any variable limits."""
         return Duality(
             costs=np.asarray(self.costs, dtype=np.float64),
             starts=np.asarray(self.starts, dtype=np.int64),
@@ -123,9 +124,9 @@ class LinearProgram:
         return model
 
 
-def finite(found: Sequence[float], length: int) -> NDArray[np.float64]:
-    """What the solver found, or zeros if it was stopped before it found anything."""
-    numbers = np.asarray(found, dtype=np.float64)
+def finite(values: Sequence[float], length: int) -> NDArray[np.float64]:
+    """The solver's `values` as an array, or zeros if it was stopped before it had any."""
+    numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (length,) or not np.isfinite(numbers).all():
         return np.zeros(length)
     return numbers

@@ -139,11 +139,11 @@ class Residency:
 
     def outwards(self, level: int) -> list[int]:
         """`level` and the regions around it, without the top level."""
-        found = []
+        levels = []
         while level != TOP_LEVEL:
-            found.append(level)
+            levels.append(level)
             level = self.program.regions[level].parent
-        return found
+        return levels
 
 
 def scaled(terms: Expression, factor: float) -> Expression:

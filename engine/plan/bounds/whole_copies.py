@@ -31,14 +31,14 @@ from engine.plan.bounds.residency import (
 )
 
 MOST_SLOTS = 48
-"""In which a copy is followed."""
+"""Most slots in which one copy is followed."""
 MANY_TIMES = 3.0
-"""A copy is followed for as long as the idle time could do its work so many times."""
+"""A copy is followed through slots whose idle time could do its work so many times."""
 
 
 @dataclass
 class WholeCopies:
-    """Adds one copy at a time.
+    """Builder of the variables and rows of followed copies, one copy at a time.
 
     `most_idle`: most idle time that a slot can have, per slot; `in_idle`, `in_stall`: terms of the
     rows that all copies share, the idle time of a slot and the stall before it. `fetching`: what
@@ -58,7 +58,7 @@ class WholeCopies:
         self._seconds_per_byte = scale.byte / bandwidth / scale.second_s
 
     def add_prefetch(self, copy: Prefetch) -> tuple[int, Expression]:
-        """Returns the first slot in which it is followed, and the bytes that arrive before."""
+        """Add a prefetch; returns the first slot that follows it, and the bytes arrived before."""
         seconds = copy.multiplicity * self._seconds_per_byte
         work = seconds * copy.size
         slots = range(copy.start, copy.time)
@@ -89,7 +89,7 @@ class WholeCopies:
         return first, early
 
     def add_write_back(self, copy: WriteBack) -> tuple[int, Expression]:
-        """Returns the slot from which it is not followed any more, and the work that is left."""
+        """Add a write-back; returns the first slot that does not follow it, and the work left."""
         slots = range(copy.release, copy.last)
         slots = slots[: self._followed(slots, copy.work)]
         stalls = self._add_stalls(slots, copy.work, 1.0)
@@ -112,7 +112,7 @@ class WholeCopies:
 
     def with_savings(self, pieces: Sequence[Piece]) -> list[Piece]:
         """The pieces of the groups, and in each slot what a write-back holds beyond them."""
-        found = []
+        parts = []
         left = {group: dict(slots) for group, slots in self.saving.items()}
         for piece in pieces:
             own = left.get(piece.group, {})
@@ -120,15 +120,15 @@ class WholeCopies:
             start = piece.start
             for slot in slots:
                 if start < slot:
-                    found.append(Piece(piece.group, start, slot, piece.held, piece.place))
+                    parts.append(Piece(piece.group, start, slot, piece.held, piece.place))
                 top = self.linear.add_variable(1.0)
                 self.linear.add_row([*piece.held, (top, -1.0)], high=0.0)
                 self.linear.add_row([*own.pop(slot).held, (top, -1.0)], high=0.0)
-                found.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.place))
+                parts.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.place))
                 start = slot + 1
             if start < piece.end:
-                found.append(Piece(piece.group, start, piece.end, piece.held, piece.place))
-        return found + [piece for own in left.values() for piece in own.values()]
+                parts.append(Piece(piece.group, start, piece.end, piece.held, piece.place))
+        return parts + [piece for own in left.values() for piece in own.values()]
 
     def _followed(self, slots: range, work: float) -> int:
         """The number of these slots, from the first, in which a copy is followed."""
@@ -141,17 +141,18 @@ class WholeCopies:
         return number
 
     def _add_stalls(self, times: range, most: float, seconds: float) -> dict[int, int]:
-        """The share of the copy in the stall before each of these slots."""
-        found = {time: self.linear.add_variable(most) for time in times}
-        for time, share in found.items():
-            self.in_stall[time].append((share, seconds))
-        return found
+        """Variables, by slot: the part of a copy that the stall before each of `times` does."""
+        stalls = {time: self.linear.add_variable(most) for time in times}
+        for time, part in stalls.items():
+            self.in_stall[time].append((part, seconds))
+        return stalls
 
     def _add_way(
         self, choice: Choice, slot: int, outer: Expression, lack: float, stalls: Expression
     ) -> int:
-        """Under way at most as `outer`; at least where stalls do not do `lack`.
+        """Add the variable that says whether the copy is under way in `slot`; returns it.
 
+        At most `outer`, and 1 where the `stalls` of a copy that is made do less than `lack`.
         `lack`: the work that is too much for the idle time when the copy is not under way.
         """
         way, share = self.rows.add_way(choice, slot), self.rows.choices[choice]
@@ -162,7 +163,7 @@ class WholeCopies:
         return way
 
     def _add_work(self, slot: int, most: float, seconds: float) -> tuple[int, int]:
-        """What is done of a copy in the idle time of a slot, and what there is after it."""
+        """Variables: what a slot's idle time does of a copy; what has arrived or is left then."""
         done, total = self.linear.add_variable(most), self.linear.add_variable(most)
         self.in_idle[slot].append((done, seconds))
         return done, total

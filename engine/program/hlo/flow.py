@@ -26,7 +26,7 @@ IMPOSSIBLE = (
     RecursionError,
     StopIteration,
 )
-"""What a module whose parts contradict one another makes of our code."""
+"""Exceptions that our code raises for a module whose parts contradict one another."""
 
 
 class Flow:

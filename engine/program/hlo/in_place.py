@@ -34,8 +34,8 @@ def in_place_results(scope: Scope, computation: int, ins: Any, depth: int = 0) -
     inner = ins.called_computation_ids[0]
     if inner not in scope.in_place:
         scope.in_place[inner] = _fused(scope, inner, depth)
-    found: list[InPlace] = scope.in_place[inner]
-    return found
+    results: list[InPlace] = scope.in_place[inner]
+    return results
 
 
 def _fused(scope: Scope, inner: int, depth: int) -> list[InPlace]:
@@ -44,8 +44,8 @@ def _fused(scope: Scope, inner: int, depth: int) -> list[InPlace]:
     results: list[tuple[tuple[int, ...], Any]] = [((), root)]
     if root.opcode == "tuple":
         results = [((n,), scope.operand(inner, root, n)) for n in range(len(root.operand_ids))]
-    found = [(index, _updated(scope, inner, result, depth)) for index, result in results]
-    return [InPlace(index, f.operand, f.written) for index, f in found if f is not None]
+    updates = [(index, _updated(scope, inner, result, depth)) for index, result in results]
+    return [InPlace(index, u.operand, u.written) for index, u in updates if u is not None]
 
 
 def _scattered(scope: Scope, computation: int, ins: Any) -> Iterator[InPlace]:

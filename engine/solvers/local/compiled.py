@@ -27,7 +27,7 @@ _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 
 
 def _folder() -> Path:
-    """One folder per state of this package's sources, of Numba and of the processor.
+    """One folder per state of this package's sources, of Numba, its optimisation, the processor.
 
     Numba looks only at the file of a function when it decides whether what it kept is stale, not at
     the files of the functions that it calls. Of a file it looks at path, time and size; so do we.
@@ -35,6 +35,7 @@ def _folder() -> Path:
     stats = [(str(path), path.stat()) for path in _SOURCES]
     words = [f"{path} {stat.st_mtime_ns} {stat.st_size}" for path, stat in stats]
     words += [numba.__version__, sys.version, llvmlite.binding.get_host_cpu_name()]
+    words.append(f"NUMBA_OPT={config.OPT}")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     top = os.environ.get(VARIABLE) or home / "mallocmuzero"
     return Path(top) / "numba" / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]

@@ -19,7 +19,7 @@ _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 class Worker:
-    """One process. `order` sends it work; what it answers comes in the crew's queue."""
+    """One process. `order` sends it work; its answers go into the crew's queue."""
 
     def __init__(self, program_file: Path, answers: Answers) -> None:
         self._process = subprocess.Popen(
@@ -44,7 +44,7 @@ class Worker:
         answers.put((self, None))
 
     def order(self, body: dict[str, Any]) -> None:
-        """Send a stint; that the process is dead is told by its last answer."""
+        """Send a stint; a dead process takes none, and its last answer in the queue is None."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.write(json.dumps(body) + "\n")
@@ -62,11 +62,11 @@ class Worker:
 
 
 Answers = queue.SimpleQueue[tuple[Worker, dict[str, Any] | None]]
-"""Who said what; None where a process has ended, or talks nonsense."""
+"""Answers, each with its worker; None where a process has ended, or sent what is not JSON."""
 
 
 def _environment() -> dict[str, str]:
-    """The user's, with one thread: as many processes as cores would be in each other's way."""
+    """The user's environment, with one thread: more would be in the way of the other workers."""
     flags, path = os.environ.get("XLA_FLAGS", ""), os.environ.get("PYTHONPATH")
     return {
         **os.environ,

@@ -70,7 +70,7 @@ class _Stint:
 
 
 class _Race:
-    """The clock, the best plan, and who does what."""
+    """One run of the portfolio: its clock, the best plan, and the stint of each worker."""
 
     def __init__(self, program: Program, budget: Budget) -> None:
         options = budget.options
@@ -181,7 +181,7 @@ class _Race:
         )
 
     def _hear(self, worker: Worker, body: dict[str, Any] | None) -> None:
-        """A plan, an error, a word of progress, or that the process is dead."""
+        """Take a worker's answer: a plan, an error, progress, or None if the process is dead."""
         stint = self._at_work.get(worker)
         if body is None and worker in self._at_work:
             self._lost += 1
@@ -208,7 +208,7 @@ class _Race:
 
 
 def _drain(answers: Answers) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
-    """What has been said; waits a moment for the first."""
+    """The answers in the queue; waits a moment for the first."""
     try:
         yield answers.get(timeout=POLL_S)
         while True:

@@ -30,13 +30,13 @@ class _Reporter:
 
     def __init__(self, answers: TextIO) -> None:
         self._answers = answers
-        self._told_s = 0.0
+        self._sent_s = 0.0
 
     def progress(self, share: float, message: str) -> bool:
         del message
         now_s = time.monotonic()
-        if now_s - self._told_s >= TELL_EVERY_S:
-            self._told_s = now_s
+        if now_s - self._sent_s >= TELL_EVERY_S:
+            self._sent_s = now_s
             self.send({"share": share})
         return True
 

@@ -54,8 +54,8 @@ def _looks_like_activation(program: Program, group: int) -> bool:
         return True
     batch = program.provenance.get("batch")
     first = program.values[program.groups[group].values[0]]
-    found = re.search(r"\[(\d+)[],]", first.shape)
-    return found is not None and batch not in (None, 1) and int(found[1]) == batch
+    match = re.search(r"\[(\d+)[],]", first.shape)
+    return match is not None and batch not in (None, 1) and int(match[1]) == batch
 
 
 def place_cross_program(bookings: Bookings) -> list[Run]:

@@ -58,8 +58,8 @@ def memory_boundedness(program: Program, times: ElapsedTimes) -> list[float]:
             once_s * times.weights[level] if spare[access.time] <= 0 else -spare[access.time]
         )
     return [
-        _together(found) / math.sqrt(max(1, group.size_bytes))
-        for found, group in zip(benefits, program.groups, strict=True)
+        _together(of_group) / math.sqrt(max(1, group.size_bytes))
+        for of_group, group in zip(benefits, program.groups, strict=True)
     ]
 
 

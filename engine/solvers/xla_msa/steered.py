@@ -1,9 +1,9 @@
 """`steered`: the best plan that XLA's own heuristic makes when its priorities are chosen for it.
 
-XLA's memory pass can be told which values to place first and which last, and has two knobs that
-matter (`docs/tuning.md`). Nothing else of a plan can be had from it. So this search varies only
-these, lets `xla_like` place everything, and judges the plan by the simulator. Its plans say less
-than those of `local`, but the compiler can be steered to nearly all of what they say.
+XLA's memory pass has options for which values to place first and which last, and two knobs that
+matter (`docs/tuning.md`); no other part of a plan can be asked of it. So this search varies only
+these, lets `xla_like` place everything, and judges the plan by the simulator. Its plans save less
+than those of `local`, but the compiler can be steered to nearly all of what they hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ HOTTEST, COLDEST = 3e-3, 1e-5
 
 @dataclass(frozen=True)
 class Steering:
-    """What the heuristic is told: groups to place first, in order, groups to place last, knobs."""
+    """The heuristic's inputs: groups to place first, in order, groups to place last, knobs."""
 
     first: tuple[int, ...] = ()
     last: frozenset[int] = frozenset()

@@ -41,10 +41,10 @@ def may_cover(bookings: Bookings, visit: Visit) -> bool:
     )
 
 
-def later_holds(found: Iterable[Wait], hold_until: int) -> list[int]:
+def later_holds(all_waits: Iterable[Wait], hold_until: int) -> list[int]:
     """Ends of a stay: `hold_until`, and those of each further use that needs no copy."""
     holds = [hold_until]
-    for end, is_short in found:
+    for end, is_short in all_waits:
         if end > hold_until:
             if not is_short:
                 break

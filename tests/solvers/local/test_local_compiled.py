@@ -55,3 +55,8 @@ def test_compiled_code_is_kept_where_the_user_wants_it_and_not_beside_the_source
     assert kept == "True"
     assert Path(folder).is_dir()
     assert Path(folder).parent == tmp_path / "numba"
+
+
+def test_code_compiled_without_optimisation_is_not_taken_for_the_users() -> None:
+    words = "from engine.solvers.local.compiled import FOLDER; print(FOLDER)"
+    assert run_child("-c", words, NUMBA_OPT="0") != run_child("-c", words, NUMBA_OPT="3")

@@ -107,7 +107,7 @@ def test_searching_says_when_nothing_is_found() -> None:
 def test_progress_can_be_loaded_and_forgotten() -> None:
     at = open_view(_learn)
     done = Progress({FIRST.name: 2})
-    at.session_state["progress"] = {"found": {"text": done.text(), "kept": True}}
+    at.session_state["progress"] = {"stored": {"text": done.text(), "kept": True}}
     at.run()
     assert at.session_state["explorer"].learning.progress == done
     assert "1 of 16 lessons done" in " ".join(c.value for c in at.caption) or re.search(

@@ -161,11 +161,11 @@ def test_without_a_link_it_opens_where_the_agent_was_most_surprised(thought: Tho
 def test_the_browser_says_which_move_is_shown(shown: AppTest, thought: Thought) -> None:
     here = shown.session_state["explorer"]
     state = here.open.searches
-    told = {"game": identity_of(here, thought), "nonce": state.nonce, "move": 5}
-    shown.session_state["search"] = {"told": told}
+    cursor = {"game": identity_of(here, thought), "nonce": state.nonce, "move": 5}
+    shown.session_state["search"] = {"cursor": cursor}
     shown.run()
     assert state.move == 5
-    shown.session_state["search"] = {"told": {**told, "nonce": -1, "move": 1}}
+    shown.session_state["search"] = {"cursor": {**cursor, "nonce": -1, "move": 1}}
     shown.run()
     assert state.move == 5
 

@@ -10,7 +10,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 
 NO_ACTION = NUM_ACTIONS
-"""Of a sink: nothing is decided there."""
+"""In place of the action at a sink, where nothing is decided."""
 
 
 def actions_of(program: Program, plan: Plan, moves: Sequence[Move]) -> list[int]:

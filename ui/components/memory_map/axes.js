@@ -34,7 +34,7 @@ class Axes {
     this.plotHeight = this.bottom - this.top;
   }
 
-  // Where everything ends that shares the time axis with the map.
+  // The lower edge of the last strip that shares the time axis with the map.
   get end() {
     return this.curve.top + CURVE;
   }

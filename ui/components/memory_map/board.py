@@ -39,10 +39,11 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Company:
-    """What the value curve is compared with: seconds saved against slow memory for everything.
+    """The values that the value curve is compared with: seconds saved against all in slow memory.
 
-    `marks`: lines by name (the bound, the best known). `rival`: another plan, by the moves before
-    each. `estimates`: the player's own forecast of the whole saving, one per move.
+    `marks`: lines by name (the bound, the best known). `rival_s`: the curve of another plan, before
+    each move and at the end. `estimates`: the player's own forecast of the whole saving, one per
+    move.
     """
 
     marks: tuple[tuple[str, float], ...] = ()
@@ -183,7 +184,7 @@ def copy_rows(program: Program, plan: Plan) -> list[tuple[int, ...]]:
 
 
 def _service_matrix(plan: Plan, simulation: Simulation) -> NDArray[np.float64]:
-    """When each copy is really served: 1 for prefetches, begin and end in seconds."""
+    """The times at which copies are really served: 1 for prefetches, begin and end in seconds."""
     timeline = simulation.timeline
     is_prefetch = np.array([c.is_prefetch for c in plan.copies], dtype=float)
     return np.column_stack(

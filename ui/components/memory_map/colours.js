@@ -1,4 +1,4 @@
-// What the colours of the tensors mean, and the legend that says so.
+// The colours of the tensors by what they show, and their legends.
 
 const HEAT = ["#3a2a78", "#3f4f9a", "#2f7392", "#2a9485", "#5cb56a", "#b3c84a", "#f2cf45"];
 const CHIPS = 6;
@@ -90,7 +90,7 @@ function fillOf(plan, i, look) {
   return look.colouring.fill(plan.stay_group[i], plan.stay_start[i]);
 }
 
-// What the dashed rectangles mean; with the agent's opinion, what their strength does.
+// The legend of the ghosts, and of their strength where the agent has an opinion.
 function ghostLegend({ palette }, hasOpinion) {
   const css = `background:${mix(palette.green, 0.2)};outline:1.5px dashed ${palette.green};outline-offset:-1px`;
   const other = `outline:1px dotted ${palette.green};outline-offset:-1px`;

@@ -1,9 +1,9 @@
-// What the map tells Python: where the cursor is, and commands, one after another.
+// The state that the map sends Python: its cursor, and commands, one after another.
 
 const COMMIT_MS = 140,
   ANSWER_MS = 15_000;
 
-// Python hears of the move when the hand rests, not of every step on the way.
+// Sends the cursor when the hand rests, not at every step on the way.
 MapView.prototype.commit = function () {
   clearTimeout(this.timer);
   this.timer = setTimeout(() => {
@@ -14,8 +14,8 @@ MapView.prototype.commit = function () {
 MapView.prototype.tell = function () {
   if (this.tour) return;
   const { plan, state, nonce, order } = this;
-  const told = { plan: plan.id, held: plan.version, move: state.move, selected: state.selected, nonce };
-  this.send("cursor", order ? { ...told, command: order } : told);
+  const cursor = { plan: plan.id, held: plan.version, move: state.move, selected: state.selected, nonce };
+  this.send("cursor", order ? { ...cursor, command: order } : cursor);
 };
 
 // A command for Python (ui/play/commands.py); the next one waits for the answer to this one.

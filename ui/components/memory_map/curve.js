@@ -102,7 +102,7 @@ function labelSpan(context, axes, palette, isLead, low, high) {
   context.textAlign = "right";
   context.textBaseline = "top";
   context.fillText(`${isLead && high > 1e-12 ? "+" : ""}${timeText(high)}`, LEFT - 6, axes.curve.top + 1);
-  // What is so little below zero is no news.
+  // A low end so little below zero gets no label.
   if (low < -1e-3 * high - 1e-12) {
     context.textBaseline = "bottom";
     context.fillText(`−${timeText(-low)}`, LEFT - 6, axes.curve.top + axes.curve.height - 1);

@@ -1,4 +1,4 @@
-"""How much of the possible saving a plan has taken before each move."""
+"""The value curve: the seconds that a plan has saved before each move."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def _savings_s(
 def estimates_of(plan: Plan, num_moves: int) -> tuple[float, ...] | None:
     """The player's own forecasts in `plan.notes["value_estimates"]`, seconds saved in the end.
 
-    One number per move; None if there are none, or they are not that.
+    One number per move; None if the plan notes none, or something else in their place.
     """
-    found = plan.notes.get("value_estimates")
-    if not isinstance(found, (list, tuple)) or len(found) != num_moves:
+    values = plan.notes.get("value_estimates")
+    if not isinstance(values, (list, tuple)) or len(values) != num_moves:
         return None
-    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in found):
+    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in values):
         return None
-    return tuple(float(v) for v in found)
+    return tuple(float(v) for v in values)

@@ -29,7 +29,7 @@ _KEPT = 8
 
 @dataclass(frozen=True)
 class Picture:
-    """What the map shows of a line, as comparable rows.
+    """A line as the map shows it, in rows that can be compared.
 
     `stays`, `copies`, `service`: rows of the tables in `schema.py`, times of the service in
     picoseconds. `slots`: what slow memory adds to the instruction, and the stall before it, in
@@ -73,7 +73,7 @@ class Draft:
         self._last = (whole, 0, 0)
 
     def message(self, now: Picture, held: int) -> dict[str, Any] | None:
-        """What turns version `held` into the line as it is; None if that is too much for a step.
+        """The message that turns version `held` into `now`; None if it is too long for a step.
 
         `on` and `number`: the versions before and after. Per table the rows gone (their numbers)
         and the rows new; slots as in `Picture`, with their numbers; changed actions; the tip.

@@ -1,12 +1,12 @@
 // Search for a tensor or an instruction by name, source or kind of operation.
 
-const MOST_FOUND = 12;
+const MOST_HITS = 12;
 
 class Finder {
   constructor(map) {
     this.map = map;
     this.input = map.root.querySelector(".finder input");
-    this.list = map.root.querySelector(".found");
+    this.list = map.root.querySelector(".hits");
     this.hits = [];
     map.on(this.input, "input", () => this.search());
     map.on(this.input, "keydown", (e) => this.key(e));
@@ -72,7 +72,7 @@ class Finder {
   }
 }
 
-// Tensors first, then instructions; names that begin with the first word before the others.
+// The hits: tensors, then instructions; of each, names that begin with the first word lead.
 function* matches(plan, words) {
   let count = 0;
   const fits = (text) => words.every((word) => text.includes(word));
@@ -90,7 +90,7 @@ function* matches(plan, words) {
   ].filter(({ text }) => fits(text));
   const begins = ({ name }) => name.toLowerCase().startsWith(words[0]);
   for (const hit of [...names.filter(begins), ...names.filter((hit) => !begins(hit))]) {
-    if (count++ >= MOST_FOUND) return;
+    if (count++ >= MOST_HITS) return;
     yield hit.slot === undefined ? tensorHit(plan, hit.name, hit.value) : instructionHit(plan, hit.name, hit.slot);
   }
 }

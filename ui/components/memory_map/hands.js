@@ -101,7 +101,7 @@ MapView.prototype.zoneOf = function (x, y) {
   return x < LEFT ? "addresses" : "map";
 };
 
-// Once per page: how to zoom.
+// Says how to zoom, once per page.
 MapView.prototype.hintAtWheel = function () {
   if (!registry().hasHinted) this.say(WHEEL_HINT);
   registry().hasHinted = true;
@@ -168,17 +168,17 @@ MapView.prototype.enlarge = function (i) {
   this.draw();
 };
 
-// The stay of the selected tensor at the cursor, or its first one.
+// Zooms to the stay of the selected tensor at the cursor, or to its first one.
 MapView.prototype.enlargeSelected = function () {
   const { plan, slot } = this,
     { selected } = this.state;
-  let found = NONE;
+  let stay = NONE;
   for (let i = 0; i < plan.numStays; i++) {
     if (plan.stay_group[i] !== selected) continue;
-    if (found === NONE || (plan.stay_start[i] <= slot && slot < plan.stay_end[i])) found = i;
+    if (stay === NONE || (plan.stay_start[i] <= slot && slot < plan.stay_end[i])) stay = i;
   }
-  if (found === NONE) this.say("Select a tensor on the map first");
-  this.enlarge(found);
+  if (stay === NONE) this.say("Select a tensor on the map first");
+  this.enlarge(stay);
 };
 
 MapView.prototype.hide = function () {

@@ -1,4 +1,4 @@
-"""Which layer of the model a tensor belongs to, read off the source paths of the instructions."""
+"""The layer of the model that a tensor belongs to, by the source paths of the instructions."""
 
 from __future__ import annotations
 

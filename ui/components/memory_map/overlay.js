@@ -92,7 +92,7 @@ function drawGhosts(context, axes, palette, state) {
     const rect = box(axes, start, end, offset, offset + size);
     if (!rect) continue;
     const colour = palette[GHOSTS[ghost.tone]];
-    // Where the agent has searched: the more visits the fuller, the larger the prior the thicker.
+    // With the agent's opinion, more visits fill a ghost more, and a larger prior widens its line.
     const plain = ghost.other ? 0 : 0.14;
     const strength = ghost.blocks ? 0.7 : ghost.visits === undefined ? plain : 0.05 + 0.6 * ghost.visits;
     context.fillStyle = mix(colour, strength);
@@ -102,7 +102,7 @@ function drawGhosts(context, axes, palette, state) {
   }
 }
 
-// At the other end half as wide: what the place rule says comes first.
+// The width of a ghost's outline; at the other end half as wide, as the place rule comes first.
 function ghostWidth(ghost) {
   const width = ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior;
   return ghost.other ? width / 2 : width;

@@ -1,4 +1,4 @@
-// What the store holds: the packed columns of one program and one plan (board.py).
+// A stored message: the packed columns of one program and one plan (board.py).
 
 const NONE = -1,
   UNDECIDED = 5,
@@ -28,7 +28,7 @@ class PlanData {
     this.versions ??= new Map([[0, this]]);
     if (draft.number === 0) this.tip = draft.tip;
     if (!this.versions.has(draft.number)) {
-      // A version that this browser has lost: it says so, and is sent the changes since the whole.
+      // A version that this browser has lost: the view tells Python, which sends what it needs.
       if (!this.versions.has(draft.on)) return this;
       this.versions.set(draft.number, this.versions.get(draft.on).changedBy(draft));
       for (const old of [...this.versions.keys()].slice(1, -KEPT_VERSIONS)) this.versions.delete(old);

@@ -62,6 +62,6 @@ def table_columns(table: str, values: ArrayLike) -> dict[str, Column]:
 
 
 def javascript() -> str:
-    """`TABLES` for `plan.js`: by table the pairs of column and unit."""
+    """JavaScript that declares `TABLES` for `plan.js`: by table the pairs of column and unit."""
     pairs = {name: [[s.name, s.unit] for s in specs] for name, specs in TABLES.items()}
     return f"const TABLES = {json.dumps(pairs)};\n"

@@ -12,7 +12,7 @@ MapView.prototype.title = function () {
   return `${link.program} · ${treeName}${move}`;
 };
 
-// Title, map and legend; `layers` are two pens for what lies below and above.
+// Draws title, map and legend; `pens`: one for the base layer, one for the top layer.
 MapView.prototype.paint = function (pens, look) {
   const { axes, plan, state } = this,
     [base, top] = pens,
@@ -45,12 +45,12 @@ MapView.prototype.paintLegend = function (pen, { palette, patterns }) {
     }
     const { backgroundImage: image, backgroundColor: plain } = getComputedStyle(chip),
       { pattern } = chip.dataset;
-    const found = image.match(/rgba?\([^)]*\)/g) ?? [plain];
+    const stops = image.match(/rgba?\([^)]*\)/g) ?? [plain];
     const colours = pattern
       ? [pattern === "scratch" ? palette.background : palette.gray]
       : image.startsWith("linear")
-        ? found
-        : [found[0]];
+        ? stops
+        : [stops[0]];
     colours.forEach((colour, i) => {
       pen.fillStyle = colour;
       pen.fillRect(x + (i * wide) / colours.length, y - tall / 2, wide / colours.length, tall);
@@ -112,7 +112,7 @@ MapView.prototype.linkText = function () {
   return `${location.origin}${location.pathname}?${query}`;
 };
 
-// As ui/play/variations.py writes it: each letter with how often it repeats.
+// The actions as ui/play/variations.py writes them: each letter with how often it repeats.
 function lettersOf(actions) {
   let text = "";
   for (let i = 0, run = 1; i < actions.length; i += run, run = 1) {

@@ -33,7 +33,7 @@ function drawTimes(context, axes, plan, look) {
   context.fillText(label, LEFT - 6, top + 1);
 }
 
-// In slots mode the tallest visible instruction fills the strip; in seconds mode height is a share.
+// The value of a full strip: in slots mode the longest visible time, in seconds mode a share of 1.
 function peakOf(axes, plan) {
   if (axes.mode === "seconds") return 1;
   const [first, end] = axes.visible();
@@ -84,7 +84,7 @@ function drawLanes(context, axes, plan, palette) {
   });
 }
 
-// The slots that the plan gives the copies.
+// Draws the slots that the plan gives the copies.
 function drawAllowed(context, axes, plan, direction, top, colour) {
   context.fillStyle = colour;
   for (let c = 0; c < plan.copy_group.length; c++) {
@@ -95,7 +95,7 @@ function drawAllowed(context, axes, plan, direction, top, colour) {
   }
 }
 
-// When slow memory really serves them.
+// Draws the times at which slow memory really serves the copies.
 function drawService(context, axes, plan, direction, top, colour) {
   context.fillStyle = colour;
   for (let s = 0; s < plan.service_start.length; s++) {

@@ -2,7 +2,7 @@
 
 const TOAST_MS = 2_500,
   REASON_MS = 7_000;
-// The panel beside the map is drawn at about the same time as the map is told of a step.
+// The panel beside the map is drawn at about the same time as the map gets a step's message.
 const PANEL_MS = 120;
 const CURVES = ["total", "lead"];
 
@@ -29,18 +29,18 @@ class MapView extends View {
 
   update(component, stored) {
     const { data } = component;
-    // These come when they are others than before, and outlive the view.
+    // Python sends these only when they change; the registry keeps them, as it outlives the view.
     const { players, link, look } = data;
-    const told = Object.assign((registry().told ??= {}), JSON.parse(JSON.stringify({ players, link, look })));
+    const sent = Object.assign((registry().sent ??= {}), JSON.parse(JSON.stringify({ players, link, look })));
     this.send = component.setStateValue;
     const plan = stored.withDraft(data.draft);
     const isOther = !this.plan || this.plan.program !== plan.program;
     this.plan = plan;
     this.root.classList.toggle("lesson", Boolean(data.is_lesson));
-    this.link = told.link;
+    this.link = sent.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;
-    if (isOther) this.open(plan, told.look);
+    if (isOther) this.open(plan, sent.look);
     this.state.overlay = data.overlay;
     if (isOther || data.nonce !== this.nonce) {
       this.nonce = data.nonce;
@@ -52,7 +52,7 @@ class MapView extends View {
     }
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
-    drawPlayers(this, told.players);
+    drawPlayers(this, sent.players);
     this.refresh();
     if (data.tour && !this.tour) this.beginTour(data.tour);
     this.answered(data.handled);
@@ -60,7 +60,7 @@ class MapView extends View {
     if (data.draft && plan.version !== data.draft.number) this.tell();
   }
 
-  // Another program: the whole of it, or what this browser or the link saw of it last.
+  // Shows another program: whole, or in the look that this browser or the link had of it.
   open(plan, look) {
     const shared = registry(),
       key = JSON.stringify(look);
@@ -70,7 +70,7 @@ class MapView extends View {
     shared.followed = key;
   }
 
-  // How each program was looked at last; it outlives the view.
+  // The last look at each program; it outlives the view.
   get looks() {
     return (registry().looks ??= new Map());
   }
@@ -171,7 +171,7 @@ class MapView extends View {
     });
   }
 
-  // What the page says in words, and what a test can read.
+  // Updates the texts of the view, and the data attributes that tests read.
   describe() {
     const { plan, state, axes } = this,
       digits = (v) => v.toPrecision(6);

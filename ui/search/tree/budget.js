@@ -70,7 +70,7 @@ class BudgetChart {
   }
 }
 
-// In words: who leads since when.
+// A text on which action leads, and since which simulation.
 function flipText(tree) {
   const { flips, leads, last } = tree,
     name = ACTIONS[leads[last]] ?? "nothing";

@@ -1,8 +1,8 @@
-"""What the agent searched: value curve, root table, tree, budget and film, all in the browser.
+"""The agent's searches in the browser: value curve, root table, tree, budget and film.
 
 `SEARCH_TREE.store` takes what belongs to the whole game (`game_message` of `ui.search.messages`),
 `SEARCH_TREE.show` a position of it (`position_message`). What the user does comes back as
-`st.session_state[key]["told"]`: game, move, nonce, and, if there is one, an `order` with its
+`st.session_state[key]["cursor"]`: game, move, nonce, and, if there is one, an `order` with its
 serial number: `open` the `actions` of a line in Play.
 """
 
@@ -33,5 +33,5 @@ SEARCH_TREE = StoredView(
     "search_tree",
     _FOLDER / "search",
     [*(SHARED / name for name in _SHARED), *(_FOLDER / name for name in _SCRIPTS)],
-    state="told",
+    state="cursor",
 )

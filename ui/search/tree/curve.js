@@ -1,4 +1,4 @@
-// What the agent expected of the whole game, move by move, as absolute saved time.
+// The agent's forecasts of the whole game, move by move, as absolute saved time.
 
 const CURVE_LEFT = 76,
   CURVE_RIGHT = 8,
@@ -15,7 +15,7 @@ class ValueCurve {
     [this.canvas, this.mode] = [canvas, "total"];
   }
 
-  // Above par: par itself is zero, and what the rest of the game really earned is a curve.
+  // The curves to draw. Above par, par is zero, and the real gain of the game's rest is a curve.
   series() {
     const { game } = this,
       minusPar = (values) => values.map((v, m) => v - game.par[m]);
@@ -54,7 +54,7 @@ class ValueCurve {
     pen.fillRect(this.x(move) - 1, 0, 2, height);
   }
 
-  // What is expected lies near what was reached; what was saved so far would flatten it.
+  // The range of values. Forecasts lie near the final saving; the saving so far would flatten them.
   range(series, isTotal) {
     const { game } = this,
       fixed = isTotal ? game.final : 0;

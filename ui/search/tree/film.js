@@ -176,7 +176,7 @@ class Film {
     else if (isLatest) this.tag(`${this.game.group_names[act.group]} ${sizeText(size * this.game.granule)}`, rect);
   }
 
-  // What places nothing: a ring for Drop, a cross for what the rules forbid.
+  // Marks an action that places nothing: a ring for Drop, a cross for one that the rules forbid.
   mark(act, colour) {
     const { pen } = this,
       x = this.x(act.time + 0.5),
@@ -195,7 +195,7 @@ class Film {
     pen.stroke();
   }
 
-  // Of a block that is too flat to hold its own name.
+  // Writes the name above a block that is too flat to hold it.
   tag(text, [x, y]) {
     const {
         pen,

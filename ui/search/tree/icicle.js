@@ -98,7 +98,7 @@ class Icicle {
     pen.restore();
   }
 
-  // On the left the number of the move that a row decides.
+  // Writes on the left of each row the number of the move that it decides.
   drawRows({ palette }) {
     const { pen, tree } = this;
     pen.font = `11px ${palette.font}`;
@@ -158,7 +158,7 @@ class Icicle {
       this.label(node, Math.max(GUTTER, x), y + 1 + tall / 2, Math.min(x + width, this.width) - Math.max(GUTTER, x));
   }
 
-  // Only imagined: hatched whatever the colours mean, and crossed out.
+  // Draws an illegal node, which is only imagined: hatched in any colouring, and crossed out.
   drawIllegal(x, y, wide, tall) {
     const { pen, look } = this;
     pen.fillStyle = look.palette.background;

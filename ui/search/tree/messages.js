@@ -1,4 +1,4 @@
-// What Python sends: a game once, then one position with its searches (ui/search/messages.py).
+// The messages of Python: a game once, then positions with their searches (ui/search/messages.py).
 
 const NONE = -1;
 const UNKNOWN = 0,
@@ -18,7 +18,7 @@ class Game {
       .slice(0, MOST_SURPRISES);
   }
 
-  // How bad the move was; empty where it was not, or nobody can tell.
+  // The mark of a bad move; empty for other moves, and where it is not known how bad one was.
   mark(move) {
     return MARKS[this.move_class[move]] ?? "";
   }
@@ -43,7 +43,7 @@ class Game {
 
 const MOST_SURPRISES = 20;
 
-// By class of a move, as in engine/analysis/verdict.py; none first.
+// Marks by the class of a move, as in engine/analysis/verdict.py; 0 is no class.
 const MARKS = ["", "??", "?", "?!"];
 const MARK_TONES = ["gray", "red", "orange", "yellow"];
 

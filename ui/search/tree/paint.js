@@ -18,7 +18,7 @@ function barOf(action) {
   return isOtherEnd(action) ? `repeating-linear-gradient(135deg,${ink} 0 3px,transparent 3px 6px)` : ink;
 }
 
-// Short, in its tone; the whole name on hover.
+// An action's short name in its tone; its whole name on hover.
 function actionHtml(action) {
   return `<b class="ink ${toneOf(action)}" title="${ACTIONS[action]}">${shortAction(action)}</b>`;
 }

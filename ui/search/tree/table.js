@@ -42,7 +42,7 @@ function rootRow(grown, { a, total, policy, best, saved, leader, hovered }) {
     ${bar(policy?.[a] ?? 0, percent(policy ? policy[a] : null), "var(--st-violet-color)")}<td class="worth"${title}>${value}</td></tr>`;
 }
 
-// No judgement on what was hardly looked at.
+// The class of a difference in worth; with few visits it says neither better nor worse.
 function gapClass(gap, visits) {
   return visits < FEW_VISITS ? "unsure" : gap < 0 ? "worse" : "better";
 }

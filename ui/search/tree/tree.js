@@ -4,9 +4,9 @@
 const NUM_ACTIONS = ACTIONS.length;
 
 class Tree {
-  // `root`: what Python says of the search; `columns`: per node; `move`: of the root, of `length`;
-  // `played`: the actions of the game. The tree ends where the game ends: what the search grew
-  // behind that still counts as visits, but is nobody's child.
+  // `root`: the header of the search; `columns`: its arrays, one entry per node; `move`: the move
+  // at the root, of `length` in the game; `played`: the actions of the game. The tree ends where the
+  // game ends: what the search grew behind that still counts as visits, but is nobody's child.
   constructor(root, columns, move, length, played = []) {
     Object.assign(this, root, columns);
     this.move = move;
@@ -29,17 +29,17 @@ class Tree {
     this.remember();
   }
 
-  // At the end of the game nothing is to come, whatever the networks say.
+  // Whether the game is over at a node: nothing is to come, whatever the networks say.
   isOver(node) {
     return this.depth[node] >= this.movesLeft;
   }
 
-  // Behind the end of the game, where there is nothing to decide.
+  // Whether a node lies behind the end of the game, where there is nothing to decide.
   isBehind(node) {
     return this.depth[node] > this.movesLeft;
   }
 
-  // At the root; the logarithm of nothing is not needed.
+  // The prior of an action at the root, above zero so that it has a logarithm.
   priorOf(action) {
     return Math.max(1e-9, this.policies.prior[action]);
   }
@@ -57,12 +57,12 @@ class Tree {
       value = new Float64Array(this.size);
     [visits[0], value[0]] = [1, this.raw[0]];
     for (let k = 1; k <= count; k++) {
-      let found = this.raw[k];
-      [visits[k], value[k]] = [1, found];
+      let leafValue = this.raw[k];
+      [visits[k], value[k]] = [1, leafValue];
       for (let node = k; node > 0; node = this.parent[node]) {
         const up = this.parent[node];
-        found = this.reward[node] + (this.isOver(node) ? 0 : found);
-        value[up] = (value[up] * visits[up] + found) / (visits[up] + 1);
+        leafValue = this.reward[node] + (this.isOver(node) ? 0 : leafValue);
+        value[up] = (value[up] * visits[up] + leafValue) / (visits[up] + 1);
         visits[up]++;
       }
       each?.(k, visits, value);
@@ -87,7 +87,7 @@ class Tree {
     this.spread = this.largestDifference();
   }
 
-  // For the colours: the same at every budget, so that scrubbing does not repaint everything.
+  // The end of the colour scale: the same at every budget, so that scrubbing does not repaint all.
   largestDifference() {
     let most = 0;
     for (let i = 1; i < this.size; i++) {
@@ -118,7 +118,7 @@ class Grown {
     return child < 0 ? 0 : this.visits[child];
   }
 
-  // What the line through a node is worth from the root on, in points above par.
+  // The worth of the line through a node from the root on, in points above par.
   worth(node) {
     return this.tree.gained[node] + (node && this.tree.isOver(node) ? 0 : this.value[node]);
   }
@@ -159,7 +159,7 @@ class Grown {
   }
 
   // The action that the search favours now. Gumbel MuZero gives its visits by a schedule, so its
-  // improved policy counts; otherwise the visits, then what they found.
+  // improved policy counts; otherwise the visits, then the worth, then the prior.
   get leader() {
     const { tree } = this,
       actions = [...Array(NUM_ACTIONS).keys()].filter((a) => tree.legal[a]);

@@ -103,11 +103,11 @@ class SearchView extends View {
   }
 
   tell() {
-    const told = { game: this.game.id, move: this.move, nonce: this.nonce };
-    this.send("told", this.order ? { ...told, order: this.order } : told);
+    const cursor = { game: this.game.id, move: this.move, nonce: this.nonce };
+    this.send("cursor", this.order ? { ...cursor, order: this.order } : cursor);
   }
 
-  // What only Python can do: see ui/search/page.py.
+  // Sends Python an order, which it carries out: see ui/search/board_view.py.
   command(name, given = {}) {
     clearTimeout(this.timer);
     this.serial = Math.max(Date.now(), (this.serial ?? 0) + 1);
@@ -244,7 +244,7 @@ class SearchView extends View {
     });
   }
 
-  // What the page says in words, and what a test can read.
+  // Updates the texts of the view, and the data attributes that tests read.
   describe(shown) {
     const { root, game, board, pane } = this,
       rank = game.surprising.indexOf(this.move);
