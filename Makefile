@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
-# Of pytest: on two cores a third works while browser tests wait.
-WORKERS := 3
+# Of pytest: three on two cores took as long as two.
+WORKERS := 2
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 

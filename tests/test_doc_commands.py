@@ -115,6 +115,7 @@ def test_what_is_no_command_is_seen() -> None:
 
 ELSEWHERE = {
     "analyse": "test_cli.py",
+    "bench --ray": "analysis/test_cluster.py",
     "ab": "test_cli.py",
     "import --slow": "test_cli.py",
     "import --minimalloc": "program/test_minimalloc.py",

@@ -23,19 +23,22 @@ def move(page: Page) -> int:
 @pytest.fixture
 def still(browser: Browser, server: str) -> Iterator[Page]:
     """For a visitor who prefers less motion."""
-    page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
+    # A tab of its own: it never gets its clock back.
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
+    page = context.new_page()
     page.clock.install()
     page.goto(server)
     page.wait_for_selector(".map.tour[data-move]", timeout=60_000)
     yield page
-    page.close()
+    context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_toy_plays_itself_and_can_be_paused(
     browser: Browser, server: str, theme: Theme
 ) -> None:
-    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    context = browser.new_context(viewport=SIZE, color_scheme=theme)
+    page = context.new_page()
     page.clock.install()
     show(page, server, "start")
     assert colours(page.locator(".tour canvas.base")) > 8
@@ -45,7 +48,7 @@ def test_the_toy_plays_itself_and_can_be_paused(
     page.clock.run_for(LONGER_THAN_A_MOVE_MS)
     assert move(page) == at, "longer than a move takes"
     assert_no_error(page)
-    page.close()
+    context.close()
 
 
 def test_it_steps_by_button_and_key_and_says_each_move(still: Page) -> None:
