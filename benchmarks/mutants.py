@@ -36,6 +36,8 @@ HARMLESS = {
     r"\+.*\] = \"\"": "a dictionary that stands for an ordered set: its values are not read",
     r"\+.*asarray\(batch\.view, (None)?\)": "float16 views times float32 weights are float32",
     r"\+.*is_prefetch=None": "only whether it is true is read",
+    r"\+.*axis=None": "a sum over the only axis",
+    r"\+.*row\.reads >= 0": "what is not read is not copied: `_mask` says so, too",
     r"\+.*(_refused\(None|action=None)": "`effect_of` says which action it was",
 }
 """Changes that nobody can see, by a pattern of the changed line, and why."""
@@ -49,7 +51,8 @@ the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. Wha
 The rows of `engine/game/` were made with `moves`, `reference`, `blocks`, `giants`, `explain`,
 `recorded_games` and `identity` of `tests/game` alone, those of `simulate.py` and `losses.py` with
 their own test file, that of `content.py` with four of `tests/plan`; all tests kill at least as
-many.
+many. In `engine/game/jaxgame/`, which is compiled anew for every mutant, a random sample was
+tried, with `tests/differential/test_games_agree.py` alone.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
 |---|--:|--:|--:|--:|--:|--:|

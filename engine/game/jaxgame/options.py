@@ -140,7 +140,7 @@ def _of_all(options: Options, games: tuple[int, ...]) -> Options:
     """The options with every number given for every game."""
 
     def full(leaf: Array) -> Array:
-        rows = leaf.shape[: leaf.ndim - len(games)] if leaf.ndim > len(games) else ()
+        rows = leaf.shape[: max(0, leaf.ndim - len(games))]
         return jnp.broadcast_to(leaf, (*rows, *games))
 
     every: Options = jax.tree.map(full, options)
