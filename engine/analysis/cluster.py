@@ -1,7 +1,8 @@
 """Comparisons on a Ray cluster: a task for each program, on whichever machine has cores free.
 
 All solvers of one program run in one task, so that they meet the same machine. Ray is optional (the
-extra `ray`); each machine of the cluster needs this package with it, in the same version.
+extra `ray`); each machine of the cluster needs this package with it, in the same version. A cluster
+may ask for a token; with `RAY_AUTH_MODE=token` Ray sends the user's (`ray get-auth-token`).
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        message = "--ray needs Ray; install it with: pip install 'mallocmuzero-explorer[ray]'"
+        message = "--ray needs Ray: pip install '.[ray]' in the project's folder"
         raise MissingDependencyError(message) from error
     try:
         _knock(address)
@@ -73,7 +74,10 @@ def _connected(address: str) -> Iterator[Any]:
             address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard
         )
     except (OSError, ValueError, RuntimeError) as error:
-        message = f"no Ray cluster answers at {address!r}; start one with `ray start --head`"
+        message = (
+            f"no Ray cluster answers at {address!r}; start one with `ray start --head`, and set"
+            " RAY_AUTH_MODE=token if it wants its token"
+        )
         raise UsageError(message) from error
     try:
         yield ray
