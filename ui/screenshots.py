@@ -45,6 +45,8 @@ QUERY = "program=resnet50-v5e-b64"
 SIZE: ViewportSize = {"width": 1280, "height": 800}
 OPINION_MOVE = "7"
 """A move of that program at which more than one action is legal and large enough to be seen."""
+AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+"""What Streamlit's front end says once no script runs."""
 Theme = Literal["light", "dark"]
 START_SECONDS = 600
 """How long a server may take to start; one that has ended is not waited for."""
@@ -140,9 +142,10 @@ def show(page: Page, address: str, view: str, query: str = "", ready: str = "") 
 
 
 def settle(page: Page) -> None:
-    """Wait until the script has ended and nothing moves any more."""
-    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=600_000)
-    page.wait_for_timeout(600)
+    """Wait until the script has ended, and has not begun anew a moment later."""
+    for _ in range(2):
+        page.wait_for_selector(AT_REST, timeout=600_000)
+        page.wait_for_timeout(150)
 
 
 def once_all_is_run(page: Page) -> None:

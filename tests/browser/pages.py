@@ -8,6 +8,8 @@ from contextlib import suppress
 
 from playwright.sync_api import Locator, Page, TimeoutError, WebSocket
 
+from ui.screenshots import AT_REST
+
 STEP_BYTES = 6_000
 """What a step may send: the words for one move, and 1.4 kB with which Streamlit begins each run. A
 plan as a whole has more than 100 kB.
@@ -88,7 +90,7 @@ def wait_for_map(page: Page) -> None:
 
 def wait_until_idle(page: Page) -> None:
     """Until the script has ended."""
-    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    page.wait_for_selector(AT_REST, timeout=PATIENCE_MS)
 
 
 def click_until(page: Page, place: Locator, selector: str) -> None:
