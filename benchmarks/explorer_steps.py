@@ -28,7 +28,7 @@ from engine.program import library
 from engine.program.io import save
 from tests.browser.pages import Traffic
 from tests.synthetic import crowd
-from ui.screenshots import SIZE, chromium, serve
+from ui.screenshots import AT_REST, SIZE, chromium, serve
 
 SEARCHES = ("random", "evolution")
 PATIENCE_MS = 600_000
@@ -118,7 +118,7 @@ def _opened(browser: Browser, url: str, selector: str) -> Page:
 def _settle(page: Page, selector: str) -> None:
     page.wait_for_selector(selector, timeout=PATIENCE_MS)
     page.wait_for_selector(".turn", timeout=PATIENCE_MS)
-    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    page.wait_for_selector(AT_REST, timeout=PATIENCE_MS)
     page.wait_for_timeout(2000)
 
 
@@ -130,7 +130,7 @@ def _crowded(browser: Browser, address: str, folder: Path, rectangles: int) -> P
     page.traffic = Traffic(page)  # type: ignore[attr-defined]
     page.goto(f"{address}/programs", timeout=PATIENCE_MS)
     page.wait_for_selector(".card", timeout=PATIENCE_MS)
-    page.wait_for_selector('[data-testid="stStatusWidget"]', state="detached", timeout=PATIENCE_MS)
+    page.wait_for_selector(AT_REST, timeout=PATIENCE_MS)
     page.get_by_text("Open a file of your own").click(timeout=PATIENCE_MS)
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(path)
     page.locator('[class*="st-key-open_files"] button:enabled').click(timeout=PATIENCE_MS)

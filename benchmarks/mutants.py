@@ -36,8 +36,6 @@ HARMLESS = {
     r"\+.*\] = \"\"": "a dictionary that stands for an ordered set: its values are not read",
     r"\+.*asarray\(batch\.view, (None)?\)": "float16 views times float32 weights are float32",
     r"\+.*is_prefetch=None": "only whether it is true is read",
-    r"\+.*axis=None": "a sum over the only axis",
-    r"\+.*row\.reads >= 0": "what is not read is not copied: `_mask` says so, too",
     r"\+.*(_refused\(None|action=None)": "`effect_of` says which action it was",
 }
 """Changes that nobody can see, by a pattern of the changed line, and why."""

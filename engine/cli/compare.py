@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_program, add_solvers
 from engine.cli.output import complain, note, show
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.program import library
 from engine.solvers import Budget
 
@@ -28,7 +28,7 @@ def add_parser(commands: Any) -> None:
         metavar="ADDRESS",
         help="run them on a Ray cluster: HOST:PORT, auto (this machine's), or local (this machine)",
     )
-    parser.add_argument("--cores", type=int, default=1, help="of each program, with --ray")
+    parser.add_argument("--cores", type=int, help="of each program, with --ray; default: 1")
 
 
 def run_compare(options: argparse.Namespace) -> int:
@@ -40,6 +40,8 @@ def run_compare(options: argparse.Namespace) -> int:
 
 def run_bench(options: argparse.Namespace) -> int:
     """Compare solvers on several programs, one after another, or all at once on a cluster."""
+    if options.cores is not None and options.ray is None:
+        raise UsageError("--cores is for --ray; name a cluster, or leave it out")
     names = options.programs.split(",") if options.programs else library.sample_names()
     programs, failed = [], []
     for name, body in (_one_by_one if options.ray is None else _on_cluster)(names, options):
@@ -58,23 +60,27 @@ def _compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return compare(library.resolve(name), _solvers(options), _budget(options))
 
 
-Named = Iterable[tuple[str, dict[str, Any] | EngineError]]
+Comparisons = Iterable[tuple[str, dict[str, Any] | EngineError]]
 
 
-def _one_by_one(names: Sequence[str], options: argparse.Namespace) -> Named:
+def _one_by_one(names: Sequence[str], options: argparse.Namespace) -> Comparisons:
     for name in names:
         note(f"{name} …")
         yield name, _compared(name, options)
 
 
-def _on_cluster(names: Sequence[str], options: argparse.Namespace) -> Named:
+def _on_cluster(names: Sequence[str], options: argparse.Namespace) -> Comparisons:
     """The results in the order of `names`; a line on stderr as each program is done."""
     from engine.analysis.cluster import compare_on_cluster
 
     programs = [library.resolve(name) for name in names]
     done = {}
     for number, body in compare_on_cluster(
-        programs, _solvers(options), _budget(options), options.ray, options.cores
+        programs,
+        _solvers(options),
+        _budget(options),
+        options.ray,
+        1 if options.cores is None else options.cores,
     ):
         done[number] = body
         note(f"{names[number]}: {len(done)} of {len(names)} done")

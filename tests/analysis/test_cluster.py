@@ -97,6 +97,7 @@ def test_what_cannot_be_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> N
             ask(f"127.0.0.1:{free.getsockname()[1]}")
     with pytest.raises(UsageError, match="no Ray cluster answers"):
         ask("nowhere")
+    assert main(["bench", "--programs", NAMES[0], "--solvers", "greedy", "--cores", "2"]) == 2
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependencyError, match="pip install"):
         ask("local")

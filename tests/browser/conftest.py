@@ -23,8 +23,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 class Tabs:
     """Tabs that are used again, each a visitor of its own who is new to the explorer.
 
-    A tab that has shown the explorer loads a page in a third of the time: all of Streamlit's code
-    is compiled there.
+    A tab that has shown the explorer loads a page with less than half the work: all of Streamlit's
+    code is compiled there.
     """
 
     def __init__(self, browser: Browser) -> None:
