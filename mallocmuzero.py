@@ -39,9 +39,9 @@ from engine.program.library import sample_names
 from engine.program.model import Program
 
 if TYPE_CHECKING:
-    from engine.compiler.export import Steering
-    from engine.compiler.tuned import Tuned
-    from engine.compiler.verify import Verdict
+    from engine.compiler.steering.export import Steering
+    from engine.compiler.steering.verify import Verdict
+    from engine.workflows.tuning import Tuned
 
 __all__ = [
     "Bound",
@@ -106,7 +106,7 @@ def import_hlo(
     engine.errors.ProgramFormatError: README.md: not HLO text (it must begin with 'HloModule')
     """
     # Imported here: the costs are fitted with scipy, which nothing else needs.
-    from engine.compiler.importer import import_hlo as read
+    from engine.compiler.capture.importer import import_hlo as read
 
     paths = [None if path is None else Path(path) for path in (fast, buffers)]
     return read(Path(slow), paths[0], hardware, paths[1])
@@ -118,7 +118,7 @@ def capture(
     """The program of a jitted JAX function, compiled by the real TPU compiler; minutes.
 
     `args`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place; no TPU is
-    needed. `options` are those of `engine.analysis.capturing.capturing`. Raises UnknownNameError
+    needed. `options` are those of `engine.workflows.capturing.capturing`. Raises UnknownNameError
     for other hardware, MissingDependencyError without the compiler, CompilerError where it refuses.
 
     >>> import jax
@@ -126,8 +126,8 @@ def capture(
     Traceback (most recent call last):
     engine.errors.UnknownNameError: the compiler is not asked for 'tpu-v1'; only for tpu-v4, ...
     """
-    from engine.analysis.capturing import capturing
-    from engine.compiler.capture import capture as run
+    from engine.compiler.capture.capture import capture as run
+    from engine.workflows.capturing import capturing
 
     return run(jitted, *args, hardware=hardware, how=capturing(**options), name=name)
 
@@ -138,7 +138,7 @@ def solver_names(program: Program) -> list[str]:
     >>> "greedy" in solver_names(load("teach-prefetch"))
     True
     """
-    from engine.analysis.compare import applicable
+    from engine.workflows.compare import applicable
 
     return applicable(program)
 
@@ -220,8 +220,8 @@ def compare(
     >>> [row["solver"] for row in table["results"]]
     ['greedy', 'all_slow']
     """
-    from engine.analysis.compare import compare as run
     from engine.solvers import Budget
+    from engine.workflows.compare import compare as run
 
     return run(program, solvers, Budget(seconds, seed))
 
@@ -237,7 +237,7 @@ def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
     >>> variants[0].title
     'by saving'
     """
-    from engine.compiler.export import exports
+    from engine.compiler.steering.export import exports
 
     return exports(program, plan)
 
@@ -255,11 +255,11 @@ def verify(
     Traceback (most recent call last):
     engine.errors.ProgramFormatError: teach-prefetch: holds no StableHLO to compile again; ...
     """
-    from engine.compiler.answers import Answers
-    from engine.compiler.compiled_plan import Bench
-    from engine.compiler.own_compile import stored_stablehlo
-    from engine.compiler.verify import DEFAULT, asked_by_plan
-    from engine.compiler.verify import verify as compiled
+    from engine.compiler.reading.own_compile import stored_stablehlo
+    from engine.compiler.steering.compiled_plan import Bench
+    from engine.compiler.steering.verify import DEFAULT, asked_by_plan
+    from engine.compiler.steering.verify import verify as compiled
+    from engine.compiler.toolchain.results import Answers
 
     source = stored_stablehlo(program)
     bench = Bench(program, Answers(source, program.hardware.name, Path(answers)))
@@ -270,7 +270,7 @@ def verify(
 def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:
     """The options under which the real compiler's own cycles are fewest; hours, resumable.
 
-    `args` as in `capture`; `options` are those of `engine.analysis.tuning.tune`. The options are
+    `args` as in `capture`; `options` are those of `engine.workflows.tuning.tune`. The options are
     `dict(tune(...).flags.compiler_options)`, empty where the default is best.
 
     >>> import jax
@@ -278,6 +278,6 @@ def tune(jitted: Any, *args: Any, hardware: str, **options: Any) -> Tuned:
     Traceback (most recent call last):
     engine.errors.UnknownNameError: no solver is called 'gredy'; try greedy
     """
-    from engine.analysis.tuning import tune as run
+    from engine.workflows.tuning import tune as run
 
     return run(jitted, *args, hardware=hardware, **options)

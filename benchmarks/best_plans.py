@@ -16,13 +16,13 @@ from benchmarks.agent import SECTIONS
 from benchmarks.rows import RESULTS, Row, read
 from benchmarks.settings import Settings
 from benchmarks.solver_table import ROWS as TABLE_ROWS
-from engine.analysis.catalogue import keep_best
 from engine.game.moves import RULES_VERSION, Rules
 from engine.game.notes import plan_from_actions
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
+from engine.workflows.catalogue import keep_best
 
 SECONDS = 20.0
 

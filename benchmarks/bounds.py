@@ -8,11 +8,11 @@ plan is the new target of those that are not finished.
 from __future__ import annotations
 
 from benchmarks.settings import Settings
-from engine.analysis.catalogue import keep_bound
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import gap
+from engine.workflows.catalogue import keep_bound
 
 SECONDS = 60.0
 FINISHED = ("mip", "all-fast", "all-slow")

@@ -18,14 +18,13 @@ from statistics import mean
 from benchmarks.fidelity import summary
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
-from engine.analysis.tuning import ANSWERS_FOLDER
-from engine.compiler.answers import DEFAULT_OPTIONS, Answers
-from engine.compiler.compiled_plan import Bench, Outcome
-from engine.compiler.export import ORDERS, Steering, exports
-from engine.compiler.observations import load_observations, observations_path
-from engine.compiler.own_compile import stored_stablehlo
-from engine.compiler.tune import total
-from engine.compiler.verify import best_export
+from engine.compiler.costs.observations import load_observations, observations_path
+from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.steering.compiled_plan import Bench, Outcome
+from engine.compiler.steering.export import ORDERS, Steering, exports
+from engine.compiler.steering.tune import total
+from engine.compiler.steering.verify import best_export
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS, Answers
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -33,6 +32,7 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.solvers import Budget, solve
+from engine.workflows.capturing import ANSWERS_FOLDER
 
 ROWS = RESULTS / "exported.json"
 SOLVERS = ("local", "steered", "evolution", "muzero", "greedy")

@@ -16,14 +16,14 @@ from itertools import takewhile
 
 from benchmarks.rows import RESULTS, Row, commit, keep_of
 from benchmarks.settings import Settings
-from engine.compiler.calibrate import fit_savings, total_error
-from engine.compiler.observations import (
+from engine.compiler.costs.calibrate import fit_savings, total_error
+from engine.compiler.costs.observations import (
     Compile,
     Observations,
     load_observations,
     observations_path,
 )
-from engine.compiler.refit import left_out
+from engine.compiler.costs.refit import left_out
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program

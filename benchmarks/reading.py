@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from benchmarks.settings import Settings
-from engine.compiler.packing import Block, pack
+from engine.compiler.reading.packing import Block, pack
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library

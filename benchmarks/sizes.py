@@ -19,10 +19,9 @@ import numpy as np
 from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
 from benchmarks.settings import Settings
 from benchmarks.stopwatch import median_seconds, seconds_of
-from engine.analysis.capturing import RAW_FOLDER
-from engine.compiler.answers import SLOW_OPTIONS, Answers
-from engine.compiler.importer import import_hlo
-from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.capture.importer import import_hlo
+from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.errors import CompilerError
 from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan
@@ -31,6 +30,7 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.solvers import Budget, solve
+from engine.workflows.capturing import RAW_FOLDER
 
 ROWS = RESULTS / "sizes.json"
 LIMITS_S = {"import": 10.0, "bound": 60.0, "simulate": 0.1, "first plan": 5.0}

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from benchmarks.settings import Settings
-from engine.compiler.calibrate import total_cycles
-from engine.compiler.export import CROSS_PROGRAM, INEFFICIENT_RATIO, SORT_ORDER, matchers
-from engine.compiler.observations import load_observations, observations_path
+from engine.compiler.costs.calibrate import total_cycles
+from engine.compiler.costs.observations import load_observations, observations_path
+from engine.compiler.steering.export import CROSS_PROGRAM, INEFFICIENT_RATIO, SORT_ORDER, matchers
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers.xla_msa.steered import Steering, place
@@ -63,7 +63,7 @@ def steering_of(program: Program, options: Mapping[str, str]) -> Steering | None
 
 
 def _name(matcher: str) -> str:
-    """The value that a matcher of `engine.compiler.export` names."""
+    """The value that a matcher of `engine.compiler.steering.export` names."""
     regex = re.search(r'instruction_name_regex: "([^"]*)"', matcher)
     index = re.search(r"index: \[([\d,]+)\]", matcher)
     name = re.sub(r"\[(.)\]", r"\1", regex[1]) if regex else ""

@@ -16,15 +16,16 @@ from collections.abc import Sequence
 
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings, is_contested
-from engine.analysis.tuning import ANSWERS_FOLDER, tune_program
-from engine.compiler.answers import DEFAULT_OPTIONS, Answers
-from engine.compiler.candidates import knobs, random_rules
-from engine.compiler.compiled_plan import Bench
-from engine.compiler.own_compile import stored_stablehlo
-from engine.compiler.toolchain import versions
-from engine.compiler.tune import total
+from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.steering.candidates import knobs, random_rules
+from engine.compiler.steering.compiled_plan import Bench
+from engine.compiler.steering.tune import total
+from engine.compiler.toolchain.libtpu import versions
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS, Answers
 from engine.errors import CompilerError
 from engine.program import library
+from engine.workflows.capturing import ANSWERS_FOLDER
+from engine.workflows.tuning import tune_program
 
 ROWS = RESULTS / "tuning.json"
 COMPILES = 12

@@ -1,15 +1,14 @@
 """The structure, drawn from the imports; `python docs/structure.py` writes the picture.
 
-A box is a room, that is a folder of `engine/` or `ui/`; of a room of the explorer, one box for what
-draws with Streamlit and one for the view-models, which do not know it. An arrow says that one room
-imports another, wherever in its files; it is left out where a longer way says so, too. Each box
-stands one row above the highest that it imports, so that all arrows point down.
+A box is a room, that is a folder of `engine/`, of `engine/compiler/`, or of `ui/`. An arrow says
+that one room imports another, wherever in its files; it is left out where a longer way says so,
+too. Each box stands one row above the highest that it imports, so that all arrows point down.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from html import escape
@@ -20,12 +19,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "images" / "structure.svg"
 FOLDERS = ("engine", "ui", "benchmarks")
 FACADE = "mallocmuzero"
-VIEWS = " views"
+MODELS = ("ui/model", "ui/jobs")
+"""Rooms of the explorer that do not know Streamlit."""
 
 Graph = Mapping[str, set[str]]
 """What each name imports."""
 
-WIDTH, ROW, BOX, HEAD = 1240, 60, (144, 30), 46
+WIDTH, ROW, BOX, HEAD = 1240, 60, (176, 30), 46
 COLOURS = {"engine": "#2a9d80", "views": "#3f7fd9", "models": "#8b5cc7", "other": "#6b7787"}
 STYLE = """
 svg { background: #fbfcfd; font: 13px system-ui, sans-serif; }
@@ -92,10 +92,8 @@ def rooms() -> dict[str, set[str]]:
     known[FACADE] = ROOT / f"{FACADE}.py"
     texts = {name: path.read_text() for name, path in known.items()}
     graph = {name: set(imported(text, known)) for name, text in texts.items()}
-    drawing = {name for name, text in texts.items() if any(imported(text, {"streamlit": None}))}
     # A folder's own file says what the folder is, and mostly no more.
     bare = {name for name, path in known.items() if path.stem == "__init__" and not graph[name]}
-    room_of = _room_of(graph, drawing)
     found: dict[str, set[str]] = {room_of(name): set() for name in known if name not in bare}
     for name, others in graph.items():
         if name not in bare:
@@ -104,25 +102,16 @@ def rooms() -> dict[str, set[str]]:
     return found
 
 
-def _room_of(graph: Graph, drawing: set[str]) -> Callable[[str], str]:
-    """The function that says in which box a module stands."""
-
-    @cache
-    def draws(name: str) -> bool:
-        own = (other for other in graph[name] if other.startswith("ui."))
-        return name in drawing or any(map(draws, own))
-
-    def room_of(name: str) -> str:
-        top, *rest = name.split(".")
-        if top not in ("engine", "ui"):
-            return top
-        if name == "engine.__main__":
-            return "engine/cli"
-        is_folder = bool(rest) and (ROOT / top / rest[0]).is_dir()
-        room = f"{top}/{rest[0]}" if rest else top
-        return room + VIEWS if top == "ui" and is_folder and draws(name) else room
-
-    return room_of
+def room_of(name: str) -> str:
+    """The box of a module: `ui.play.page` stands in `ui/play`."""
+    top, *rest = name.split(".")
+    if top not in ("engine", "ui") or not rest:
+        return top
+    if name == "engine.__main__":
+        return "engine/cli"
+    if rest[0] == "compiler" and top == "engine" and len(rest) > 1:
+        return f"engine/compiler/{rest[1]}"
+    return f"{top}/{rest[0]}"
 
 
 def heights(graph: Graph) -> dict[str, int]:
@@ -207,14 +196,14 @@ def _kind(name: str) -> str:
     if name.startswith("engine"):
         return "engine"
     if name.startswith("ui"):
-        return "views" if name.endswith(VIEWS) or name == "ui/app" else "models"
+        return "models" if name in MODELS else "views"
     return "other"
 
 
 def _legend() -> list[str]:
     words = {
         "views": "drawn by Streamlit",
-        "models": "view-models, without it",
+        "models": "models and jobs, without it",
         "engine": "the engine",
         "other": "from outside",
     }

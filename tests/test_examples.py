@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler.flags import Flags, save_flags
+from engine.compiler.steering.flags import Flags, save_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"

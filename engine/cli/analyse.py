@@ -15,9 +15,9 @@ from engine.program import library
 from engine.program.io import write_bytes
 
 if TYPE_CHECKING:
-    from engine.analysis.agent_games import Side
-    from engine.analysis.debug_report import Block
-    from engine.analysis.findings import Finding
+    from engine.debugging.agent_games import Side
+    from engine.debugging.debug_report import Block
+    from engine.debugging.findings import Finding
 
 _MOST_ROWS, _MOST_WORDS = 50, 5
 """Findings in JSON, and in words."""
@@ -50,11 +50,11 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Report on one traced game."""
     from engine.agent.trace_io import load_trace
-    from engine.analysis.debug_report import GameReport, blocks
-    from engine.analysis.findings import findings
-    from engine.analysis.play_report import in_words, report
-    from engine.analysis.regret import study_of
-    from engine.analysis.traced_game import traced_game
+    from engine.debugging.debug_report import GameReport, blocks
+    from engine.debugging.findings import findings
+    from engine.debugging.play_report import in_words, report
+    from engine.debugging.regret import study_of
+    from engine.debugging.traced_game import traced_game
 
     _refuse_report(options.report)
     program, trace = library.resolve(options.program), load_trace(options.trace)
@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> int:
 def run_ab(options: argparse.Namespace) -> int:
     """Let two agents play, and say where the second is better and where worse."""
     from engine.agent.compile_cache import keep_compiled
-    from engine.analysis.debug_report import blocks
-    from engine.analysis.duel import duel
+    from engine.debugging.debug_report import blocks
+    from engine.debugging.duel import duel
 
     _refuse_report(options.report)
     keep_compiled()
@@ -110,7 +110,7 @@ def run_ab(options: argparse.Namespace) -> int:
 
 def _side(options: argparse.Namespace, which: str) -> Side:
     from engine.agent.checkpoint import load_checkpoint
-    from engine.analysis.agent_games import Side
+    from engine.debugging.agent_games import Side
     from engine.solvers.practice import GENERALIST
 
     folder = Path(getattr(options, which) or GENERALIST)
@@ -132,7 +132,7 @@ def _side(options: argparse.Namespace, which: str) -> Side:
 
 def inbox_of(findings: Sequence[Finding]) -> list[Finding]:
     """The rows of the inbox that are printed: the first `_MOST_ROWS`."""
-    from engine.analysis.findings import inbox
+    from engine.debugging.findings import inbox
 
     return inbox(findings)[:_MOST_ROWS]
 
@@ -155,7 +155,7 @@ def _refuse_report(path: Path | None) -> None:
 
 
 def _write(path: Path, title: str, blocks: Sequence[Block]) -> None:
-    from engine.analysis.debug_report import html, markdown
+    from engine.debugging.debug_report import html, markdown
 
     text = html(title, blocks) if path.suffix == ".html" else markdown(blocks)
     write_bytes(path, text.encode())

@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, capturing
 from engine.cli.arguments import add_command, refuse_missing_folder
 from engine.cli.output import note, show, show_program
 from engine.errors import UsageError
 from engine.program import library
 from engine.program.io import read_bytes, save
 from engine.program.model import Program
+from engine.workflows.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, capturing
 
 if TYPE_CHECKING:
-    from engine.compiler.capture import Capturing
+    from engine.compiler.capture.capture import Capturing
 
 
 def add_parser(commands: Any) -> None:
@@ -48,9 +48,9 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all of a kind."""
-    from engine.analysis.catalogue import write_catalogue
-    from engine.compiler.capture import capture_all
-    from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES
+    from engine.compiler.capture.capture import capture_all
+    from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES
+    from engine.workflows.catalogue import write_catalogue
 
     how = capturing(
         options.solvers, options.seconds, options.raw, options.compiles, options.offline, note
@@ -80,9 +80,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _captured(options: argparse.Namespace, how: Capturing) -> Program:
-    from engine.compiler.capture import Source, capture_sample, capture_stablehlo
-    from engine.compiler.compile import MAX_SOURCE_BYTES
-    from engine.compiler.samples import Sample
+    from engine.compiler.capture.capture import Source, capture_sample, capture_stablehlo
+    from engine.compiler.capture.samples import Sample
+    from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES
 
     if options.stablehlo is not None:
         stablehlo = read_bytes(options.stablehlo, MAX_SOURCE_BYTES)

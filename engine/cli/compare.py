@@ -55,7 +55,7 @@ def run_bench(options: argparse.Namespace) -> int:
 
 
 def _compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from engine.analysis.compare import compare
+    from engine.workflows.compare import compare
 
     return compare(library.resolve(name), _solvers(options), _budget(options))
 
@@ -71,7 +71,7 @@ def _one_by_one(names: Sequence[str], options: argparse.Namespace) -> Comparison
 
 def _on_cluster(names: Sequence[str], options: argparse.Namespace) -> Comparisons:
     """The results in the order of `names`; a line on stderr as each program is done."""
-    from engine.analysis.cluster import compare_on_cluster
+    from engine.workflows.cluster import compare_on_cluster
 
     programs = [library.resolve(name) for name in names]
     done = {}

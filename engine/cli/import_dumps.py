@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Import and save one program."""
-    from engine.compiler.importer import import_hlo
+    from engine.compiler.capture.importer import import_hlo
     from engine.program.minimalloc import import_minimalloc
 
     if (options.slow is None) == (options.minimalloc is None):

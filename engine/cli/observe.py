@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engine.analysis.capturing import planners
 from engine.cli.arguments import add_command
 from engine.cli.capture import add_study
 from engine.cli.output import note, show
@@ -16,6 +15,7 @@ from engine.errors import CompilerError
 from engine.program import library
 from engine.program.io import save
 from engine.program.library import SampleEntry
+from engine.workflows.capturing import planners
 
 
 def add_parser(commands: Any) -> None:
@@ -76,15 +76,15 @@ def quick_first(names: Sequence[str]) -> list[str]:
 
 def observed_names() -> list[str]:
     """The samples whose compiles are kept."""
-    from engine.compiler.observations import observations_path
+    from engine.compiler.costs.observations import observations_path
 
     return [name for name in captured_names() if observations_path(name).exists()]
 
 
 def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
-    from engine.analysis.catalogue import recost
-    from engine.compiler.observations import load_observations, observations_path
-    from engine.compiler.refit import left_out, refitted
+    from engine.compiler.costs.observations import load_observations, observations_path
+    from engine.compiler.costs.refit import left_out, refitted
+    from engine.workflows.catalogue import recost
 
     name, program = entry.name, library.load_entry(entry)
     observations = load_observations(observations_path(name, entry.folder), program)
@@ -105,14 +105,14 @@ def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
 
 def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
     """How many compiles are known of one program afterwards."""
-    from engine.compiler.answers import Answers
-    from engine.compiler.observations import (
+    from engine.compiler.capture.study import Study, begun
+    from engine.compiler.costs.observations import (
         load_observations,
         observations_path,
         save_observations,
     )
-    from engine.compiler.own_compile import stored_stablehlo
-    from engine.compiler.study import Study, begun
+    from engine.compiler.reading.own_compile import stored_stablehlo
+    from engine.compiler.toolchain.results import Answers
 
     program = library.load_entry(entry)
     path = observations_path(program.name, entry.folder)

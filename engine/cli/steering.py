@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analysis.tuning import ANSWERS_FOLDER, SOLVERS, tune_program
 from engine.cli.arguments import add_command, add_program, refuse_missing_folder
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
 from engine.program.io import read_json
+from engine.workflows.capturing import ANSWERS_FOLDER, SOLVERS
 
 if TYPE_CHECKING:
-    from engine.compiler.compiled_plan import Bench
-    from engine.compiler.flags import Flags
-    from engine.compiler.verify import Asked, Placed, Placement, Verdict
+    from engine.compiler.steering.compiled_plan import Bench
+    from engine.compiler.steering.flags import Flags
+    from engine.compiler.steering.verify import Asked, Placed, Placement, Verdict
 
 SHOWN = 20
 """Placements that are listed for a person; `--json` has all."""
@@ -72,8 +72,8 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
 
 def run_export(options: argparse.Namespace) -> int:
     """Write the options that aim at a plan; needs no compiler."""
-    from engine.compiler.export import aims, exports
-    from engine.compiler.flags import Flags, save_flags
+    from engine.compiler.steering.export import aims, exports
+    from engine.compiler.steering.flags import Flags, save_flags
 
     refuse_missing_folder(options.output)
     program, plan = library.resolve(options.program), load_plan(options.plan)
@@ -115,7 +115,8 @@ def export_lines(flags: Flags) -> list[str]:
 
 def run_tune(options: argparse.Namespace) -> int:
     """Tune, and keep the best options."""
-    from engine.compiler.flags import save_flags
+    from engine.compiler.steering.flags import save_flags
+    from engine.workflows.tuning import tune_program
 
     refuse_missing_folder(options.output)
 
@@ -150,10 +151,10 @@ def run_verify(options: argparse.Namespace) -> int:
 
     The placements of early stops are noted first, since a whole compile takes minutes.
     """
-    from engine.compiler import verify
-    from engine.compiler.answers import Answers
-    from engine.compiler.compiled_plan import Bench
-    from engine.compiler.own_compile import stored_stablehlo
+    from engine.compiler.reading.own_compile import stored_stablehlo
+    from engine.compiler.steering import verify
+    from engine.compiler.steering.compiled_plan import Bench
+    from engine.compiler.toolchain.results import Answers
 
     program = library.resolve(options.program)
     answers = Answers(stored_stablehlo(program), program.hardware.name, options.answers)
@@ -172,7 +173,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
 def _asked(bench: Bench, path: Path | None) -> Asked:
     """What a plan, a flags file, or neither asks of the compiler."""
-    from engine.compiler import flags, verify
+    from engine.compiler.steering import flags, verify
 
     if path is None:
         return verify.DEFAULT

@@ -4,8 +4,8 @@ A *device* is what the compiler sees: a whole chip on v4 and v5p (two cores work
 elsewhere. Figures come from Google's pages of each generation (docs.cloud.google.com/tpu/docs/v4,
 /v5e, /v5p, /v6e, /tpu7x: bandwidth and bfloat16 peak), from the log of the compiler's memory pass
 (heap, scoped region and alignment: `docs/results/fast_memory.json`, made with libtpu 0.0.42 by
-`python -m engine.compiler.fast_memory`), and from compilations (the clocks of v4 and v5e by which
-its cycles match the peaks).
+`python -m engine.compiler.toolchain.fast_memory`), and from compilations (the clocks of v4 and v5e
+by which its cycles match the peaks).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.analysis.continuation import Continuation, finish, likewise
+from engine.debugging.continuation import Continuation, finish, likewise
 from engine.game.moves import DROP, NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action, replay

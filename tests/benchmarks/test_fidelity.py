@@ -9,9 +9,9 @@ import pytest
 from benchmarks import fidelity
 from benchmarks.rows import keep, read
 from benchmarks.settings import Settings
-from engine.compiler.calibrate import fit_costs, total_error
-from engine.compiler.observations import load_observations, observations_path
-from engine.compiler.observe import Observation
+from engine.compiler.costs.calibrate import fit_costs, total_error
+from engine.compiler.costs.observations import load_observations, observations_path
+from engine.compiler.reading.observation import Observation
 from engine.program import library
 
 NAME, COMPILE = "lstm-v5e-b128", "plan-3"

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import Browser, expect
 
-from engine.compiler.export import SORT_ORDER
+from engine.compiler.steering.export import SORT_ORDER
 from ui.screenshots import READY, SIZE, settle
 
 pytestmark = pytest.mark.browser

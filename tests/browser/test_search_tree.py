@@ -237,7 +237,7 @@ def test_the_film_plays_the_line_move_by_move(page: Page) -> None:
 
 
 def test_surprises_are_visited_in_their_order(page: Page) -> None:
-    from engine.analysis.surprise import surprises
+    from engine.debugging.surprise import surprises
 
     order = surprises(TRACE).order()
     page.locator(".counter input").fill(str(order[30] + 1))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler import answers as module
-from engine.compiler.answers import Answers
-from engine.compiler.compile import Compiled
-from engine.compiler.memory_log import Refusal
+from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.libtpu import results as module
+from engine.compiler.toolchain.memory_log import Refusal
+from engine.compiler.toolchain.results import Answers
 from engine.errors import CompileInterruptedError, CompilerError
 
 KNOB = {"xla_knob": "1"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.compiler.calibrate import (
+from engine.compiler.costs.calibrate import (
     LEAST_WEIGHT,
     calibrate,
     compile_weights,
@@ -18,8 +18,8 @@ from engine.compiler.calibrate import (
     total_error,
     with_costs,
 )
-from engine.compiler.observe import Observation, observe
-from engine.compiler.pools import MAX_SAVED_SHARE
+from engine.compiler.costs.pools import MAX_SAVED_SHARE
+from engine.compiler.reading.observation import Observation, observe
 from engine.program.hlo.build import Imported, build_program
 from tests.program.hlo.modules import HARDWARE, decoded, module
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler import answers
-from engine.compiler.capture import (
+from engine.compiler.capture.capture import (
     Capturing,
     Source,
     capture,
@@ -19,9 +18,10 @@ from engine.compiler.capture import (
     capture_stablehlo,
     is_trusted,
 )
-from engine.compiler.compile import Compiled
-from engine.compiler.observations import structure_hash
-from engine.compiler.refit import refitted
+from engine.compiler.costs.observations import structure_hash
+from engine.compiler.costs.refit import refitted
+from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.libtpu import results as answers
 from engine.errors import CompilerError, UnknownNameError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
@@ -128,7 +128,7 @@ def test_a_jitted_function_is_captured_as_its_export(tmp_path: Path, compiler: I
     import jax
     import jax.numpy as jnp
 
-    from engine.compiler.toolchain import exported_module
+    from engine.compiler.toolchain.libtpu import exported_module
 
     @jax.jit
     def doubled(x: jax.Array, *, times: jax.Array) -> jax.Array:

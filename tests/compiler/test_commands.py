@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.compiler import toolchain
-from engine.compiler.flags import Flags, load_flags, save_flags
-from engine.compiler.tuned import Tuned
-from engine.compiler.verify import Placement, Verdict
+from engine.compiler.steering.flags import Flags, load_flags, save_flags
+from engine.compiler.steering.verify import Placement, Verdict
+from engine.compiler.toolchain import libtpu
 from engine.plan.io import save_plan
 from engine.program import library
 from engine.solvers import Budget, solve
+from engine.workflows.tuning import Tuned
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -78,7 +78,7 @@ def test_flags_of_another_program_and_bad_settings_are_refused(
         def __init__(self, program: object, answers: object) -> None:
             self.program = program
 
-    monkeypatch.setattr("engine.compiler.compiled_plan.Bench", Bench)
+    monkeypatch.setattr("engine.compiler.steering.compiled_plan.Bench", Bench)
     save_flags(Flags("other", "0123", "tpu-v5e", {}), tmp_path / "flags.json")
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
     refused(answer, "made for another program", "other")
@@ -89,7 +89,7 @@ def test_flags_of_another_program_and_bad_settings_are_refused(
 def test_without_the_compiler_one_line_says_how_to_get_it(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    monkeypatch.setattr(libtpu, "find_spec", lambda name: None)
     (tmp_path / "step.stablehlo").write_bytes(b"any")
     verify = run("verify", "gptdecode-v5e-b8", "--answers", tmp_path / "answers")
     refused(verify, "pip install -r requirements-compiler.txt")
@@ -133,7 +133,7 @@ def test_tune_prints_the_contract_and_saves_the_flags(
         asked.update(given)
         return Tuned(flags, verdict, 5, 4, 0.02, {})
 
-    monkeypatch.setattr("engine.cli.steering.tune_program", tune_program)
+    monkeypatch.setattr("engine.workflows.tuning.tune_program", tune_program)
     command = ["tune", "gptdecode-v5e-b8", "--compiles", 5, "--seed", 3, "--no-baseline"]
     code, out, _ = run(*command, "-o", tmp_path / "flags.json", "--json")
     body = json.loads(out)

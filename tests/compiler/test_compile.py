@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler import compile as compiling
-from engine.compiler.compile import compile_early, compile_full
+from engine.compiler.toolchain.compile import compile_early, compile_full
+from engine.compiler.toolchain.libtpu import compile as compiling
 from engine.errors import CompileInterruptedError, CompilerError, UnknownNameError
 from tests.compiler.exported import layers, serialised, small
 
@@ -79,7 +79,7 @@ def test_the_child_dies_with_the_process_that_waits_for_it(tmp_path: Path) -> No
     waiting = (
         "import os, pathlib, subprocess, sys\n"
         "code = 'import os, pathlib, sys, time\\n'"
-        "       'from engine.compiler.child import _end_with_parent\\n'"
+        "       'from engine.compiler.toolchain.child import _end_with_parent\\n'"
         "       '_end_with_parent()\\n'"
         "       'pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\\n'"
         "       'time.sleep(600)'\n"

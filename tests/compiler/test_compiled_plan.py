@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.compiler.compiled_plan import _stall_cycles
-from engine.compiler.observe import Observation
+from engine.compiler.reading.observation import Observation
+from engine.compiler.steering.compiled_plan import _stall_cycles
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash

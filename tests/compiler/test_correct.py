@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.calibrate import calibrate
-from engine.compiler.correct import corrected, stated_slow
-from engine.compiler.observe import observe
+from engine.compiler.costs.calibrate import calibrate
+from engine.compiler.costs.correct import corrected, stated_slow
+from engine.compiler.reading.observation import observe
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
 from tests.program.hlo.modules import A, flow, imported, module

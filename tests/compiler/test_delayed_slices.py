@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.matching import Matching
-from engine.compiler.xla_plan import read_plan
+from engine.compiler.reading.matching import Matching
+from engine.compiler.reading.xla_plan import read_plan
 from engine.plan.check import check
 from engine.plan.model import Copy
 from engine.program.hlo.build import build_program
@@ -96,7 +96,7 @@ def test_as_few_as_possible_are_out_of_order(
 ) -> None:
     """One that comes early makes those behind it no later than they are."""
     numbered = dict(enumerate(slots))
-    monkeypatch.setattr("engine.compiler.matching.match_events", lambda *_: numbered)
+    monkeypatch.setattr("engine.compiler.reading.matching.match_events", lambda *_: numbered)
     imported = build_program(decoded(SOURCE), "late", HARDWARE, "late")
     monkeypatch.setattr(Matching, "_groups_by_use", lambda _: {})
     assert sorted(Matching(imported, imported.flow).delayed) == delayed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler.export import (
+from engine.compiler.steering.export import (
     CROSS_PROGRAM,
     INEFFICIENT_RATIO,
     KNOBS,
@@ -24,7 +24,13 @@ from engine.compiler.export import (
     own_steering,
     sort_rules,
 )
-from engine.compiler.flags import Flags, flags_from_json, load_flags, named_instructions, save_flags
+from engine.compiler.steering.flags import (
+    Flags,
+    flags_from_json,
+    load_flags,
+    named_instructions,
+    save_flags,
+)
 from engine.errors import PlanError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.fast_memory import FastMemory, read_log
+from engine.compiler.toolchain.fast_memory import FastMemory, read_log
 from engine.errors import CompilerError
 
 LOG = """\

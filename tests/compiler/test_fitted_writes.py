@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.compiler.calibrate import Fit, fit_costs, pools, total_error, with_costs
-from engine.compiler.correct import corrected
-from engine.compiler.observe import Observation, observe
+from engine.compiler.costs.calibrate import Fit, fit_costs, pools, total_error, with_costs
+from engine.compiler.costs.correct import corrected
+from engine.compiler.reading.observation import Observation, observe
 from engine.program.hlo.build import Imported, build_program
 from engine.program.validate import validate
 from tests.compiler.test_calibrate import FIRST, LARGE, SECOND, instruction, observation

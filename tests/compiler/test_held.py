@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.compiler.held import Held, repacked
+from engine.compiler.reading.held import Held, repacked
 from engine.program.model import Program
 from tests.plan.cases import Buffer, program_of
 

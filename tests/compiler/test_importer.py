@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from engine.compiler.importer import import_hlo, roofline
+from engine.compiler.capture.importer import import_hlo, roofline
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.hardware.presets import DEVICES, find_device
 from engine.plan.check import check

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.compiler.calibrate import total_cycles
-from engine.compiler.instruction_cycles import instruction_cycles, predicted_cycles
-from engine.compiler.kept import kept_compiles
-from engine.compiler.observations import load_observations, observations_path
+from engine.compiler.costs.calibrate import total_cycles
+from engine.compiler.costs.observations import load_observations, observations_path
+from engine.compiler.steering.instruction_cycles import (
+    instruction_cycles,
+    kept_compiles,
+    predicted_cycles,
+)
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import solve

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.compiler.memory_log import Refusal, parse_log
+from engine.compiler.toolchain.memory_log import Refusal, parse_log
 
 HEAD = "I1124 20:53:48.679 11045 "
 

@@ -11,11 +11,11 @@ import optax
 import pytest
 from jax import export
 
+from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES, Sample, sample_source
 from engine.compiler.models import UnsupportedModeError, build, known_models
 from engine.compiler.models.image import _KERAS_NETS
-from engine.compiler.samples import HELD_OUT, LARGE, SAMPLES, Sample
-from engine.compiler.source import exported, sample_source
-from engine.compiler.toolchain import exported_module
+from engine.compiler.toolchain.libtpu import exported_module
+from engine.compiler.toolchain.stablehlo import exported
 
 WRITTEN = sorted(set(known_models()) - {net.name for net in _KERAS_NETS})
 PUBLISHED = {

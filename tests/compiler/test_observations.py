@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.compiler.calibrate import pools
-from engine.compiler.observations import (
+from engine.compiler.costs.calibrate import pools
+from engine.compiler.costs.observations import (
     Compile,
     Observations,
     load_observations,
     save_observations,
     structure_hash,
 )
-from engine.compiler.observe import Observation, observe
-from engine.compiler.refit import LeftOut, fit_record, left_out, refitted
+from engine.compiler.costs.refit import LeftOut, fit_record, left_out, refitted
+from engine.compiler.reading.observation import Observation, observe
 from engine.errors import ProgramFormatError
 from engine.plan.io import plan_to_json
 from engine.program.hlo.build import Imported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.observe import fast_space, match_events, observe
+from engine.compiler.reading.observation import fast_space, match_events, observe
 from tests.program.hlo.modules import A, flow, imported, module
 
 FAST = "f32[64,128]{1,0:S(1)}"

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from engine.cli import main
-from engine.compiler import study
-from engine.compiler.answers import Answers
-from engine.compiler.observations import Observations, load_observations, observations_path
-from engine.compiler.study import Study
+from engine.compiler.capture.capture import study
+from engine.compiler.capture.study import Study
+from engine.compiler.costs.observations import Observations, load_observations, observations_path
+from engine.compiler.toolchain.results import Answers
 from engine.errors import CompilerError
 from engine.program import library
 from engine.program.hlo.build import Imported

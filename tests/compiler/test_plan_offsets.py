@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.compiler.packing import Block, pack
+from engine.compiler.reading.packing import Block, pack
 
 
 def block(size: int, start: int, end: int, floor: int = 0) -> Block:

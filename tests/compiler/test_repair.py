@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.repair import repaired
+from engine.compiler.reading.repair import repaired
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash

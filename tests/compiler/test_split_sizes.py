@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.compiler.matching import Matching
-from engine.compiler.split_sizes import with_split_sizes
+from engine.compiler.reading.matching import Matching, with_split_sizes
 from tests.program.hlo.modules import flow, imported, module
 
 WHOLE = "f32[64,128]{1,0:T(8,128)}"

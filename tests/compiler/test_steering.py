@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.compiler.answers import SLOW_OPTIONS, Answers
-from engine.compiler.compiled_plan import Bench, unknown_names
-from engine.compiler.export import SORT_ORDER, exports, instruction_patterns, sort_rules
-from engine.compiler.flags import Flags, save_flags
-from engine.compiler.importer import roofline
-from engine.compiler.verify import asked_by_flags, placements, verify
+from engine.compiler.capture.importer import roofline
+from engine.compiler.steering.compiled_plan import Bench, unknown_names
+from engine.compiler.steering.export import SORT_ORDER, exports, instruction_patterns, sort_rules
+from engine.compiler.steering.flags import Flags, save_flags
+from engine.compiler.steering.verify import asked_by_flags, placements, verify
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -92,7 +92,7 @@ def test_a_made_up_name_is_reported(bench: Bench) -> None:
 
 
 def test_a_plan_becomes_placements_with_reasons(bench: Bench) -> None:
-    from engine.compiler.export import aims
+    from engine.compiler.steering.export import aims
 
     plan = solve("greedy", bench.program, Budget(1.0, 0))
     outcome = bench.early(exports(bench.program, plan)[0].options)
@@ -166,7 +166,7 @@ def test_early_stops_tell_placements_and_reasons_without_cycles(
 def test_the_environment_steers_like_the_options(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.compiler import compile as compiling
+    from engine.compiler.toolchain.libtpu import compile as compiling
 
     options = {SORT_ORDER: sort_rules(["fusion.99999{1}", TARGET])}
     word = Flags("contested", "", "tpu-v5e", options).environment

@@ -8,10 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.compiler.answers import SLOW_OPTIONS
-from engine.compiler.calibrate import fit_costs, pools, total_error, with_costs
-from engine.compiler.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
-from engine.compiler.identify import (
+from engine.compiler.capture.identify import (
     MOST_FIRST,
     MOST_LAST,
     close_to,
@@ -21,10 +18,13 @@ from engine.compiler.identify import (
     stakes,
     worth,
 )
-from engine.compiler.observations import Compile, Observations, structure_hash
-from engine.compiler.observe import observe
-from engine.compiler.refit import left_out
-from engine.compiler.study import LONE_ERROR, Solver, Study
+from engine.compiler.capture.study import LONE_ERROR, Solver, Study
+from engine.compiler.costs.calibrate import fit_costs, pools, total_error, with_costs
+from engine.compiler.costs.observations import Compile, Observations, structure_hash
+from engine.compiler.costs.refit import left_out
+from engine.compiler.reading.observation import observe
+from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
+from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.hlo.build import Imported, build_program

@@ -13,11 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.compiler import tune as module
-from engine.compiler import tuned as tuned_module
-from engine.compiler.candidates import EXPORT, Candidate, knobs, planned, random_rules, varied
-from engine.compiler.compiled_plan import Outcome
-from engine.compiler.export import (
+from engine.compiler.reading.observation import Observation
+from engine.compiler.steering import tune as module
+from engine.compiler.steering.candidates import (
+    EXPORT,
+    Candidate,
+    knobs,
+    planned,
+    random_rules,
+    varied,
+)
+from engine.compiler.steering.compiled_plan import Outcome
+from engine.compiler.steering.export import (
     CROSS_PROGRAM,
     SORT_ORDER,
     Steering,
@@ -25,11 +32,8 @@ from engine.compiler.export import (
     matchers,
     sort_rules,
 )
-from engine.compiler.flags import Flags
-from engine.compiler.observe import Observation
-from engine.compiler.tune import Tuning
-from engine.compiler.tune_log import TuneLog
-from engine.compiler.tuned import tune_program
+from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.tune import TuneLog, Tuning
 from engine.errors import CompilerError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -37,6 +41,8 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, solve
+from engine.workflows import tuning as tuned_module
+from engine.workflows.tuning import tune_program
 
 DEFAULT_CYCLES = 1000.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.writable import with_unwritable
+from engine.compiler.reading.writable import with_unwritable
 from engine.hardware.presets import PRESETS
 from engine.program.hlo.build import Imported
 from tests.program.hlo.modules import imported, module

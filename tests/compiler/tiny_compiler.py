@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.compiler.compile import Compiled
-from engine.compiler.export import SORT_ORDER
+from engine.compiler.steering.export import SORT_ORDER
+from engine.compiler.toolchain.compile import Compiled
 from engine.errors import CompilerError
 from tests.program.hlo.modules import module
 

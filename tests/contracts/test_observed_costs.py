@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.compiler.observations import (
+from engine.compiler.costs.observations import (
     OBSERVATIONS_FOLDER,
     load_observations,
     observations_path,
     save_observations,
 )
-from engine.compiler.refit import refitted
+from engine.compiler.costs.refit import refitted
 from engine.hardware.presets import PRESETS
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from engine.compiler.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import stored_stablehlo
 from engine.game.replay import replay
 from engine.hardware.presets import DEVICES
 from engine.plan.check import check

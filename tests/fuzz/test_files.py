@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from engine.agent.trace_io import save_trace, trace_from_bytes
 from engine.analysis import bundle
-from engine.analysis.move_notes import notes_from_json
+from engine.debugging.move_notes import notes_from_json
 from engine.errors import EngineError
 from engine.program.io import to_json
 from engine.program.validate import validate
@@ -25,9 +25,9 @@ from tests.fuzz.hostile import MARKUP, PATHS, damaged
 from tests.fuzz.watched import strays
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
-from ui.learn.progress import Card, Progress, progress_of
-from ui.programs import uploads
-from ui.search import curves
+from ui.model.learn.progress import Card, Progress, progress_of
+from ui.model.programs import uploads
+from ui.model.search import curves
 
 BODY = json.dumps(to_json(residual_network())).encode()
 TABLE = b"id,lower,upper,size\n" + b"".join(b"b%d,%d,%d,64\n" % (n, n, n + 3) for n in range(20))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine.solvers  # noqa: F401  (its libraries look at the machine when they are loaded)
-from engine.analysis.move_notes import notes_from_link
+from engine.debugging.move_notes import notes_from_link
 from engine.errors import EngineError
 from tests.fuzz.hostile import MARKUP, NUMBERS, PATHS, TEXTS
 from tests.fuzz.watched import strays

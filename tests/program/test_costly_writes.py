@@ -28,7 +28,7 @@ from ui.components.memory_map.board import board
 from ui.components.memory_map.curve import saved_before
 from ui.components.packing import unpack
 from ui.components.units import time_text
-from ui.play.story import story
+from ui.model.play.story import story
 
 READ_S = 256.0
 FREE = costly(0.0)

@@ -12,7 +12,7 @@ from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.jobs.queue import Workshop
 from ui.jobs.store import VARIABLE
-from ui.play.film import Film
+from ui.model.play.film import Film
 from ui.session import caching
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.apps import open_view, session_of
-from ui.play.line import Line
+from ui.model.play.line import Line
 from ui.session import links
 
 

@@ -11,13 +11,13 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
-from ui.challenges.match import CHOICES, EVERY, Match, inviting, leads_of
-from ui.challenges.match_scene import MatchScene
-from ui.challenges.state import ChallengeState
 from ui.components.units import share_text, time_text
 from ui.learn import board_view
-from ui.learn.learning import Learning, Seat
-from ui.programs.catalogue import above_bound
+from ui.model.challenges.match import CHOICES, EVERY, Match, inviting, leads_of
+from ui.model.challenges.match_scene import MatchScene
+from ui.model.challenges.state import ChallengeState
+from ui.model.learn.learning import Learning, Seat
+from ui.model.programs.catalogue import above_bound
 from ui.session import caching
 
 _MOST = 12

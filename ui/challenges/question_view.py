@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import EngineError
-from ui.challenges.question import keys_of
-from ui.challenges.question_scene import QuestionScene, today
-from ui.challenges.repetition import due, following
-from ui.challenges.state import ChallengeState
 from ui.components.units import count_text
 from ui.learn import board_view
-from ui.learn.attempt import Attempt
-from ui.learn.learning import Learning
+from ui.model.challenges.question import keys_of
+from ui.model.challenges.question_scene import QuestionScene, today
+from ui.model.challenges.repetition import due, following
+from ui.model.challenges.state import ChallengeState
+from ui.model.learn.attempt import Attempt
+from ui.model.learn.learning import Learning
 from ui.session import caching
 
 

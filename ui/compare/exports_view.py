@@ -11,10 +11,10 @@ from engine.analysis.bundle import bundle, file_name
 from engine.analysis.chrome_trace import chrome_trace
 from engine.plan.io import plan_to_json
 from engine.program.observed import uncounted_by_slot
-from ui.compare.differences import cost_table
-from ui.compare.ranking import VALID, Row, table
-from ui.compare.timing import kinds_table, time_table
 from ui.components.map_svg import picture
+from ui.model.compare.differences import cost_table
+from ui.model.compare.ranking import VALID, Row, table
+from ui.model.compare.timing import kinds_table, time_table
 from ui.session import caching
 from ui.session.state import OpenPlan, Session
 

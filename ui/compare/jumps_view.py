@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ui.compare.differences import move_at
 from ui.components.names import instruction_name
+from ui.model.compare.differences import move_at
 from ui.session import caching
 from ui.session.state import Session
 

@@ -6,14 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from engine.analysis.plan_diff import first_divergence
-from ui.compare.comparison import MOST_PLANS
-from ui.compare.differences import cost_table, counts_text, divergence_text, summary
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.maps.component import SIDE_BY_SIDE
-from ui.compare.sheet import Panel, identity_of
 from ui.components.names import tensor_name
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.components.units import share_text, time_text
+from ui.model.compare.comparison import MOST_PLANS
+from ui.model.compare.differences import cost_table, counts_text, divergence_text, summary
+from ui.model.compare.sheet import Panel, identity_of
 from ui.session import caching
 from ui.session.reading import unmeasured
 from ui.session.state import OpenPlan, Session, current_session

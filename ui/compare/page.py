@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.compare import layouts_view, peak_view, runtimes_view, time_view
-from ui.compare.comparison import MODES
 from ui.compare.exports_view import export_button
-from ui.compare.ranking import Row, ranked
 from ui.components.glossary import about
 from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
+from ui.model.compare.comparison import MODES
+from ui.model.compare.ranking import Row, ranked
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View

@@ -6,11 +6,11 @@ import streamlit as st
 
 from engine.analysis.peak import fullest_slot, largest_hole, residents
 from ui.compare.jumps_view import jump_buttons
-from ui.compare.pressure import moment_text, occupancy, relief_text, resident_table
 from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
+from ui.model.compare.pressure import moment_text, occupancy, relief_text, resident_table
 from ui.session import caching
 from ui.session.state import OpenPlan, Session, current_session
 

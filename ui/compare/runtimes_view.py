@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.compare.losses_chart import losses
-from ui.compare.ranking import Row, table
 from ui.components.charts import CHART_CONFIG
+from ui.model.compare.losses_chart import losses
+from ui.model.compare.ranking import Row, table
 from ui.session.state import Session
 
 

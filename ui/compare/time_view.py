@@ -6,11 +6,11 @@ import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
 from engine.program.observed import uncounted_by_slot
-from ui.compare.comparison import MOST_PLANS
 from ui.compare.jumps_view import jump_buttons
-from ui.compare.timing import kinds_table, time_chart, time_table
 from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import NOT_OBSERVED, chosen_row
+from ui.model.compare.comparison import MOST_PLANS
+from ui.model.compare.timing import kinds_table, time_chart, time_table
 from ui.session import caching
 from ui.session.state import Session, current_session
 

@@ -31,8 +31,8 @@ def instructions(
 ) -> None:
     """Show the instructions whose cycles differ, the greatest change first.
 
-    `rows`: fields of `engine.compiler.instruction_cycles.InstructionCycles`. A row leads to Play,
-    on `plan`, else on the plan in use.
+    `rows`: fields of `engine.compiler.steering.instruction_cycles.InstructionCycles`. A row leads
+    to Play, on `plan`, else on the plan in use.
     """
     st.markdown("##### Cycles per instruction")
     table = instruction_table(rows)

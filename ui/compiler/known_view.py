@@ -8,9 +8,8 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from engine.compiler.flags import Flags
-from engine.compiler.instruction_cycles import instruction_cycles
-from engine.compiler.kept import KeptCompile
+from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.instruction_cycles import KeptCompile, instruction_cycles
 from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code
 from ui.components.table_view import chosen_row

@@ -6,8 +6,8 @@ import json
 
 import streamlit as st
 
-from engine.compiler.export import aims, exports
-from engine.compiler.flags import Flags
+from engine.compiler.steering.export import aims, exports
+from engine.compiler.steering.flags import Flags
 from engine.errors import PlanError
 from ui.components.copyable_view import copyable
 from ui.components.units import count_text

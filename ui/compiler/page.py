@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.compiler.own_compile import stored_stablehlo
-from engine.compiler.toolchain import require_compiler
+from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.toolchain.libtpu import require_compiler
 from engine.errors import EngineError
 from ui.compiler import known_view, options_view, tune_view, verdict_view
 from ui.components.glossary import about

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from engine.compiler.flags import Flags
+from engine.compiler.steering.flags import Flags
 from ui.compare.jumps_view import go_to
 from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code
-from ui.compiler.placements import Fate, fates
-from ui.compiler.placements_map import placements_map
-from ui.compiler.state import CompiledPlan
 from ui.components.table_view import chosen_row
 from ui.components.units import share_text
+from ui.model.compiler.placements import Fate, fates
+from ui.model.compiler.placements_map import placements_map
+from ui.model.compiler.state import CompiledPlan
 from ui.session.state import OpenPlan, Session
 
 _ROWS_PX = 320

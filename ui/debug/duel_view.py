@@ -12,8 +12,8 @@ from ui.components.units import time_text
 from ui.debug import studies
 from ui.jobs.protocol import DUEL, WEIGHTS, Order
 from ui.jobs.weights import words
+from ui.model.search.state import Thought
 from ui.search import jobs_view
-from ui.search.state import Thought
 from ui.session import caching
 from ui.session.state import Session
 

@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from engine.analysis.bundle import NOTES_FILE, TRACE_FILE, bundle, file_name, member
-from engine.analysis.debug_report import Block, GameReport, blocks, html, markdown
-from engine.analysis.game_curves import curves
-from engine.analysis.move_notes import notes_from_json
+from engine.debugging.debug_report import Block, GameReport, blocks, html, markdown
+from engine.debugging.game_curves import curves
+from engine.debugging.move_notes import notes_from_json
 from engine.errors import EngineError, UsageError
 from engine.program.io import json_of
 from ui.components.units import time_text
 from ui.debug import force_view, studies
-from ui.search.state import Thought, brought, search_name
+from ui.model.search.state import Thought, brought, search_name
 from ui.session.state import Session
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from engine.analysis.counterfactual import AS_PLAYED, GREEDY, Counterfactual, Forcing
+from engine.debugging.counterfactual import AS_PLAYED, GREEDY, Counterfactual, Forcing
 from engine.errors import EngineError
 from engine.game.moves import ACTION_NAMES
 from engine.game.notes import noted_rules
@@ -17,8 +17,8 @@ from ui.debug import studies
 from ui.jobs.protocol import FORCE, Order
 from ui.jobs.run import Job
 from ui.jobs.weights import words
+from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view
-from ui.search.state import Thought
 from ui.session.state import Session
 
 _SECONDS = 30.0

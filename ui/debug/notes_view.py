@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.analysis.move_notes import LONGEST_NOTE, Note
+from engine.debugging.move_notes import LONGEST_NOTE, Note
 from engine.errors import UsageError
 from ui.debug import studies
-from ui.search.state import Thought
+from ui.model.search.state import Thought
 from ui.session.state import Session
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.analysis.move_notes import notes_from_link
+from engine.debugging.move_notes import notes_from_link
 from engine.errors import UsageError
 from ui.components.glossary import about
 from ui.components.units import share_text
 from ui.debug import duel_view, export_view, force_view, inbox_view, notes_view, studies
-from ui.debug.filter import counts_text
-from ui.debug.state import PANELS
+from ui.model.debug.filter import counts_text
+from ui.model.debug.state import PANELS
+from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view, watch_view
-from ui.search.state import Thought
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.analysis.findings import Finding
-from engine.analysis.move_notes import game_key
+from engine.debugging.findings import Finding
+from engine.debugging.move_notes import game_key
 from ui.jobs.protocol import RETRACE, Order
 from ui.jobs.weights import FRESH, PRACTISED, shipped
+from ui.model.search.state import Study, Thought
 from ui.search import jobs_view
-from ui.search.state import Study, Thought
 from ui.session import caching
 from ui.session.state import Session
 

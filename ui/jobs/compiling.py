@@ -11,19 +11,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.tuning import tune_program
-from engine.compiler.answers import DEFAULT_OPTIONS, Answers
-from engine.compiler.compiled_plan import Bench, Outcome
-from engine.compiler.export import exports
-from engine.compiler.instruction_cycles import instruction_cycles
-from engine.compiler.own_compile import stored_stablehlo
-from engine.compiler.toolchain import prepare_environment, require_compiler
-from engine.compiler.verify import Verdict, asked_by_plan
-from engine.compiler.verify import verify as compiled
+from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.steering.compiled_plan import Bench, Outcome
+from engine.compiler.steering.export import exports
+from engine.compiler.steering.instruction_cycles import instruction_cycles
+from engine.compiler.steering.verify import Verdict, asked_by_plan
+from engine.compiler.steering.verify import verify as compiled
+from engine.compiler.toolchain.libtpu import prepare_environment, require_compiler
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS, Answers
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import load
 from engine.program.model import Program
+from engine.workflows.tuning import tune_program
 from ui.jobs.protocol import BASIS, PLAN, PROGRAM, Progress
 from ui.jobs.store import default_folder
 
@@ -37,9 +37,9 @@ _WHOLE_COMPILES = 2
 def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Compile the basis plan's best export; writes the plan that came of it.
 
-    Returns `verdict`, the fields of `engine.compiler.verify.Verdict`, `instructions`, those of
-    `InstructionCycles` of each, and `asked`, the identity of the plan. Raises CompilerError,
-    MissingDependencyError, PlanError, ProgramFormatError.
+    Returns `verdict`, the fields of `engine.compiler.steering.verify.Verdict`, `instructions`,
+    those of `InstructionCycles` of each, and `asked`, the identity of the plan. Raises
+    CompilerError, MissingDependencyError, PlanError, ProgramFormatError.
     """
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
     bench = _bench(program, folder)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.agent.trace_io import load_trace
-from engine.analysis.findings import findings
-from engine.analysis.regret import study_of
-from engine.analysis.surprise import surprises
+from engine.debugging.findings import findings
+from engine.debugging.regret import study_of
+from engine.debugging.surprise import surprises
 from engine.game.notes import noted_rules
 from engine.plan.io import load_plan
 from engine.program.io import load
@@ -19,7 +19,7 @@ from ui.jobs.protocol import BASIS, PROGRAM, TRACE, Progress
 def find(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Findings of the game of the given trace; regrets of the most surprising moves come first.
 
-    Returns `findings`, the fields of each (`engine.analysis.findings.Finding`), and
+    Returns `findings`, the fields of each (`engine.debugging.findings.Finding`), and
     `completeness`, the share of the moves with a choice whose regret is known.
     """
     trace, rules = load_trace(folder / TRACE), noted_rules(load_plan(folder / BASIS))

@@ -23,7 +23,7 @@ VERIFY, TUNE = "verify", "tune"
 """The real compiler realises a plan, or its options are searched for (`ui.jobs.compiling`)."""
 OF_COMPILER = (VERIFY, TUNE)
 OF_SEARCHES = (PLAY, RESEARCH, RETRACE, FINDINGS, FORCE, DUEL)
-"""Work of which `ui.search.state.Searches` takes in the results."""
+"""Work of which `ui.model.search.state.Searches` takes in the results."""
 MUZERO = "muzero"
 """The solver whose run also gives its searches and its weights (`ui.jobs.agent`)."""
 ORDER, PROGRAM, BASIS = "order.json", "program.json", "basis.json"

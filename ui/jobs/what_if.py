@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.agent.compile_cache import keep_compiled
-from engine.analysis.agent_games import Side, play_on, policy_of, workload_of
-from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH, Counterfactual, Forcing
-from engine.analysis.duel import duel
+from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
+from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH, Counterfactual, Forcing
+from engine.debugging.duel import duel
 from engine.game.move_list import moves
 from engine.game.notes import noted_actions, noted_rules
 from engine.plan.io import load_plan, save_plan

@@ -13,8 +13,8 @@ from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from ui.components.memory_map.board import Company
 from ui.components.memory_map.component import MEMORY_MAP
-from ui.learn.learning import Seat
-from ui.play.ghosts import blockers, ghosts
+from ui.model.learn.learning import Seat
+from ui.model.play.ghosts import blockers, ghosts
 from ui.session import caching
 
 _LONGEST_REASON = 280

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.lessons.lesson import Lesson
 from engine.lessons.shelf import Shelf
 from ui.components.units import count_text
-from ui.learn.progress import Progress
+from ui.model.learn.progress import Progress
 
 _FOLDER = Path(__file__).parent
 _MAP = st.components.v2.component(

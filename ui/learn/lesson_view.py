@@ -8,10 +8,10 @@ from engine.lessons.lesson import Lesson, pass_sinks
 from engine.lessons.shelf import Shelf
 from ui.components.glossary import term_html
 from ui.learn import board_view
-from ui.learn.attempt import Attempt
-from ui.learn.learning import Learning
-from ui.learn.lesson_scene import LessonScene
-from ui.learn.panel_html import stars_html
+from ui.model.learn.attempt import Attempt
+from ui.model.learn.learning import Learning
+from ui.model.learn.lesson_scene import LessonScene
+from ui.model.learn.panel_html import stars_html
 from ui.session import caching
 
 

@@ -9,12 +9,12 @@ from engine.game.moves import DROP, NUM_ACTIONS
 from engine.game.notes import notes_of
 from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
+from ui.model.play.eviction import evict
+from ui.model.play.line import Line
+from ui.model.play.quiz import Answer, quiz_of
+from ui.model.play.variations import PLAN, Rating
 from ui.play import playing_on
 from ui.play.company import rival_of
-from ui.play.eviction import evict
-from ui.play.line import Line
-from ui.play.quiz import Answer, quiz_of
-from ui.play.variations import PLAN, Rating
 from ui.session.state import Session
 
 TO_THE_END = 10**9

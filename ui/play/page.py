@@ -12,17 +12,17 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.game.reference.game import ReferenceGame
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
-from ui.compare.ranking import VALID, share_saved
 from ui.components.html import names_html, values_html
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
+from ui.model.compare.ranking import VALID, share_saved
+from ui.model.play.ghosts import blockers, ghosts
+from ui.model.play.line import Line
+from ui.model.play.opinion import Opinion, opinion_of
 from ui.play import playing_on
 from ui.play.commands import dispatch
 from ui.play.company import company_of, company_tag
-from ui.play.ghosts import blockers, ghosts
-from ui.play.line import Line
-from ui.play.opinion import Opinion, opinion_of
 from ui.play.turn_html import turn_html
 from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs

@@ -12,9 +12,9 @@ from engine.plan.model import Plan
 from ui.jobs.protocol import MUZERO, PLAY, SOLVE, Order
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped
-from ui.play.line import Line
-from ui.play.players import PlanPlayer, Player, players
-from ui.search.state import Thought, played_on
+from ui.model.play.line import Line
+from ui.model.play.players import PlanPlayer, Player, players
+from ui.model.search.state import Thought, played_on
 from ui.session import caching
 from ui.session.play_request import PlayRequest
 from ui.session.state import OpenPlan, Session

@@ -17,15 +17,15 @@ from engine.program.model import Program
 from ui.components.html import command_html, facts_html, gain_text
 from ui.components.memory_map.actions import NO_ACTION
 from ui.components.units import address_text, count_text, time_text
-from ui.play import placed
-from ui.play.cards_html import choice_html, story_html
-from ui.play.choices import Choice, choices, room_text
-from ui.play.eviction import Eviction
-from ui.play.ghosts import by_size
-from ui.play.line import Line
-from ui.play.opinion import Opinion
-from ui.play.quiz_html import quiz_html
-from ui.play.story import story
+from ui.model.play import placed
+from ui.model.play.cards_html import choice_html, story_html
+from ui.model.play.choices import Choice, choices, room_text
+from ui.model.play.eviction import Eviction
+from ui.model.play.ghosts import by_size
+from ui.model.play.line import Line
+from ui.model.play.opinion import Opinion
+from ui.model.play.quiz_html import quiz_html
+from ui.model.play.story import story
 from ui.session import caching
 from ui.session.state import Session
 

@@ -10,9 +10,18 @@ from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
-from ui.programs import imports, uploads, yours_view
-from ui.programs.catalogue import Filter, card_html, facts, family, matching, short_title, step_of
-from ui.programs.pressure_chart import pressure
+from ui.model.programs import imports, uploads
+from ui.model.programs.catalogue import (
+    Filter,
+    card_html,
+    facts,
+    family,
+    matching,
+    short_title,
+    step_of,
+)
+from ui.model.programs.pressure_chart import pressure
+from ui.programs import yours_view
 from ui.programs.what_if_view import what_if_form
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs

@@ -8,7 +8,7 @@ from engine.errors import EngineError
 from engine.hardware.presets import PRESETS
 from engine.hardware.what_if import WhatIf, wish_of
 from engine.program.model import Program
-from ui.programs import uploads
+from ui.model.programs import uploads
 from ui.session import caching, opening
 from ui.session.state import Session
 

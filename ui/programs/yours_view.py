@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.components.html import facts_html
 from ui.components.map_svg import thumbnail
-from ui.programs.catalogue import above_bound, facts, own_card_html
+from ui.model.programs.catalogue import above_bound, facts, own_card_html
 from ui.session import caching, opening
 from ui.session.reading import unmeasured
 from ui.session.reading_view import warn_of_reading

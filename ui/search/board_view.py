@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from engine.analysis.findings import inbox
+from engine.debugging.findings import inbox
 from engine.errors import EngineError
+from ui.model.play.film import Film
+from ui.model.search.messages import Root, position_message
+from ui.model.search.state import Thought, search_name
 from ui.play import playing_on
-from ui.play.film import Film
-from ui.search.messages import Root, position_message
-from ui.search.state import Thought, search_name
 from ui.search.tree.component import SEARCH_TREE
 from ui.session import caching, links
 from ui.session.state import Session
@@ -39,7 +39,7 @@ def identity_of(session: Session, thought: Thought) -> str:
 
 
 def store(session: Session, thought: Thought, key: str) -> None:
-    """Send the browser the message of the whole game (`ui.search.messages`)."""
+    """Send the browser the message of the whole game (`ui.model.search.messages`)."""
     state = session.open.searches
     study = state.studies.get(thought.identity)
     findings = () if study is None else study.findings

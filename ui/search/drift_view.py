@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.analysis.drift import drift
+from engine.debugging.drift import drift
 from ui.components.charts import CHART_CONFIG
-from ui.search.curves import drift_figure, drift_rows
-from ui.search.state import Thought
+from ui.model.search.curves import drift_figure, drift_rows
+from ui.model.search.state import Thought
 from ui.session.state import Session
 
 _COLUMNS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.components.glossary import about
+from ui.model.search.inbox import inbox
+from ui.model.search.state import Thought
 from ui.search import jobs_view
-from ui.search.inbox import inbox
-from ui.search.state import Thought
 from ui.session import caching
 from ui.session.state import Session
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from engine.analysis.findings import VERSION
+from engine.debugging.findings import VERSION
 from engine.errors import EngineError
 from ui.jobs.protocol import (
     FAILED,
@@ -20,7 +20,7 @@ from ui.jobs.protocol import (
 )
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped, words
-from ui.search.state import Thought, brought
+from ui.model.search.state import Thought, brought
 from ui.session import caching
 from ui.session.jobs_view import title_of
 from ui.session.state import Session

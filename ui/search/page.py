@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.analysis.game_curves import curves
-from ui.compare.ranking import share_saved
+from engine.debugging.game_curves import curves
 from ui.components.glossary import about
 from ui.components.units import share_text, time_text
 from ui.jobs.weights import words
+from ui.model.compare.ranking import share_saved
+from ui.model.search.state import Thought
 from ui.search import board_view, drift_view, inbox_view, jobs_view, training_view, watch_view
-from ui.search.state import Thought
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.link_query import move_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui.components.charts import CHART_CONFIG
-from ui.search.curves import Run, curve_files, loss_figure, progress_figure, read_curve
+from ui.model.search.curves import Run, curve_files, loss_figure, progress_figure, read_curve
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FRESH_SECONDS = 300

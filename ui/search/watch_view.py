@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.jobs.protocol import FAILED, STOPPED
 from ui.jobs.run import Job
-from ui.search.watch import best_game, order_of
+from ui.model.search.watch import best_game, order_of
 from ui.session import caching
 from ui.session.opening import BEST_KNOWN
 from ui.session.state import Session

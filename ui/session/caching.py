@@ -12,12 +12,12 @@ import streamlit as st
 
 from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
-from engine.analysis.findings import findings
 from engine.analysis.plan_diff import TouchDifference, touch_differences
-from engine.analysis.regret import study_of
-from engine.analysis.surprise import Surprises, surprises
-from engine.compiler.kept import KeptCompile
-from engine.compiler.kept import kept_compiles as find_kept_compiles
+from engine.compiler.steering.instruction_cycles import KeptCompile
+from engine.compiler.steering.instruction_cycles import kept_compiles as find_kept_compiles
+from engine.debugging.findings import findings
+from engine.debugging.regret import study_of
+from engine.debugging.surprise import Surprises, surprises
 from engine.errors import EngineError, LessonError
 from engine.game.move_list import moves
 from engine.game.moves import Move
@@ -33,22 +33,22 @@ from engine.plan.simulate import Simulation, simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from ui.challenges.match import Match, match_of
-from ui.challenges.question import Question, question_of
-from ui.compare.ranking import Row, row
-from ui.compare.sheet import Panel, sheet
 from ui.components.map_svg import thumbnail
 from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import NO_COMPANY, Company, board
 from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
-from ui.play.film import Film
-from ui.search.messages import game_message
-from ui.search.state import Study, Thought
+from ui.model.challenges.match import Match, match_of
+from ui.model.challenges.question import Question, question_of
+from ui.model.compare.ranking import Row, row
+from ui.model.compare.sheet import Panel, sheet
+from ui.model.play.film import Film
+from ui.model.search.messages import game_message
+from ui.model.search.state import Study, Thought
+from ui.model.start.toy import Toy
+from ui.model.start.toy import toy as make_toy
 from ui.session.last_view import LastViews
 from ui.session.own_programs import OwnPrograms
-from ui.start.toy import Toy
-from ui.start.toy import toy as make_toy
 
 
 @st.cache_resource(show_spinner=False)
@@ -140,8 +140,8 @@ def film_of(identity: str, _program: Program, _plan: Plan) -> Film:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def solver_names(identity: str, _program: Program) -> dict[str, str]:
     """Solvers that can run on a program, each with its description."""
-    from engine.analysis.compare import applicable
     from engine.solvers import SOLVERS
+    from engine.workflows.compare import applicable
 
     return {name: SOLVERS[name].description for name in applicable(_program)}
 

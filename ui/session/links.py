@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ui.components.memory_map.actions import telling_move
-from ui.play.line import Line
+from ui.model.play.line import Line
 from ui.session import caching
 from ui.session.link_query import index_of, move_of
 from ui.session.opening import COMPILED

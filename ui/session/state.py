@@ -12,18 +12,18 @@ from streamlit.navigation.page import StreamlitPage
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.challenges.state import ChallengeState
-from ui.compare.comparison import Comparison
-from ui.compiler.state import CompilerState
-from ui.debug.state import Debugging
 from ui.jobs.protocol import BOUND, OF_COMPILER, OF_SEARCHES, SOLVE, TRACE
 from ui.jobs.run import Job
-from ui.learn.learning import Learning
-from ui.play.eviction import Eviction
-from ui.play.line import Line
-from ui.play.quiz import Quiz
-from ui.programs.catalogue import Filter
-from ui.search.state import Searches, practised
+from ui.model.challenges.state import ChallengeState
+from ui.model.compare.comparison import Comparison
+from ui.model.compiler.state import CompilerState
+from ui.model.debug.state import Debugging
+from ui.model.learn.learning import Learning
+from ui.model.play.eviction import Eviction
+from ui.model.play.line import Line
+from ui.model.play.quiz import Quiz
+from ui.model.programs.catalogue import Filter
+from ui.model.search.state import Searches, practised
 from ui.session.news import News
 from ui.session.play_request import PlayRequest
 from ui.session.visitor import COOKIE, visitor_of

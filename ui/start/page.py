@@ -9,12 +9,12 @@ import streamlit as st
 from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.memory_map.component import MEMORY_MAP
-from ui.programs.catalogue import card_html
+from ui.model.programs.catalogue import card_html
+from ui.model.start.samples import telling
+from ui.model.start.toy import SECONDS
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.state import Session, current_session
-from ui.start.samples import telling
-from ui.start.toy import SECONDS
 
 _PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 _HEADLINE = "Which tensors live in fast memory, when, and where?"

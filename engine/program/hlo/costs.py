@@ -1,7 +1,7 @@
 """First costs of imported instructions: the compiler's cycles where stated, else a roofline.
 
 One dump knows each instruction's cost at one placement only. How much of it each access would save
-is then a prior, proportional to bytes; `engine.compiler.calibrate` replaces it where dumps at
+is then a prior, proportional to bytes; `engine.compiler.costs.calibrate` replaces it where dumps at
 several placements are at hand.
 """
 

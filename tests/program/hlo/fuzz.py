@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from engine.compiler.calibrate import calibrate
-from engine.compiler.observe import observe
-from engine.compiler.repair import repaired
-from engine.compiler.xla_plan import read_plan
+from engine.compiler.costs.calibrate import calibrate
+from engine.compiler.reading.observation import observe
+from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.xla_plan import read_plan
 from engine.errors import EngineError
 from engine.hardware.presets import DEVICES, PRESETS
 from engine.plan.check import check

@@ -14,10 +14,10 @@ from engine.lessons.positions import read_positions
 from engine.lessons.rungs import greedy_end_s
 from engine.program import library
 from tests.ui.apps import open_view
-from ui.challenges.match import EVERY, inviting, match_of
-from ui.challenges.question import keys_of, question_of
-from ui.challenges.state import ChallengeState
-from ui.learn.learning import Seat
+from ui.model.challenges.match import EVERY, inviting, match_of
+from ui.model.challenges.question import keys_of, question_of
+from ui.model.challenges.state import ChallengeState
+from ui.model.learn.learning import Seat
 from ui.session import caching
 
 NAME = "lstm-v5e-b128"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ui.challenges.repetition import WAITS, answered, due, following
-from ui.learn.progress import Card
+from ui.model.challenges.repetition import WAITS, answered, due, following
+from ui.model.learn.progress import Card
 
 KEYS = ["a", "b", "c"]
 

@@ -153,7 +153,7 @@ def test_a_pick_on_the_maps_is_taken_over() -> None:
     at = compared("layouts")
     state = at.session_state["explorer"].open.comparison
     from ui.compare.layouts_view import _panels
-    from ui.compare.sheet import identity_of
+    from ui.model.compare.sheet import identity_of
 
     identity = identity_of(_panels(at.session_state["explorer"]))
     told = {"plans": identity, "plan": 0, "group": 2, "slot": 5, "nonce": state.nonce}

@@ -16,13 +16,13 @@ from engine.program.model import Program
 from engine.solvers import solve
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.compare.comparison import MOST_PLANS, Comparison
-from ui.compare.differences import cost_table, counts_text, divergence_text, move_at, summary
-from ui.compare.pressure import moment_text, occupancy, relief_text, resident_table
-from ui.compare.sheet import Panel, identity_of, sheet
-from ui.compare.timing import kinds_table, time_chart, time_table
 from ui.components.names import tensor_name
 from ui.components.packing import unpack
+from ui.model.compare.comparison import MOST_PLANS, Comparison
+from ui.model.compare.differences import cost_table, counts_text, divergence_text, move_at, summary
+from ui.model.compare.pressure import moment_text, occupancy, relief_text, resident_table
+from ui.model.compare.sheet import Panel, identity_of, sheet
+from ui.model.compare.timing import kinds_table, time_chart, time_table
 
 Pair = tuple[Plan, Simulation]
 

@@ -10,11 +10,10 @@ from importlib.machinery import ModuleSpec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.compiler import toolchain
-from engine.compiler.export import exports
-from engine.compiler.instruction_cycles import instruction_cycles
-from engine.compiler.kept import kept_compiles
-from engine.compiler.verify import Placement, Verdict
+from engine.compiler.steering.export import exports
+from engine.compiler.steering.instruction_cycles import instruction_cycles, kept_compiles
+from engine.compiler.steering.verify import Placement, Verdict
+from engine.compiler.toolchain import libtpu
 from tests.ui.apps import open_view, session_of
 from ui.jobs.protocol import DONE, TUNE, VERIFY, Order
 from ui.jobs.run import Job, Run
@@ -80,7 +79,7 @@ def test_without_the_compiler_one_line_says_how_to_get_it(
     def without(name: str) -> ModuleSpec | None:
         return None if name == "libtpu" else found(name)
 
-    monkeypatch.setattr(toolchain, "find_spec", without)
+    monkeypatch.setattr(libtpu, "find_spec", without)
     at = open_view(_compiler, program=PROGRAM)
     assert at.button(key="compile").disabled
     (line,) = [info.value for info in at.info]

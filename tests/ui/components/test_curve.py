@@ -12,7 +12,7 @@ from tests.ui.builders import first_fit_plan
 from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.curve import estimates_of, saved_before
 from ui.components.memory_map.layers import UNNAMED, layer_of, layers_of_groups
-from ui.play.film import Film
+from ui.model.play.film import Film
 
 
 @pytest.mark.parametrize("seed", range(6))

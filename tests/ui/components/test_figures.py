@@ -10,9 +10,9 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.compare.losses_chart import losses
-from ui.compare.ranking import VALID, Row, ranked, row, share_saved, table
-from ui.programs.pressure_chart import demand, pressure
+from ui.model.compare.losses_chart import losses
+from ui.model.compare.ranking import VALID, Row, ranked, row, share_saved, table
+from ui.model.programs.pressure_chart import demand, pressure
 
 
 @pytest.fixture(scope="module")

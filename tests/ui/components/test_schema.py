@@ -16,7 +16,7 @@ from ui.components.memory_map.board import board
 from ui.components.memory_map.draft import picture
 from ui.components.memory_map.schema import TABLES, javascript, table_columns
 from ui.components.packing import unpack
-from ui.play.film import Film
+from ui.model.play.film import Film
 
 TYPES = {"i4": np.int32, "u1": np.uint8, "f8": np.float64}
 

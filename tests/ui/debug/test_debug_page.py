@@ -14,9 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.agent.trace_io import save_trace
-from engine.analysis.findings import VERSION, findings
-from engine.analysis.move_notes import MoveNotes, Note
-from engine.analysis.regret import study_of
+from engine.debugging.findings import VERSION, findings
+from engine.debugging.move_notes import MoveNotes, Note
+from engine.debugging.regret import study_of
 from engine.game.moves import ACTION_NAMES, Rules
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -26,12 +26,12 @@ from ui.components.glossary import about
 from ui.components.packing import unpack
 from ui.debug import studies
 from ui.debug.export_view import _bundle, _open, link
-from ui.debug.filter import Filter
 from ui.debug.force_view import answers
 from ui.jobs.protocol import DUEL, FINDINGS, FORCE, RETRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
-from ui.search.state import Second, Thought, brought
+from ui.model.debug.filter import Filter
+from ui.model.search.state import Second, Thought, brought
 
 PROGRAM = "alexnet-v4-b24"
 VERSIONED = (("version", VERSION),)

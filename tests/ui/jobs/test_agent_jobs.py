@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from engine.agent.trace_io import load_trace
-from engine.analysis.counterfactual import LOCAL, POLICY, SEARCH
-from engine.analysis.findings import VERSION, findings
-from engine.analysis.regret import study_of
+from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH
+from engine.debugging.findings import VERSION, findings
+from engine.debugging.regret import study_of
 from engine.errors import SolverError
 from engine.game.moves import PLANNED, Rules
 from engine.game.reference.game import ReferenceGame
@@ -28,8 +28,8 @@ from ui.jobs.protocol import DONE, FAILED, FINDINGS, MUZERO, RESEARCH, SOLVE, TR
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED
-from ui.play.film import Film
-from ui.search.state import Thought
+from ui.model.play.film import Film
+from ui.model.search.state import Thought
 from ui.session.state import OpenProgram
 
 PROGRAM = library.load_sample("teach-keep-or-drop")

@@ -8,7 +8,7 @@ from engine.game.moves import DROP, NO_COPY
 from engine.lessons.judge import Judge
 from engine.lessons.proof import nothing
 from engine.lessons.shelf import shelf
-from ui.learn.attempt import Attempt
+from ui.model.learn.attempt import Attempt
 
 SHELF = shelf()
 FIRST = SHELF.find("what-fast-memory-is-worth")

@@ -14,8 +14,8 @@ from engine.lessons.shelf import shelf
 from tests.ui.apps import open_view
 from ui.components.units import time_text
 from ui.learn.lesson_map_view import places_of, rows_of
-from ui.learn.panel_html import mark_up
-from ui.learn.progress import Progress
+from ui.model.learn.panel_html import mark_up
+from ui.model.learn.progress import Progress
 
 SHELF = shelf()
 FIRST = SHELF.lessons[0]

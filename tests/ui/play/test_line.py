@@ -15,11 +15,11 @@ from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.draft import Draft, Picture
-from ui.play.eviction import evict
-from ui.play.film import Film, saved_s
-from ui.play.line import Line
-from ui.play.players import players
-from ui.play.variations import PLAN
+from ui.model.play.eviction import evict
+from ui.model.play.film import Film, saved_s
+from ui.model.play.line import Line
+from ui.model.play.players import players
+from ui.model.play.variations import PLAN
 
 
 def leave(line: Line, move: int) -> int:

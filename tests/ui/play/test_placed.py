@@ -7,7 +7,7 @@ import pytest
 from engine.game.units import range_text
 from tests.ui.apps import session_of
 from tests.ui.play_page import line_of, opened, panel_text, tell
-from ui.play.placed import room_text, stay_of
+from ui.model.play.placed import room_text, stay_of
 
 RESNET = "resnet50-v5e-b64"
 

@@ -15,10 +15,10 @@ from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from tests.ui.waiting import are_over
 from ui.jobs.protocol import DONE, FAILED, SOLVE, STOPPED, Order
 from ui.jobs.run import Job, Run
+from ui.model.play.ghosts import ghosts
+from ui.model.play.opinion import opinion_of
+from ui.model.play.variations import PLAN
 from ui.play import playing_on
-from ui.play.ghosts import ghosts
-from ui.play.opinion import opinion_of
-from ui.play.variations import PLAN
 from ui.session.play_request import PlayRequest
 
 PROGRAM = "teach-keep-or-drop"
@@ -140,7 +140,7 @@ def test_who_has_left_the_line_is_not_dragged_along() -> None:
 
 def test_an_opinion_belongs_to_its_position_only() -> None:
     from tests.ui.search_traces import made_up_trace
-    from ui.search.state import Thought, game_of
+    from ui.model.search.state import Thought, game_of
 
     program = library.load_sample(PROGRAM)
     trace = made_up_trace(program)

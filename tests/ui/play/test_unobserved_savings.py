@@ -19,14 +19,14 @@ from engine.program.observed import uncounted_by_slot
 from engine.program.origin import CYCLES
 from tests.program.uncertain import COUNTED_S, LARGE, LATE, MORE_S, SMALL, UNSEEN_S, uncertain
 from tests.strategies import all_slow_plan
-from ui.compare.differences import cost_table, divergence_text
-from ui.compare.pressure import resident_table
-from ui.compare.timing import time_table
 from ui.components.memory_map.board import board
 from ui.components.packing import unpack
 from ui.components.units import time_text, unobserved_text
-from ui.play.story import Story, story
-from ui.programs.catalogue import facts
+from ui.model.compare.differences import cost_table, divergence_text
+from ui.model.compare.pressure import resident_table
+from ui.model.compare.timing import time_table
+from ui.model.play.story import Story, story
+from ui.model.programs.catalogue import facts
 
 PROGRAM = uncertain()
 SLOW = all_slow_plan(PROGRAM)

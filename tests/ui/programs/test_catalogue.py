@@ -15,7 +15,7 @@ from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.components.map_svg import COLOURS, picture, thumbnail
-from ui.programs.catalogue import (
+from ui.model.programs.catalogue import (
     CONTESTED,
     TEACHING,
     Filter,

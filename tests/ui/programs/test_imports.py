@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.compiler.xla_plan import REPACKED
+from engine.compiler.reading.xla_plan import REPACKED
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
-from ui.programs import imports, uploads
+from ui.model.programs import imports, uploads
 
 SLOW, FAST, BUFFERS = (FIXTURES / n for n in ("mlp_off.hlo", "mlp_on.hlo", "mlp_on.buffers.txt"))
 

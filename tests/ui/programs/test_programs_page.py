@@ -7,13 +7,13 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.analysis.compare import applicable
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.hlo.parse import MAX_TEXT_BYTES
 from engine.program.io import to_json
 from engine.solvers import Budget, solve
+from engine.workflows.compare import applicable
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.apps import open_view
 from tests.ui.network import residual_network

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.compiler.xla_plan import REPACKED
+from engine.compiler.reading.xla_plan import REPACKED
 from engine.errors import EngineError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.program.io import content_hash, to_json
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
-from ui.programs import uploads
+from ui.model.programs import uploads
 
 TABLE = b"id,lower,upper,size\na,0,4,4096\nb,2,6,8192\n"
 SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.analysis.drift import drift
+from engine.debugging.drift import drift
 from engine.game.moves import ACTION_NAMES
 from tests.ui.network import residual_network
 from tests.ui.search_traces import STEPS, made_up_trace
-from ui.search.curves import (
+from ui.model.search.curves import (
     curve_files,
     drift_figure,
     drift_rows,

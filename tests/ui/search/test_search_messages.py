@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.agent.trace_io import SearchTrace
-from engine.analysis.game_curves import curves
-from engine.analysis.surprise import surprises
-from engine.analysis.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
+from engine.debugging.game_curves import curves
+from engine.debugging.surprise import surprises
+from engine.debugging.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
 from engine.game.move_list import moves
 from engine.game.moves import NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
@@ -19,8 +19,8 @@ from engine.program.model import Program
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack
-from ui.search.messages import Root, game_message, position_message
-from ui.search.state import game_of
+from ui.model.search.messages import Root, game_message, position_message
+from ui.model.search.state import game_of
 
 PROGRAM = residual_network()
 TRACE = made_up_trace(PROGRAM)

@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.agent.trace_io import SearchTrace, save_trace
-from engine.analysis.findings import VERSION, findings
-from engine.analysis.regret import study_of
+from engine.debugging.findings import VERSION, findings
+from engine.debugging.regret import study_of
 from engine.game.moves import Rules
 from engine.game.notes import plan_from_actions
 from engine.program import library
@@ -24,9 +24,9 @@ from ui.components.packing import unpack
 from ui.jobs.protocol import FINDINGS, MUZERO, PLAY, RESEARCH, RETRACE, SOLVE, TRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
+from ui.model.search.state import Again, Thought, brought
+from ui.model.search.watch import BEST_GAME, FIRST_GAME
 from ui.search.board_view import identity_of
-from ui.search.state import Again, Thought, brought
-from ui.search.watch import BEST_GAME, FIRST_GAME
 from ui.session import caching
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -149,7 +149,7 @@ def test_a_link_opens_its_move(shown: AppTest) -> None:
 
 
 def test_without_a_link_it_opens_where_the_agent_was_most_surprised(thought: Thought) -> None:
-    from engine.analysis.surprise import surprises
+    from engine.debugging.surprise import surprises
 
     at = opened()
     at.session_state["explorer"].open.searches.add(thought)

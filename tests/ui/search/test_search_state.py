@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from engine.agent.trace_io import load_trace, save_trace, trace_from_bytes
-from engine.analysis.findings import findings
-from engine.analysis.regret import study_of
-from engine.analysis.surprise import surprises
+from engine.debugging.findings import findings
+from engine.debugging.regret import study_of
+from engine.debugging.surprise import surprises
 from engine.errors import CheckpointError
 from engine.game.move_list import moves
 from engine.game.moves import ACTION_NAMES, Rules
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.jobs.protocol import TRACE as TRACE_FILE
-from ui.play.film import Film
-from ui.search.inbox import inbox
-from ui.search.state import Again, Searches, brought, practised, search_name
+from ui.model.play.film import Film
+from ui.model.search.inbox import inbox
+from ui.model.search.state import Again, Searches, brought, practised, search_name
 
 PROGRAM = residual_network()
 TRACE = made_up_trace(PROGRAM)

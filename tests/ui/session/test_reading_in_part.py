@@ -12,8 +12,8 @@ from engine.lessons.rungs import COMPILER
 from engine.program.library import load_sample
 from engine.program.model import Program
 from tests.ui.apps import open_view, session_of
-from ui.challenges.match import match_of
-from ui.compare.differences import summary
+from ui.model.challenges.match import match_of
+from ui.model.compare.differences import summary
 from ui.play.company import rival_of
 from ui.session import opening
 from ui.session.opening import COMPILED, FIRST_SOLVER

@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from engine.program import library
 from tests.ui.apps import SECONDS
-from ui.programs.catalogue import above_bound, family
+from ui.model.programs.catalogue import above_bound, family
+from ui.model.start.samples import telling
 from ui.session import caching
 from ui.session.last_view import View
-from ui.start.samples import telling
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
 

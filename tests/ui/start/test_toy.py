@@ -10,7 +10,7 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from ui.components.memory_map.actions import actions_of
 from ui.components.packing import unpack
-from ui.start.toy import _SCRIPT, toy
+from ui.model.start.toy import _SCRIPT, toy
 
 
 def test_eight_moves_with_a_caption_each() -> None:

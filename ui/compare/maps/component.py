@@ -1,6 +1,6 @@
 """Two to four plans of one program as small memory maps with one window and one cursor.
 
-`SIDE_BY_SIDE.store` takes packed plans (`ui.compare.sheet`). `SIDE_BY_SIDE.show` takes
+`SIDE_BY_SIDE.store` takes packed plans (`ui.model.compare.sheet`). `SIDE_BY_SIDE.show` takes
 `plans` (identity), `is_diff`, `group` (selected, or -1), `slot` (to bring into sight, or -1),
 `nonce` (a new number makes the browser take over `group` and `slot`), `height` (pixels), `window`
 (what a link wants to be shown first, or empty). What the user picks comes back as

@@ -1,4 +1,4 @@
-// What the store holds: packed columns of one program and several plans (ui/compare/sheet.py).
+// What the store holds: packed columns of one program and several plans (ui/model/compare/sheet.py).
 
 const NOBODY = -1;
 const SAME = 0,

@@ -1,4 +1,4 @@
-// The messages of Python: a game once, then positions with their searches (ui/search/messages.py).
+// The messages of Python: a game once, then positions with their searches (ui/model/search/messages.py).
 
 const NONE = -1;
 const UNKNOWN = 0,
@@ -43,7 +43,7 @@ class Game {
 
 const MOST_SURPRISES = 20;
 
-// Marks by the class of a move, as in engine/analysis/verdict.py; 0 is no class.
+// Marks by the class of a move, as in engine/debugging/verdict.py; 0 is no class.
 const MARKS = ["", "??", "?", "?!"];
 const MARK_TONES = ["gray", "red", "orange", "yellow"];
 

@@ -1,0 +1,292 @@
+"""Captures: the real compiler's answers to a program made a program of ours.
+
+A program is compiled with everything in slow memory, which gives its schedule and values; then a
+study (`engine.compiler.capture.study`) asks for the placements that tell most about its costs.
+XLA's own plan is read from the default compile. Everything that the compiler answered is kept in a
+folder, so that an interrupted capture goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from engine.compiler.capture.samples import Sample, sample_source
+from engine.compiler.capture.study import Solver, Study, first_observation
+from engine.compiler.costs.calibrate import total_cycles
+from engine.compiler.costs.observations import (
+    Observations,
+    load_observations,
+    observations_path,
+    save_observations,
+    structure_hash,
+)
+from engine.compiler.costs.refit import refitted
+from engine.compiler.reading.matching import with_split_sizes
+from engine.compiler.reading.observation import observe
+from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.writable import with_unwritable
+from engine.compiler.reading.xla_plan import read_own_plan
+from engine.compiler.toolchain.libtpu import require_compiler, versions
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.stablehlo import exported
+from engine.errors import CompilerError, ProgramFormatError
+from engine.hardware.presets import find_device
+from engine.plan.io import plan_to_json
+from engine.program.hlo.build import Imported, build_program
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
+from engine.program.io import content_hash, load, save
+from engine.program.model import Program
+
+MORE_COMPILES = 2
+"""So many times as many are made at most where the fit is not good enough."""
+
+MAX_ERROR = 0.03
+"""No good placement kept out of the fit may take longer than foretold by more, relatively."""
+
+MAX_LEFT_OUT = 0.01
+"""Largest share of the saving of XLA's plan that may be lost when it is read."""
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is captured: a program as `jax.export` serialises it, and the chip it is compiled for.
+
+    `facts` go to the provenance of the program (`model`, `batch`, …).
+    """
+
+    name: str
+    hardware: str
+    stablehlo: bytes
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Capturing:
+    """How captures are made.
+
+    `solvers` find plans for the study to compile. `raw`: a folder for the compiler's answers.
+    `compiles`: whole ones per program, beside the all-slow one. `is_offline`: only what is known
+    is used. `note` gets a line of text about every compile.
+    """
+
+    solvers: Sequence[Solver]
+    raw: Path
+    compiles: int
+    is_offline: bool = False
+    note: Note = lambda _: None
+
+
+def capture_source(
+    source: Source, how: Capturing, known: Path | None = None
+) -> tuple[Program, Observations]:
+    """The program of `source`, with costs that its compiles agree on, and what they said.
+
+    Minutes to an hour. `known`: a file of observations to begin with, where it is of the same
+    program. Raises CompilerError where the program cannot be compiled, UnknownNameError for other
+    hardware than XLA's.
+    """
+    if not how.is_offline:
+        require_compiler(source.hardware)
+    folder = how.raw / source.name
+    answers = Answers(source.stablehlo, source.hardware, folder / "answers", how.is_offline)
+    imported = _imported(source, answers)
+    path = observations_path(source.name, folder)
+    observations = _begun(imported, [path, *([known] if known else [])])
+    study = Study(
+        imported,
+        answers,
+        observations,
+        how.solvers,
+        how.note,
+        lambda now: save_observations(now, path),
+    )
+    compiles = 0 if how.is_offline else how.compiles
+    program = _assembled(source, imported, study.run(compiles), answers)
+    if not (how.is_offline or is_trusted(program)):
+        how.note(f"{program.name}: the fit is not good enough with {compiles} compiles")
+        program = _assembled(source, imported, study.run(MORE_COMPILES * compiles), answers)
+    return program, study.observations
+
+
+def capture_sample(sample: Sample, how: Capturing) -> Program:
+    """The program of a sample, which is a model of the zoo, captured as `how` says."""
+    return capture_source(_sample_source(sample), how)[0]
+
+
+def capture_stablehlo(source: Source, how: Capturing) -> Program:
+    """A program of unknown origin that `jax.export` serialised, captured like the samples.
+
+    Its folder in `how.raw` is named by its content. Raises as `capture_source` does.
+    """
+    require_compiler(source.hardware)
+    digest = hashlib.sha256(source.stablehlo).hexdigest()[:12]
+    folder = f"{_file_name(source.name)}-{source.hardware.removeprefix('tpu-')}-{digest}"
+    facts = {"model": source.name, **source.facts}
+    program, _ = capture_source(replace(source, name=folder, facts=facts), how)
+    return replace(program, name=source.name)
+
+
+def capture(
+    jitted: Any,
+    *args: Any,
+    hardware: str,
+    how: Capturing,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Program:
+    """The program of a jitted JAX function of the user's.
+
+    `args` and `kwargs`: what it is called with; arrays, or `jax.ShapeDtypeStruct` in their place.
+    Options that tuning returns for it hold for `jitted.lower(*args, **kwargs).compile()` on a TPU.
+    """
+    require_compiler(hardware)
+    title = name or str(getattr(jitted, "__name__", "program"))
+    return capture_stablehlo(Source(title, hardware, exported(jitted, *args, **kwargs)), how)
+
+
+def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list[str]:
+    """Every program of `samples`, written to `folder` with its observations.
+
+    Programs whose costs no kept-out placement confirms, whose plan by XLA is read in part or not
+    at all, or that cannot be compiled (offline: that are not known) are passed over. Returns the
+    names of those written.
+    """
+    names = []
+    for sample in samples:
+        known = observations_path(sample.name, folder)
+        try:
+            program, observations = capture_source(_source_in(folder, sample), how, known)
+        except (CompilerError, ProgramFormatError) as error:
+            how.note(f"{sample.name}: {error}")
+            continue
+        problem = _distrust(program)
+        if problem:
+            how.note(f"{sample.name}: left out, {problem}")
+            continue
+        folder.mkdir(exist_ok=True)
+        save(program, folder / f"{sample.name}.json.gz")
+        save_observations(observations, known)
+        names.append(sample.name)
+    return names
+
+
+def is_trusted(program: Program) -> bool:
+    """Whether placements kept out of the fit confirm the program's costs.
+
+    One that takes longer than foretold contradicts them (`engine.compiler.costs.refit.fit_record`).
+    """
+    worst = program.provenance["fit"]["worst_held_out_error"]
+    return worst is not None and worst <= MAX_ERROR
+
+
+def _source_in(folder: Path, sample: Sample) -> Source:
+    """The source that a program in `folder` was made of; for a new one, its model's."""
+    path = folder / f"{sample.name}.json.gz"
+    if not path.exists():
+        return _sample_source(sample)
+    program = load(path)
+    facts = {k: program.provenance[k] for k in _FACTS if k in program.provenance}
+    return Source(sample.name, sample.hardware, stored_stablehlo(program), facts)
+
+
+_FACTS = ("model", "description", "hardware", "batch", "train")
+
+
+def _sample_source(sample: Sample) -> Source:
+    stablehlo, facts = sample_source(sample)
+    return Source(sample.name, sample.hardware, stablehlo, facts)
+
+
+def _imported(source: Source, answers: Answers) -> Imported:
+    """The program of the all-slow compile, its costs still a prior."""
+    device = find_device(source.hardware)
+    where = f"{source.name}, all slow"
+    imported = build_program(
+        parse_hlo(answers.full(SLOW_OPTIONS).hlo.encode(), where),
+        name=source.name,
+        hardware=device.hardware,
+        where=where,
+        reserved_bytes=device.fixed_scratch_bytes,
+    )
+    return with_unwritable(imported)
+
+
+def _begun(imported: Imported, paths: Sequence[Path]) -> Observations:
+    """The observations to go on with.
+
+    Those in the first of `paths` that holds some of this program by this compiler; else new ones,
+    of the all-slow compile alone.
+    """
+    for path in paths:
+        if path.exists():
+            try:
+                known = load_observations(path, imported.program)
+            except ProgramFormatError:
+                continue
+            if known.versions == versions():
+                return known
+    return first_observation(imported, structure_hash(imported.program))
+
+
+def _assembled(
+    source: Source, imported: Imported, observations: Observations, answers: Answers
+) -> Program:
+    """The program with fitted costs, XLA's plan and provenance."""
+    default = answers.full(DEFAULT_OPTIONS)
+    where = f"{source.name}, default"
+    flow = Flow(parse_hlo(default.hlo.encode(), where), where)
+    imported = with_split_sizes(imported, flow)
+    program = refitted(imported.program, observations)
+    is_fast = observe(imported, flow).is_fast.tolist()
+    scoped = find_device(source.hardware).scoped_bytes
+
+    def plan_by(buffers: str | None, scoped_bytes: int) -> Any:
+        plan = read_own_plan(imported, flow, buffers, scoped_bytes)
+        return repaired(program, replace(plan, program_hash=content_hash(program)), is_fast)
+
+    packed = plan_by(None, 0)
+    provenance = {
+        **source.facts,
+        "hardware": source.hardware,
+        "versions": versions(),
+        "kind": "captured",
+        **program.provenance,
+        "xla_plan": plan_to_json(plan_by(default.buffers, scoped)),
+        "default_compile": {
+            "compute_s": _compute_s(imported, flow),
+            "left_out_without_offsets": packed.notes["left_out_saving_share"],
+        },
+        "stablehlo_gzip_base64": base64.b64encode(
+            gzip.compress(source.stablehlo, mtime=0)
+        ).decode(),
+    }
+    return replace(program, provenance=provenance)
+
+
+def _compute_s(imported: Imported, flow: Flow) -> float:
+    """Seconds of one run by the cycles in the compile `flow`, loops multiplied out."""
+    cycles = total_cycles(imported.program, None, observe(imported, flow))
+    return cycles / imported.program.hardware.clock_hz
+
+
+def _distrust(program: Program) -> str:
+    """Why a program is not fit to be a sample; empty if it is."""
+    lost = program.provenance["xla_plan"]["notes"]["left_out_saving_share"]
+    if lost > MAX_LEFT_OUT:
+        return f"{lost:.1%} of the saving of XLA's plan could not be read"
+    return "" if is_trusted(program) else "its costs are not confirmed"
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60]

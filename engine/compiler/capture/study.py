@@ -1,0 +1,268 @@
+"""Costs that hold under our own plans: compile what tells most, fit, plan, compile the plan, …
+
+Two kinds of placements take turns. One is what our own plan becomes when the compiler is steered to
+it: a solver looks for what pays most, and so for every saving that is too high, and the compile
+shows it. The other is what settles most of what is uncertain (`engine.compiler.capture.identify`).
+Either is chosen among several by an early stop, which takes seconds, and then compiled whole. When
+all agrees, what a single placement has shown is asked for once more, in another one. The study ends
+there, or when the compiles that it may do are used up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from engine.compiler.capture.identify import close_to, is_placed_alike, proposal, stakes, worth
+from engine.compiler.costs.calibrate import (
+    Fit,
+    fit_costs,
+    pools,
+    slot_cycles,
+    total_cycles,
+    total_error,
+    with_costs,
+)
+from engine.compiler.costs.observations import Compile, Observations, structure_hash
+from engine.compiler.costs.refit import left_out, others
+from engine.compiler.reading.observation import Observation, observe
+from engine.compiler.reading.own_compile import own_compile
+from engine.compiler.steering.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
+from engine.compiler.toolchain.libtpu import versions
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
+from engine.errors import CompilerError, PlanError
+from engine.plan.model import Plan
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
+from engine.program.model import Program
+
+GOOD_ERROR = 0.005
+"""A plan's total that is foretold this well, relatively, needs no further compile."""
+
+GOOD_STAKE = 0.002
+"""A share of the program's cycles that is not worth a compile."""
+
+LONE_ERROR = 0.01
+"""A placement that the others foretell no better than this has shown something that they have not.
+"""
+
+ALIKE_SHARE = 0.5
+"""Least share of a misprediction that a placement repeats to be compiled for its sake."""
+
+NUM_ALIKE = 6
+"""Placements close to one that are looked at by an early stop."""
+
+NUM_PROPOSALS = 3
+"""Placements that an early stop looks at before one of them is compiled whole."""
+
+KNOBS: Sequence[Mapping[str, str]] = (
+    {CROSS_PROGRAM: "0", INEFFICIENT_RATIO: "0.2"},
+    {},
+    {INEFFICIENT_RATIO: "0.2"},
+    {CROSS_PROGRAM: "0"},
+)
+
+Solver = Callable[[Program], Plan]
+
+
+@dataclass
+class Study:
+    """One program's compiles, and what is to be compiled next.
+
+    `imported`: the program with its flow in the all-slow compile. `observations`: those so far.
+    `solvers` make plans, in turn. `note` gets a line about every compile. `keep` gets the
+    observations after each, so that an interrupted study goes on where it stopped. `refused`: whole
+    compiles that came to nothing.
+    """
+
+    imported: Imported
+    answers: Answers
+    observations: Observations
+    solvers: Sequence[Solver]
+    note: Callable[[str], None]
+    keep: Callable[[Observations], None] = lambda _: None
+    refused: int = 0
+    _observed: dict[str, Observation] = field(default_factory=dict, repr=False)
+
+    @property
+    def program(self) -> Program:
+        """The program; its costs are those that it came with."""
+        return self.imported.program
+
+    def run(self, compiles: int) -> Observations:
+        """Compile until `compiles` whole compiles are made, or there is nothing more to learn.
+
+        The first is the compiler's own plan; the second that with both knobs, if it is another.
+        All is agreed once the plans of all solvers, one after another, are foretold or known.
+        """
+        known = {c.name for c in self.observations.compiles}
+        if "default" not in known:
+            self.compile("default", DEFAULT_OPTIONS)
+        if "knobs" not in known and self._placement(KNOBS[0]) is not None:
+            self.compile("knobs", KNOBS[0])
+        agreed, num_plans = 0, 0
+        while (turn := len(self.observations.compiles) + self.refused) < compiles:
+            is_agreed = agreed >= len(self.solvers)
+            asks = turn % 2 == 1 or is_agreed
+            proposed = self._best_proposal(turn, self.observations.compiles) if asks else None
+            if proposed is not None:
+                self.compile(f"stake-{turn}", proposed)
+                agreed = 0
+            elif is_agreed:
+                again = self._shown_again(turn)
+                if again is None:
+                    break
+                self.compile(f"again-{turn}", again)
+            else:
+                ours = self._best_plan(turn, self.solvers[num_plans % len(self.solvers)])
+                num_plans += 1
+                is_good = ours is None or self.compile(f"plan-{turn}", ours) <= GOOD_ERROR
+                agreed = agreed + 1 if is_good else 0
+        return self.observations
+
+    def compile(self, name: str, options: Mapping[str, str]) -> float:
+        """Compile one placement whole; returns the relative error, unsigned, of its foretold total.
+
+        Infinite where the compiler refuses or aborts.
+        """
+        fit = self._fit()
+        try:
+            answer = self.answers.full(options)
+        except CompilerError as refusal:
+            self.note(f"{self.program.name} {name}: {refusal}")
+            self.refused += 1
+            return math.inf
+        seen = self._observe(answer.hlo, name)
+        error = total_error(self.program, fit, seen)
+        total = total_cycles(self.program, None, seen)
+        self.note(f"{self.program.name} {name}: {total:.0f} cycles, foretold {error:+.2%}")
+        one = Compile(name, options, seen)
+        self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
+        self.keep(self.observations)
+        return abs(error)
+
+    def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
+        """The costs fitted to these compiles; to all so far, where `compiles` is None."""
+        seen = [c.seen for c in (self.observations.compiles if compiles is None else compiles)]
+        return fit_costs(self.program, self.observations.pools, self.observations.slow.seen, seen)
+
+    def _best_plan(self, turn: int, solver: Solver) -> Mapping[str, str] | None:
+        """Options of the export of a solver's plan whose new placement is foretold as fastest."""
+        fit = self._fit()
+        plan = solver(with_costs(self.program, fit))
+        try:
+            steerings = exports(with_costs(self.program, fit), plan)
+        except PlanError:
+            return None
+        # The first is the plan's own way, where it has one; the others take turns.
+        others = range(turn, turn + NUM_PROPOSALS - 1)
+        chosen = [steerings[0], *(steerings[n % len(steerings)] for n in others)]
+        totals = {}
+        for index, steering in enumerate(chosen):
+            seen = self._placement(steering.options)
+            if seen is not None:
+                totals[index] = total_cycles(self.program, fit, seen)
+        if not totals:
+            return None
+        return chosen[min(totals, key=lambda n: totals[n])].options
+
+    def _shown_again(self, turn: int) -> Mapping[str, str] | None:
+        """A proposal that settles what a single placement has shown; None if all was shown twice.
+
+        What the others would leave open without that placement is asked for as if it were open.
+        Where they leave nothing open, savings do not add up there: a placement close to that one
+        is asked for.
+        """
+        for lone in left_out(self.program, self.observations):
+            if abs(lone.error) > LONE_ERROR:
+                rest = others(self.observations, lone.compile)
+                proposed = self._best_proposal(turn, rest) or self._alike(turn, lone.compile, rest)
+                if proposed is not None:
+                    return proposed
+        return None
+
+    def _alike(self, turn: int, lone: Compile, rest: Sequence[Compile]) -> Mapping[str, str] | None:
+        """Options of a new placement that repeats most of what `rest` missed at `lone`, or None."""
+        foretold = slot_cycles(self.program, self._fit(rest), lone.seen)
+        missed = np.nan_to_num(slot_cycles(self.program, None, lone.seen) - foretold)
+        best, most = None, ALIKE_SHARE * abs(missed.sum())
+        for number in range(NUM_ALIKE):
+            seed = turn * 10 + number
+            options = close_to(self.program, lone.options, lone.seen.is_fast, seed)
+            early = self._placement(options)
+            if early is None:
+                continue
+            repeated = abs(missed[is_placed_alike(self.program, early, lone.seen)].sum())
+            if repeated > most:
+                best, most = options, repeated
+        return best
+
+    def _best_proposal(self, turn: int, compiles: Sequence[Compile]) -> Mapping[str, str] | None:
+        """The proposal that settles most of what these compiles leave open; None if too little."""
+        stake = stakes(self.program, self._fit(compiles))
+        seen = [c.seen.is_fast for c in compiles]
+        best, most = (
+            None,
+            GOOD_STAKE * total_cycles(self.program, None, self.observations.slow.seen),
+        )
+        for number in range(NUM_PROPOSALS):
+            knobs = KNOBS[(turn + number) % len(KNOBS)]
+            options = {**proposal(self.program, stake, seen, turn * 10 + number), **knobs}
+            early = self._placement(options)
+            if early is None:
+                continue
+            settled = worth(self.program, self.observations.pools, seen, stake, early.is_fast)
+            if settled > most:
+                best, most = options, settled
+        return best
+
+    def _placement(self, options: Mapping[str, str]) -> Observation | None:
+        """The placement under `options`; None if the compiler refuses, or it is known already."""
+        asks = self.answers.full if self.answers.has_full(options) else self.answers.early
+        try:
+            answer = asks(options)
+        except CompilerError as error:
+            self.note(f"{self.program.name}: {error}")
+            return None
+        seen = self._observe(answer.hlo, "early")
+        known = any((c.seen.is_fast == seen.is_fast).all() for c in self.observations.compiles)
+        return None if known else seen
+
+    def _observe(self, hlo: str, name: str) -> Observation:
+        """The observation in a compile's HLO, read once: many options give the same HLO."""
+        key = hashlib.sha256(hlo.encode()).hexdigest()
+        if key not in self._observed:
+            self._observed[key] = observe(self.imported, self._flow(hlo, name))
+        return self._observed[key]
+
+    def _flow(self, hlo: str, name: str) -> Flow:
+        where = f"{self.program.name}/{name}"
+        return Flow(parse_hlo(hlo.encode(), where), where)
+
+
+def begun(program: Program, answers: Answers) -> tuple[Imported, Observations]:
+    """The program with the flow of its all-slow compile, and the observations of that compile.
+
+    Raises CompilerError where this compiler makes another program of it.
+    """
+    answers.full(SLOW_OPTIONS)
+    imported = own_compile(program, answers)
+    return imported, first_observation(imported, structure_hash(program))
+
+
+def first_observation(imported: Imported, structure: str) -> Observations:
+    """The observations of the all-slow compile; `structure`: the program's `structure_hash`."""
+    slow = observe(imported, imported.flow)
+    return Observations(
+        program=imported.program.name,
+        structure=structure,
+        versions=versions(),
+        pools=pools(imported, slow),
+        slow=Compile("slow", SLOW_OPTIONS, slow),
+        compiles=(),
+    )

@@ -1,0 +1,1 @@
+"""Costs of accesses, fitted to the cycles that compiles report."""

@@ -1,0 +1,151 @@
+"""The results of every whole compile of a program, in kilobytes: enough to fit costs again.
+
+`sample_programs/observations/NAME.json.gz` holds, per compile, its options, the cycles of every
+instruction, and which accesses it served from fast memory; the HLO itself is not needed any more.
+Instructions of one *pool* are equal but for their names (layers repeat) and share one fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.reading.observation import Observation
+from engine.errors import ProgramFormatError, UnknownNameError
+from engine.program.io import read_json, require_header, write_bytes
+from engine.program.library import SAMPLES_FOLDER, find_sample
+from engine.program.model import Program
+
+FORMAT = "mallocmuzero-observations"
+VERSION = 1
+OBSERVATIONS_FOLDER = SAMPLES_FOLDER / "observations"
+"""The folder with the observations of the samples."""
+
+
+@dataclass(frozen=True)
+class Compile:
+    """One whole compile: its options, and the cycles and placement that came of them."""
+
+    name: str
+    options: Mapping[str, str]
+    seen: Observation
+
+
+@dataclass(frozen=True)
+class Observations:
+    """All whole compiles of one program that were observed.
+
+    `structure`: the `structure_hash` of the program that the numbers of instructions and accesses
+    refer to. `pools` `[T]`: the pool of each instruction. `slow`: the compile with everything in
+    slow memory; `compiles`: the others, in the order in which they were made.
+    """
+
+    program: str
+    structure: str
+    versions: Mapping[str, str]
+    pools: tuple[int, ...]
+    slow: Compile
+    compiles: tuple[Compile, ...]
+
+
+def structure_hash(program: Program) -> str:
+    """A hash of the schedule, the values and who reads and writes them, whatever they cost."""
+    rows = [
+        [(i.name, i.opcode) for i in program.instructions],
+        [(v.name, v.shape, v.group) for v in program.values],
+        [(a.time, a.value, a.is_write, a.operand) for a in program.accesses],
+    ]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+
+
+def observations_path(name: str, programs: Path = SAMPLES_FOLDER) -> Path:
+    """The file with the observations of a program in the folder `programs`."""
+    return programs / OBSERVATIONS_FOLDER.name / f"{name}.json.gz"
+
+
+def save_observations(observations: Observations, path: Path) -> None:
+    """Write `observations` to the file `path`, whole or not at all."""
+    slow = observations.slow
+    body = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": observations.program,
+        "structure": observations.structure,
+        "versions": dict(observations.versions),
+        "pools": list(observations.pools),
+        "num_accesses": len(slow.seen.is_fast),
+        "compiles": [_to_json(c, slow.seen) for c in (slow, *observations.compiles)],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, json.dumps(body, separators=(",", ":")).encode())
+
+
+def load_observations(path: Path, program: Program) -> Observations:
+    """The observations of `program` in a file. Raises ProgramFormatError, also for another's."""
+    body = read_json(path)
+    require_header(body, FORMAT, VERSION, str(path))
+    if body.get("structure") != structure_hash(program):
+        raise ProgramFormatError(f"{path}: made of another program than {program.name}")
+    try:
+        pools = tuple(int(n) for n in body["pools"])
+        compiles = _from_json(body["compiles"], program)
+        versions = {str(k): str(v) for k, v in body["versions"].items()}
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ProgramFormatError(f"{path}: not valid observations ({error!r:.200})") from error
+    if len(pools) != program.num_slots or not compiles:
+        raise ProgramFormatError(f"{path}: lacks pools or compiles")
+    slow, *others = compiles
+    return Observations(program.name, body["structure"], versions, pools, slow, tuple(others))
+
+
+def observations_of(program: Program) -> Observations | None:
+    """The observations kept of a sample or held-out program; None of others, whatever the name."""
+    try:
+        folder = find_sample(program.name).folder
+        return load_observations(observations_path(program.name, folder), program)
+    except (ProgramFormatError, UnknownNameError, OSError):
+        return None
+
+
+def _to_json(compile_: Compile, slow: Observation) -> dict[str, Any]:
+    """A compile as JSON data, with only those cycles that differ from the all-slow compile's."""
+    seen = compile_.seen
+    base = slow.cycles if seen is not slow else np.full(len(slow.cycles), np.nan)
+    is_same = (seen.cycles == base) | (np.isnan(seen.cycles) & np.isnan(base))
+    slots = np.flatnonzero(~is_same)
+    return {
+        "name": compile_.name,
+        "options": dict(compile_.options),
+        "slots": slots.tolist(),
+        "cycles": [None if np.isnan(c) else float(c) for c in seen.cycles[slots]],
+        "fast": np.flatnonzero(seen.is_fast).tolist(),
+    }
+
+
+def _from_json(rows: Sequence[Any], program: Program) -> list[Compile]:
+    compiles: list[Compile] = []
+    base = np.full(program.num_slots, np.nan)
+    for row in rows:
+        cycles = base.copy()
+        stated = [np.nan if c is None else float(c) for c in row["cycles"]]
+        cycles[_indices(row["slots"], len(cycles))] = stated
+        is_fast = np.zeros(len(program.accesses), dtype=bool)
+        is_fast[_indices(row["fast"], len(is_fast))] = True
+        options = {str(k): str(v) for k, v in row["options"].items()}
+        compiles.append(Compile(str(row["name"]), options, Observation(cycles, is_fast)))
+        base = compiles[0].seen.cycles
+    return compiles
+
+
+def _indices(items: Any, count: int) -> list[int]:
+    """The items as indices below `count`. Raises ValueError, IndexError."""
+    indices = [int(item) for item in items]
+    if any(not 0 <= index < count for index in indices):
+        raise IndexError(f"an index is not below {count}")
+    return indices

@@ -1,0 +1,114 @@
+"""Costs of a captured program, fitted again to all that its compiles said, without compiling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.compiler.costs.calibrate import (
+    Fit,
+    fit_costs,
+    fit_savings,
+    total_cycles,
+    total_error,
+    with_costs,
+)
+from engine.compiler.costs.observations import Compile, Observations
+from engine.hardware.presets import DEVICES
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+AS_GOOD = 1.02
+"""A placement of at most so many times the cycles of the compiler's own is about as good."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A compile that was kept out of the fit, with the relative error of its predicted total."""
+
+    compile: Compile
+    error: float
+
+
+def refitted(program: Program, observations: Observations) -> Program:
+    """The program with costs fitted to everything that was seen, and its plan by XLA kept.
+
+    Its provenance gets the options of all compiles, the errors of placements kept out, and what the
+    default compile takes. Heap and alignment become those of today's presets.
+    """
+    device = DEVICES.get(program.hardware.name)
+    hardware = device.hardware if device else program.hardware
+    fresh = replace(with_costs(program, fit_all(program, observations)), hardware=hardware)
+    plan = dict(program.provenance.get("xla_plan", {}))
+    if plan:
+        plan["program_hash"] = content_hash(fresh)
+    compiles = (observations.slow, *observations.compiles)
+    provenance = {
+        **program.provenance,
+        "placements": {c.name: dict(c.options) for c in compiles},
+        "fit": fit_record(program, list(left_out(program, observations))),
+        **({"xla_plan": plan} if plan else {}),
+        **_default_compile(program, observations),
+    }
+    return replace(fresh, provenance=provenance)
+
+
+def _default_compile(program: Program, observations: Observations) -> dict[str, Any]:
+    own = next((c for c in observations.compiles if not c.options), None)
+    if own is None:
+        return {}
+    compute_s = total_cycles(program, None, own.seen) / program.hardware.clock_hz
+    return {
+        "default_compile": {
+            **program.provenance.get("default_compile", {}),
+            "compute_s": compute_s,
+        }
+    }
+
+
+def fit_all(program: Program, observations: Observations) -> Fit:
+    """The costs fitted to all compiles."""
+    seen = [c.seen for c in observations.compiles]
+    return fit_costs(program, observations.pools, observations.slow.seen, seen)
+
+
+def left_out(program: Program, observations: Observations) -> Iterator[LeftOut]:
+    """Every placement that differs from the others, predicted by a fit without it.
+
+    Compiles with equal placements are left out together.
+    """
+    shown: set[bytes] = set()
+    for one in observations.compiles:
+        placement = one.seen.is_fast.tobytes()
+        if placement in shown:
+            continue
+        shown.add(placement)
+        fitted = [c.seen for c in others(observations, one)]
+        fit = fit_savings(program, observations.pools, observations.slow.seen, fitted)
+        yield LeftOut(one, total_error(program, fit, one.seen))
+
+
+def others(observations: Observations, one: Compile) -> list[Compile]:
+    """The compiles with another placement than this one's."""
+    return [c for c in observations.compiles if (c.seen.is_fast != one.seen.is_fast).any()]
+
+
+def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:
+    """The entry `fit` of a provenance: how well each placement was foretold by the others.
+
+    `worst_held_out_error`: by how much more cycles than foretold, relatively, a placement takes
+    that is about as good as the compiler's own or better. Slower ones are no plan that anyone
+    wants; one that is faster than foretold shows a saving that was uncertain until then.
+    """
+    totals = [total_cycles(program, None, e.compile.seen) for e in errors]
+    own = min(
+        (t for t, e in zip(totals, errors, strict=True) if not e.compile.options), default=math.inf
+    )
+    good = [e.error for t, e in zip(totals, errors, strict=True) if t <= AS_GOOD * own]
+    return {
+        "held_out": [e.compile.name for e in errors],
+        "held_out_errors": [float(f"{e.error:.6g}") for e in errors],
+        "worst_held_out_error": max((max(0.0, -error) for error in good), default=None),
+    }

@@ -1,0 +1,132 @@
+"""Another compile beside a program: which values are the same, which are in fast memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.compiler.reading.observation import fast_space, match_events
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.record import SLICE_START
+from engine.program.hlo.shape import memory_space, size_bytes
+
+
+class Matching:
+    """How the values of another compile map to a program's groups.
+
+    Values and events are numbers of that compile's flow. `slot_of`: event -> slot of the program.
+    `space`: the number of fast memory in layouts. `delayed`: events that come behind others which
+    the program has after them: slices that the compiler made asynchronous.
+    """
+
+    def __init__(self, imported: Imported, flow: Flow) -> None:
+        """`flow`: of the other compile."""
+        self.imported = imported
+        self.flow = flow
+        self.slot_of = match_events(imported, flow)
+        self.space = fast_space(imported.program)
+        self.delayed = _delayed(self.slot_of)
+        self._value_by_label = {
+            imported.flow.values[v].label: number for v, number in imported.value_of.items()
+        }
+        self._group_by_use = self._groups_by_use()
+
+    def _groups_by_use(self) -> dict[int, int]:
+        """Value of the compile -> the program's group that it serves, by operand position.
+
+        Where the compiler turned a copy of the program into an asynchronous one, only the use
+        tells which of the program's values the copy stands for.
+        """
+        groups: dict[int, int] = {}
+        own_flow = self.imported.flow
+        for number, slot in self.slot_of.items():
+            own = own_flow.events[self.imported.events[slot]]
+            for (_, mine, _), (_, theirs, _) in zip(
+                own.reads, self.flow.events[number].reads, strict=False
+            ):
+                value = self.imported.value_of[own_flow.origin(mine)]
+                groups.setdefault(theirs, self.imported.program.values[value].group)
+        return groups
+
+    def group(self, value: int) -> int | None:
+        """The program's group that a value of the compile holds."""
+        if value in self._group_by_use:
+            return self._group_by_use[value]
+        return self.group_by_label(value)
+
+    def group_by_label(self, value: int) -> int | None:
+        """The program's group of the value with the same name."""
+        number = self._value_by_label.get(self.flow.values[self.flow.origin(value)].label)
+        return None if number is None else self.imported.program.values[number].group
+
+    def is_in_fast_memory(self, value: int) -> bool:
+        """Whether the compile has the value there."""
+        return memory_space(self.flow.values[value].shape) == self.space
+
+    def is_slice(self, value: int) -> bool:
+        """Whether the value is a part of a prefetch that comes in slices."""
+        event = self.flow.values[value].event
+        return event >= 0 and self.flow.events[event].kind == SLICE_START
+
+
+def _delayed(slot_of: Mapping[int, int]) -> frozenset[int]:
+    """Events that come behind a later slot; as few as possible count as out of order."""
+    in_order, delayed, last = _longest_rise(slot_of), set(), -1
+    for number in sorted(slot_of):
+        if number in in_order:
+            last = slot_of[number]
+        elif slot_of[number] < last:
+            delayed.add(number)
+    return frozenset(delayed)
+
+
+def _longest_rise(slot_of: Mapping[int, int]) -> set[int]:
+    """The most events whose slots rise with their numbers; of several such sets the earliest.
+
+    Read from the end, where slots fall.
+    """
+    lowest: list[int] = []
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for number in sorted(slot_of, reverse=True):
+        length = bisect_left(lowest, -slot_of[number])
+        before[number] = ends[length - 1] if length else None
+        lowest[length : length + 1] = [-slot_of[number]]
+        ends[length : length + 1] = [number]
+    rise, step = set(), ends[-1] if ends else None
+    while step is not None:
+        rise.add(step)
+        step = before[step]
+    return rise
+
+
+def with_split_sizes(imported: Imported, flow: Flow) -> Imported:
+    """The program with smaller sizes for what XLA splits between two cores in fast memory only.
+
+    On a chip with two cores a prefetched parameter may take half of its bytes in the fast memory of
+    each, while it lies whole in slow memory, where the all-slow compile has it. `flow`: of the
+    default compile. The work of a copy follows the size, as for all that is split.
+    """
+    sizes = _split_sizes(Matching(imported, flow))
+    program = imported.program
+    values = tuple(
+        replace(value, size_bytes=min(value.size_bytes, sizes.get(value.group, value.size_bytes)))
+        for value in program.values
+    )
+    return replace(imported, program=replace(program, values=values))
+
+
+def _split_sizes(matching: Matching) -> dict[int, int]:
+    """Group -> bytes of its largest value in fast memory, where all of them are split."""
+    sizes: dict[int, int] = {}
+    whole: set[int] = set()
+    for value, known in enumerate(matching.flow.values):
+        group = matching.group(value)
+        if group is None or not matching.is_in_fast_memory(value) or matching.is_slice(value):
+            continue
+        if not known.shape.layout.split_configs:
+            whole.add(group)
+        sizes[group] = max(sizes.get(group, 0), size_bytes(known.shape))
+    return {group: size for group, size in sizes.items() if group not in whole}

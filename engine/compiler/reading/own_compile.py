@@ -1,0 +1,93 @@
+"""A stored program and the HLO of its own compile: which event is which instruction.
+
+A program file holds no HLO. Its StableHLO compiled again, with everything in slow memory, gives the
+same instructions under the same names, as long as the versions are the same; so the stored costs
+are kept, and only the map from instructions to HLO events is made anew.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import zlib
+
+from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
+from engine.errors import CompilerError, ProgramFormatError
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
+from engine.program.hlo.record import COMPUTE, Event
+from engine.program.hlo.shape import shape_text
+from engine.program.model import Access, Program
+
+
+def stored_stablehlo(program: Program) -> bytes:
+    """The serialised StableHLO in a program's provenance. Raises ProgramFormatError."""
+    text = program.provenance.get("stablehlo_gzip_base64")
+    if not isinstance(text, str):
+        raise ProgramFormatError(
+            f"{program.name}: holds no StableHLO to compile again; capture it, from a model of"
+            " the zoo or with --stablehlo"
+        )
+    try:
+        return gzip.decompress(base64.b64decode(text, validate=True))
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise ProgramFormatError(f"{program.name}: its StableHLO is damaged ({error})") from error
+
+
+def own_compile(program: Program, answers: Answers) -> Imported:
+    """The program with its flow in the all-slow compile. Seconds, if that is not known yet.
+
+    Raises CompilerError where the compile has other instructions than the program.
+    """
+    where = f"{program.name}, all slow"
+    slow = answers.early(SLOW_OPTIONS)
+    flow = Flow(parse_hlo(slow.hlo.encode(), where), where, keeps_copies=False)
+    events = _events(program, flow)
+    return Imported(program, flow, events, _values(program, flow, events), has_cycles=True)
+
+
+def _events(program: Program, flow: Flow) -> tuple[int, ...]:
+    """The number of each slot's event. Both follow the schedule, and the flow has some more."""
+    events = []
+    number = 0
+    for slot, instruction in enumerate(program.instructions):
+        while number < len(flow.events) and not _is(flow.events[number], instruction.name):
+            number += 1
+        if number == len(flow.events):
+            raise _other(program, f"instruction {slot}, {instruction.name}, is missing in it")
+        events.append(number)
+        number += 1
+    return tuple(events)
+
+
+def _is(event: Event, name: str) -> bool:
+    return event.kind == COMPUTE and event.name == name
+
+
+def _values(program: Program, flow: Flow, events: tuple[int, ...]) -> dict[int, int]:
+    """Flow value -> program value, by the order of each instruction's operands and results."""
+    accesses: list[list[Access]] = [[] for _ in program.instructions]
+    for access in program.accesses:
+        accesses[access.time].append(access)
+    value_of: dict[int, int] = {}
+    for slot, number in enumerate(events):
+        event = flow.events[number]
+        theirs = list(dict.fromkeys(flow.origin(v) for _, v, _ in event.reads)) + event.writes
+        ours = accesses[slot]
+        if len(ours) != len(theirs):
+            raise _other(program, f"{event.name} has {len(theirs)} operands, not {len(ours)}")
+        for access, value in zip(ours, theirs, strict=True):
+            known = value_of.setdefault(value, access.value)
+            shape = shape_text(flow.values[value].shape)
+            if known != access.value or shape != program.values[access.value].shape:
+                raise _other(program, f"{event.name} works on other values")
+    return value_of
+
+
+def _other(program: Program, why: str) -> CompilerError:
+    versions = program.provenance.get("versions", "unknown")
+    return CompilerError(
+        f"{program.name}: this compiler makes another program of it ({why}); it was captured with"
+        f" {versions}: capture it again"
+    )

@@ -1,0 +1,1 @@
+"""A plan as compiler options, what the compiler made of it, and the search for the best options."""

@@ -1,0 +1,159 @@
+"""The outcome of one compile of a program: the plan that it realised, its cycles and stalls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.compiler.reading.observation import Observation, observe
+from engine.compiler.reading.own_compile import own_compile
+from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.xla_plan import read_own_plan
+from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.memory_log import Refusal
+from engine.compiler.toolchain.results import Answers
+from engine.hardware.presets import DEVICES
+from engine.plan.model import Plan
+from engine.plan.simulate import Simulation, simulate
+from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.module import cycles
+from engine.program.hlo.parse import parse_hlo
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One compile, read as a plan of the program.
+
+    `plan` is valid under the rules of `docs/model.md`; its notes say what share of the saving that
+    cost. `predicted`: simulated with the program's costs. `cycles`, `stall_cycles`: the compiler's
+    own total, loops multiplied out, and the stalls of its copies under its own cycles; both None
+    after an early stop. `observation`: its cycles per instruction and what was fast. `refused`:
+    alias group -> why the memory pass did not place it, for one use at least. `names`: of all
+    instructions, before the pass (which replaces some copies) and after it.
+    """
+
+    plan: Plan
+    predicted: Simulation
+    observation: Observation
+    refused: Mapping[int, str]
+    names: frozenset[str]
+    cycles: float | None
+    stall_cycles: float | None
+    seconds: float
+
+    @property
+    def total_cycles(self) -> float | None:
+        """Cycles and stalls together: what a run takes."""
+        if self.cycles is None or self.stall_cycles is None:
+            return None
+        return self.cycles + self.stall_cycles
+
+
+class Bench:
+    """One program and the compiler, which gives its `Outcome` under any options.
+
+    The first use costs an early stop, which maps the program's instructions to the compiler's.
+    """
+
+    def __init__(self, program: Program, answers: Answers) -> None:
+        self.program = program
+        self.answers = answers
+        self.imported = own_compile(program, answers)
+
+    def early(self, options: Mapping[str, str]) -> Outcome:
+        """The outcome under `options`, with cycles only if known; seconds. Raises CompilerError."""
+        return self._outcome(self.answers.early(options))
+
+    def full(self, options: Mapping[str, str]) -> Outcome:
+        """The outcome with cycles; minutes, if it is not known. Raises CompilerError."""
+        return self._outcome(self.answers.full(options))
+
+    def with_costs(self, program: Program) -> Bench:
+        """This bench for the program with other costs."""
+        bench = object.__new__(Bench)
+        bench.program, bench.answers = program, self.answers
+        bench.imported = replace(self.imported, program=program)
+        return bench
+
+    def _outcome(self, compiled: Compiled) -> Outcome:
+        program, where = self.program, f"{self.program.name}, compiled"
+        flow = Flow(parse_hlo(compiled.hlo.encode(), where), where)
+        scoped = DEVICES[program.hardware.name].scoped_bytes
+        plan = read_own_plan(self.imported, flow, compiled.buffers, scoped)
+        plan = replace(plan, program_hash=content_hash(program))
+        observation = observe(self.imported, flow)
+        total = _total_cycles(flow) if compiled.is_full else None
+        valid = repaired(program, plan, observation.is_fast.tolist())
+        return Outcome(
+            plan=valid,
+            predicted=simulate(program, valid),
+            observation=observation,
+            refused=_refused(self.imported, compiled.refusals),
+            names=_names(flow) | _names(self.imported.flow),
+            cycles=total,
+            stall_cycles=_stall_cycles(self.imported, plan, observation) if total else None,
+            seconds=compiled.seconds,
+        )
+
+
+def unknown_names(patterns: tuple[str, ...], outcome: Outcome) -> tuple[str, ...]:
+    """The patterns that match no instruction of the compile, so that they do nothing."""
+    return tuple(p for p in patterns if not any(_matches(p, name) for name in outcome.names))
+
+
+def _matches(pattern: str, name: str) -> bool:
+    try:
+        return re.fullmatch(pattern, name) is not None
+    except re.error:
+        return False
+
+
+def _names(flow: Flow) -> frozenset[str]:
+    computations = flow.scope.by_id.values()
+    return frozenset(i.name for instructions in computations for i in instructions.values())
+
+
+def _refused(imported: Imported, refusals: tuple[Refusal, ...]) -> dict[int, str]:
+    """Alias group -> the reasons for which it was refused, each once.
+
+    What goes round a loop has more names there than in the program; it is refused under all.
+    """
+    flow, values = imported.flow, imported.program.values
+    groups = {
+        known.label.removesuffix("{}"): values[imported.value_of[flow.origin(number)]].group
+        for number, known in enumerate(flow.values)
+        if flow.origin(number) in imported.value_of
+    }
+    reasons: dict[int, list[str]] = {}
+    for refusal in refusals:
+        if refusal.position in groups:
+            reasons.setdefault(groups[refusal.position], []).append(refusal.reason)
+    return {group: ", ".join(dict.fromkeys(texts)) for group, texts in reasons.items()}
+
+
+def _total_cycles(flow: Flow) -> float:
+    total = 0.0
+    for event in flow.events:
+        times = flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
+        total += times * (cycles(event.instruction) or 0.0)
+    return total
+
+
+def _stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
+    """Stalls of the compile's own copies, each instruction taking the cycles that it states."""
+    program = imported.program
+    clock = program.hardware.clock_hz
+    counts = np.nan_to_num(seen.cycles)
+    instructions = tuple(
+        replace(ins, fast_s=float(count) * program.multiplicity(ins.level) / clock, floor_s=0.0)
+        for ins, count in zip(program.instructions, counts, strict=True)
+    )
+    accesses = tuple(replace(access, saving_s=0.0) for access in program.accesses)
+    as_compiled = replace(program, instructions=instructions, accesses=accesses)
+    return simulate(as_compiled, plan).stall_s * clock

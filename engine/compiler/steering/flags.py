@@ -1,0 +1,137 @@
+"""The flags file: compiler options, and what they aim at (`docs/formats.md`).
+
+It is for people who compile the program elsewhere, so it also says how to hand the options over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from engine.compiler.steering.export import Aim, instruction_patterns
+from engine.errors import PlanError
+from engine.program.io import content_hash, read_json, require_header, write_bytes
+from engine.program.model import Program
+
+FORMAT = "mallocmuzero-flags"
+VERSION = 1
+MAX_OPTIONS = 100
+MAX_TEXT = 2**20
+
+_KEYS = {"format", "version", "program", "program_hash", "hardware", "compiler_options", "aims"}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Options that steer the compiler for one program.
+
+    `program_hash`: the content hash of the program that they were made for. `aims`: what is to be
+    in fast memory, the greatest saving first. `notes`: free JSON (versions, what was measured …).
+    """
+
+    program: str
+    program_hash: str
+    hardware: str
+    compiler_options: Mapping[str, str]
+    aims: tuple[Aim, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        options: Mapping[str, str],
+        aims: tuple[Aim, ...] = (),
+        notes: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Flags:
+        """Options for `program` as it is."""
+        digest = content_hash(program)
+        return cls(program.name, digest, program.hardware.name, options, aims, notes)
+
+    @property
+    def environment(self) -> str:
+        """The options as one word for `LIBTPU_INIT_ARGS`.
+
+        The TPU's compiler reads that variable; `XLA_FLAGS` would abort on flags of the TPU. It is
+        split at blanks, so text protos go without any.
+        """
+        return " ".join(
+            f"--{name}={''.join(value.split())}" for name, value in self.compiler_options.items()
+        )
+
+    @property
+    def shell_line(self) -> str:
+        """The line for a shell that sets the variable, for all that is then started from it."""
+        return f"export LIBTPU_INIT_ARGS='{self.environment}'"
+
+    @property
+    def jax_lines(self) -> str:
+        """Lines of Python to paste, for a jitted function and its arguments."""
+        lines = [f"    {name!r}: {value!r}," for name, value in self.compiler_options.items()]
+        options = "\n".join(["options = {", *lines, "}"])
+        return f"{options}\ncompiled = jitted.lower(*args).compile(compiler_options=options)"
+
+
+def save_flags(flags: Flags, path: Path) -> None:
+    """Write the flags file, whole or not at all."""
+    body = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": flags.program,
+        "program_hash": flags.program_hash,
+        "hardware": flags.hardware,
+        "compiler_options": dict(flags.compiler_options),
+        "aims": [asdict(aim) for aim in flags.aims],
+        "notes": dict(flags.notes),
+    }
+    write_bytes(path, (json.dumps(body, indent=1) + "\n").encode())
+
+
+def load_flags(path: Path) -> Flags:
+    """Read a flags file. Raises ProgramFormatError if it is none, PlanError if it is malformed."""
+    return flags_from_json(read_json(path), str(path))
+
+
+def flags_from_json(body: Any, where: str) -> Flags:
+    """The flags in `body`; `where` names its origin in errors. Raises as `load_flags`."""
+    require_header(body, FORMAT, VERSION, where)
+    try:
+        if not _KEYS <= set(body) <= _KEYS | {"notes"}:
+            raise ValueError(f"keys {sorted(body)} instead of {sorted(_KEYS)}")
+        options = {_text(k): _text(v) for k, v in body["compiler_options"].items()}
+        if len(options) > MAX_OPTIONS:
+            raise ValueError(f"more than {MAX_OPTIONS} compiler options")
+        return Flags(
+            program=_text(body["program"]),
+            program_hash=_text(body["program_hash"]),
+            hardware=_text(body["hardware"]),
+            compiler_options=options,
+            aims=tuple(_aim(aim) for aim in body["aims"]),
+            notes=dict(body.get("notes", {})),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlanError(f"{where}: not a valid flags file ({error!r:.200})") from error
+
+
+def named_instructions(flags: Flags) -> tuple[str, ...]:
+    """What flags call instructions: the patterns of their rules, the names of their aims."""
+    aimed = [name for aim in flags.aims for name in aim.instructions]
+    return tuple(dict.fromkeys([*instruction_patterns(flags.compiler_options), *aimed]))
+
+
+def _aim(body: Any) -> Aim:
+    return Aim(
+        values=tuple(_text(v) for v in body["values"]),
+        instructions=tuple(_text(i) for i in body["instructions"]),
+        saving_s=float(body["saving_s"]),
+    )
+
+
+def _text(item: Any) -> str:
+    if not isinstance(item, str) or len(item) > MAX_TEXT:
+        raise ValueError(f"{item!r:.40} is no text of a sensible length")
+    return item

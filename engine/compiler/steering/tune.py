@@ -1,0 +1,334 @@
+"""The tuning loop: try options, learn from the compile results, plan again; resumable."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.compiler.costs.correct import corrected
+from engine.compiler.reading.observation import Observation
+from engine.compiler.steering.candidates import (
+    EXPORT,
+    KNOB,
+    RANDOM,
+    Candidate,
+    knobs,
+    knobs_of,
+    planned,
+    random_rules,
+    varied,
+)
+from engine.compiler.steering.compiled_plan import Bench, Outcome
+from engine.compiler.steering.export import KNOBS, Steering
+from engine.errors import CompilerError, PlanError, ProgramFormatError
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
+from engine.program.io import read_json, require_header, write_bytes
+from engine.program.model import Program
+
+FORMAT = "mallocmuzero-tuning"
+VERSION = 1
+
+
+class TuneLog:
+    """Candidates in the order in which they came up. Raises ProgramFormatError for another file.
+
+    `path`: None keeps them in memory only.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.candidates: list[Candidate] = []
+        if path is not None and path.exists():
+            self.candidates = _read(path)
+
+    def add(self, candidate: Candidate) -> None:
+        """Keep a candidate, unless it is kept already."""
+        if candidate in self.candidates:
+            return
+        self.candidates.append(candidate)
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(self._path, json.dumps(_body(self.candidates)).encode())
+
+
+def _body(candidates: Sequence[Candidate]) -> dict[str, object]:
+    rows = [
+        {"title": c.steering.title, "origin": c.origin, "options": dict(c.steering.options)}
+        for c in candidates
+    ]
+    return {"format": FORMAT, "version": VERSION, "candidates": rows}
+
+
+def _read(path: Path) -> list[Candidate]:
+    body = read_json(path)
+    require_header(body, FORMAT, VERSION, str(path))
+    try:
+        candidates = []
+        for row in body["candidates"]:
+            if row["origin"] not in (KNOB, EXPORT, RANDOM):
+                raise ValueError(f"no origin is called {row['origin']!r:.40}")
+            options = {str(k): str(v) for k, v in row["options"].items()}
+            candidates.append(Candidate(Steering(str(row["title"]), options), row["origin"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProgramFormatError(f"{path}: not a valid log ({error!r:.160})") from error
+    return candidates
+
+
+PER_ROUND = 3
+"""Candidates compiled in full before the costs are corrected."""
+
+PLANS_PER_ROUND = 3
+RANDOM_PER_ROUND = 4
+VARIED_PER_ROUND = 4
+NEXT_TO_NOTHING = 1e-4
+"""Predictions that differ by less than this share are held for equal."""
+
+SOLVER_SHARE = 0.006
+MAX_SOLVER_S = 30.0
+"""A solver's plan may take this share of the seconds that are left, and at most so long."""
+
+PlanFn = Callable[[Program, float, int], Plan]
+"""From a program, seconds and a seed to a valid plan."""
+
+
+@dataclass
+class Trial:
+    """A candidate and its placements; `full` once it is compiled in full."""
+
+    candidate: Candidate
+    early: Outcome
+    full: Outcome | None = None
+
+    @property
+    def pattern(self) -> bytes:
+        """A key that is equal for candidates that place alike."""
+        return self.early.observation.is_fast.tobytes() + repr(self.early.plan.copies).encode()
+
+
+@dataclass
+class Tuning:
+    """The state of one run.
+
+    `compiles`: how many whole compiles there may be, the default's among them. `is_planning`:
+    whether plans are made and exported; without, only knobs and random rules are tried. `plans`:
+    of the bench's program, exported first. `earlier`: what its costs were fitted to.
+    `first_random`: how many random rules the first round tries. `keep`: gets every trial that is
+    the best so far, once it is compiled in full.
+    """
+
+    bench: Bench
+    compiles: int
+    deadline: float
+    seed: int
+    plan_fn: PlanFn
+    note: Callable[[str], None]
+    log: TuneLog
+    plans: Sequence[Plan] = ()
+    earlier: Sequence[Observation] = ()
+    is_planning: bool = True
+    first_random: int = RANDOM_PER_ROUND
+    keep: Callable[[Trial], None] = lambda _: None
+    trials: list[Trial] = field(default_factory=list)
+    default: Outcome | None = None
+    num_random: int = 0
+    num_varied: int = 0
+
+    def run(self) -> None:
+        """Try until the compiles or the seconds are used up; goes on with what the log holds."""
+        program = self.bench.program
+        self.default = self.bench.full({})
+        self.note(f"default: {total(self.default):,.0f} cycles")
+        self._correct()
+        self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
+        self._finish_known()
+        self._try(knobs())
+        if self.is_planning:
+            has_exports = any(t.candidate.origin == EXPORT for t in self.trials)
+            for plan in self.plans:
+                self._try_exports(program, plan)
+            if not has_exports:
+                self._plan_again()
+        while not self.is_over:
+            before = len(self.trials)
+            self._try_random()
+            if self.is_planning and self.num_compiles > 1:
+                self._plan_again()
+                self._try_varied()
+            progress = self._compile_best()
+            if not progress and len(self.trials) == before:
+                break
+
+    @property
+    def num_compiles(self) -> int:
+        """Whole compiles so far."""
+        return 1 + sum(trial.full is not None for trial in self.trials)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the compiles or the seconds are used up."""
+        return self.num_compiles >= self.compiles or time.monotonic() >= self.deadline
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial with the fewest compiled cycles and stalls; None if the default is as good."""
+        whole = [t for t in self.trials if t.full is not None]
+        best = min(whole, key=lambda t: total(t.full), default=None)
+        return best if best is not None and total(best.full) < total(self.default) else None
+
+    def predicted_s(self, trial: Trial) -> float:
+        """Simulated seconds of a trial's placements with the costs as they are now."""
+        return simulate(self.bench.program, trial.early.plan).latency_s
+
+    def _solver_seconds(self) -> float:
+        left = self.deadline - time.monotonic()
+        return min(MAX_SOLVER_S, max(1.0, SOLVER_SHARE * left))
+
+    def _try(self, candidates: Sequence[Candidate]) -> None:
+        """Stop each candidate early, unless it is known."""
+        known = {_key(trial.candidate) for trial in self.trials}
+        for candidate in candidates:
+            key = _key(candidate)
+            if time.monotonic() >= self.deadline or key in known:
+                continue
+            known.add(key)
+            self.log.add(candidate)
+            try:
+                early = self.bench.early(candidate.steering.options)
+            except CompilerError as error:
+                self.note(f"{candidate.steering.title}: {error}")
+                continue
+            trial = Trial(candidate, early)
+            self.trials.append(trial)
+            gain = 1.0 - self.predicted_s(trial) / self._default_s
+            self.note(f"early stop {len(self.trials)}: {candidate.steering.title}: {gain:+.2%}")
+
+    @property
+    def _default_s(self) -> float:
+        """Simulated seconds of the default's placements with the costs as they are now."""
+        assert self.default is not None
+        return simulate(self.bench.program, self.default.plan).latency_s
+
+    def _try_random(self) -> None:
+        """Try random rules that are new; a resumed run knows those of its log."""
+        count = self.first_random if self.num_random == 0 else RANDOM_PER_ROUND
+        known = {_key(trial.candidate) for trial in self.trials}
+        fresh: list[Candidate] = []
+        while len(fresh) < count:
+            candidate = random_rules(self.seed, self.num_random)
+            self.num_random += 1
+            if _key(candidate) not in known:
+                fresh.append(candidate)
+        self._try(fresh)
+
+    def _try_varied(self) -> None:
+        """Try variations of the export that promises most."""
+        made = [t for t in self.trials if t.candidate.origin == EXPORT]
+        if made:
+            best = min(made, key=self.predicted_s).candidate
+            numbers = range(self.num_varied, self.num_varied + VARIED_PER_ROUND)
+            self.num_varied = numbers.stop
+            self._try([varied(best, self.seed, number) for number in numbers])
+
+    def _finish_known(self) -> None:
+        """Take up whole compiles that an earlier run has paid for."""
+        for trial in list(self.trials):
+            options = trial.candidate.steering.options
+            if self.num_compiles < self.compiles and self.bench.answers.has_full(options):
+                self._compile(trial)
+        self._correct()
+
+    def _compile_best(self) -> bool:
+        """Compile the most promising trials in full and correct the costs; false if none is new.
+
+        They are those that promise more than what is compiled, and differ in what they promise; if
+        there is none, the most promising one, to learn from.
+        """
+        chosen = self._promising()
+        for trial in chosen:
+            if not self.is_over:
+                self._compile(trial)
+        self._correct()
+        return bool(chosen)
+
+    def _promising(self) -> list[Trial]:
+        whole = [t for t in self.trials if t.full is not None]
+        shown = {t.pattern for t in whole}
+        left = [t for t in self.trials if t.full is None and t.pattern not in shown]
+        left.sort(key=self.predicted_s)
+        reached = min([self._default_s, *(self.predicted_s(t) for t in whole)])
+        chosen: list[Trial] = []
+        last = -1.0
+        for trial in left:
+            promise = self.predicted_s(trial)
+            is_more = promise < reached * (1 - NEXT_TO_NOTHING)
+            if is_more and promise > last * (1 + NEXT_TO_NOTHING) and len(chosen) < PER_ROUND:
+                chosen.append(trial)
+                last = promise
+        return chosen or left[:1]
+
+    def _compile(self, trial: Trial) -> None:
+        title = trial.candidate.steering.title
+        try:
+            trial.full = self.bench.full(trial.candidate.steering.options)
+        except CompilerError as error:
+            self.note(f"{title}: {error}")
+            self.trials.remove(trial)
+            return
+        best = min([total(self.default), *(total(t.full) for t in self.trials if t.full)])
+        gain = 1.0 - total(trial.full) / total(self.default)
+        best_gain = 1.0 - best / total(self.default)
+        self.note(
+            f"compile {self.num_compiles} of {self.compiles}: {title}: {gain:+.2%};"
+            f" best so far {best_gain:+.2%}"
+        )
+        if trial is self.best:
+            self.keep(trial)
+
+    def _correct(self) -> None:
+        """Fit the costs to what all whole compiles said."""
+        whole = [t.full.observation for t in self.trials if t.full is not None]
+        seen = [*self.earlier, *([self.default.observation] if self.default else []), *whole]
+        self.bench = self.bench.with_costs(corrected(self.bench.imported, seen))
+
+    def _plan_again(self) -> None:
+        """Plan with the corrected costs, and export with the settings of knobs that did best.
+
+        Plans by several seeds: what an early stop shows is not always what the solver thought.
+        """
+        for number in range(PLANS_PER_ROUND):
+            seed = self.seed + PLANS_PER_ROUND * self.num_compiles + number
+            plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
+            self._try_exports(self.bench.program, plan)
+
+    def _try_exports(self, program: Program, plan: Plan) -> None:
+        try:
+            candidates = planned(program, plan, self._best_settings())
+        except PlanError as error:
+            self.note(f"no export: {error}")
+            return
+        self._try(candidates)
+
+    def _best_settings(self) -> list[int]:
+        """The two settings of the knobs under which the best placements so far were."""
+        ranked = [(self._default_s, 0)]
+        for trial in self.trials:
+            knobs = knobs_of(trial.candidate.steering.options)
+            if knobs in KNOBS:
+                ranked.append((self.predicted_s(trial), KNOBS.index(knobs)))
+        return list(dict.fromkeys(setting for _, setting in sorted(ranked)))[:2]
+
+
+def _key(candidate: Candidate) -> str:
+    """A key that is equal for candidates of equal options."""
+    return str(sorted(candidate.steering.options.items()))
+
+
+def total(outcome: Outcome | None) -> float:
+    """Cycles and stalls of a whole compile."""
+    assert outcome is not None
+    assert outcome.total_cycles is not None
+    return outcome.total_cycles

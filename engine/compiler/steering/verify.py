@@ -1,0 +1,210 @@
+"""Compiles of a plan or of flags by the real compiler, beside its default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.compiler.steering.compiled_plan import Bench, Outcome, unknown_names
+from engine.compiler.steering.export import Aim, Steering, aims, exports
+from engine.compiler.steering.flags import Flags, named_instructions
+from engine.errors import CompilerError, PlanError
+from engine.plan.model import Plan
+from engine.plan.simulate import Simulation
+from engine.program.io import content_hash
+from engine.program.model import Program
+
+NOT_SAID = "the memory pass gives no reason"
+"""The reason for a value that it never tried, or gave up for another one without a word."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One aim: what share of its saving the compiler realised, and if less than all, why.
+
+    `reason` is empty where all was realised.
+    """
+
+    values: tuple[str, ...]
+    instructions: tuple[str, ...]
+    saving_s: float
+    realised: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """The placements under some options, beside the default's, as an early stop shows them.
+
+    `predicted_cycles`, `predicted_default_cycles`: what our simulator and costs say, stalls
+    included, of the placements that the compiler chose. `realised`: share of the saving aimed at
+    that the compiler placed as planned (None: nothing was aimed at). `unknown_instructions`: named
+    in the flags, but not in the compile: such a rule does nothing.
+    """
+
+    title: str
+    predicted_default_cycles: float
+    predicted_cycles: float
+    realised: float | None
+    placements: tuple[Placement, ...]
+    unknown_instructions: tuple[str, ...]
+    compiler_options: Mapping[str, str]
+
+    @property
+    def predicted_improvement(self) -> float:
+        """Share of the default's predicted cycles that ours does without."""
+        return 1.0 - self.predicted_cycles / self.predicted_default_cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data."""
+        own = {**asdict(self), "compiler_options": dict(self.compiler_options)}
+        return {**own, "predicted_improvement": self.predicted_improvement}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(Placed):
+    """Placements, and what whole compiles say: the compiler's cycles, with loops multiplied out.
+
+    `improvement`: relative, of cycles and stalls together, positive where ours is faster.
+    """
+
+    default_cycles: float
+    default_stall_cycles: float
+    ours_cycles: float
+    ours_stall_cycles: float
+
+    @property
+    def improvement(self) -> float:
+        """Share of the default's cycles and stalls that ours does without."""
+        ours = self.ours_cycles + self.ours_stall_cycles
+        return 1.0 - ours / (self.default_cycles + self.default_stall_cycles)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON data."""
+        return {**super().to_json(), "improvement": self.improvement}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Options that are put before the compiler, what they aim at, and what they name."""
+
+    steering: Steering
+    aims: tuple[Aim, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+DEFAULT = Asked(Steering("default", {}))
+"""The default compile alone: how well the program's costs predict it."""
+
+
+def asked_by_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Asked:
+    """The export of `plan` that an early stop finds best.
+
+    Raises PlanError for an invalid plan, CompilerError where no export can be compiled.
+    """
+    steering = best_export(bench, exports(bench.program, plan), note)
+    return Asked(steering, aims(bench.program, plan))
+
+
+def asked_by_flags(bench: Bench, flags: Flags) -> Asked:
+    """A flags file's options. Raises PlanError if they were made for another program."""
+    if flags.program_hash != content_hash(bench.program):
+        raise PlanError(
+            f"the flags were made for another program ({flags.program}, {flags.program_hash});"
+            " export or tune again"
+        )
+    steering = Steering("flags", flags.compiler_options)
+    return Asked(steering, flags.aims, named_instructions(flags))
+
+
+def place(bench: Bench, asked: Asked) -> Placed:
+    """Stop the default and what is asked early: placements, and what they are predicted to take."""
+    default, ours = bench.early({}), bench.early(asked.steering.options)
+    return Placed(**_placed(bench, asked, default, ours))
+
+
+def verify(bench: Bench, asked: Asked) -> Verdict:
+    """Compile the default and what is asked in full."""
+    default, ours = bench.full({}), bench.full(asked.steering.options)
+    assert default.cycles is not None
+    assert default.stall_cycles is not None
+    assert ours.cycles is not None
+    assert ours.stall_cycles is not None
+    return Verdict(
+        **_placed(bench, asked, default, ours),
+        default_cycles=default.cycles,
+        default_stall_cycles=default.stall_cycles,
+        ours_cycles=ours.cycles,
+        ours_stall_cycles=ours.stall_cycles,
+    )
+
+
+def best_export(
+    bench: Bench, steerings: Sequence[Steering], note: Callable[[str], None]
+) -> Steering:
+    """The export whose placements, by early stops, are predicted to run fastest.
+
+    Raises CompilerError where the compiler takes none.
+    """
+    best: tuple[float, Steering] | None = None
+    failure = ""
+    for steering in steerings:
+        try:
+            latency_s = bench.early(steering.options).predicted.latency_s
+        except CompilerError as error:
+            failure = str(error)
+            note(f"{steering.title}: {error}")
+            continue
+        note(f"{steering.title}: predicted {latency_s * 1e6:.3f} us")
+        if best is None or latency_s < best[0]:
+            best = latency_s, steering
+    if best is None:
+        raise CompilerError(f"no export of the plan can be compiled; the last one: {failure}")
+    return best[1]
+
+
+def realised_share(placements: tuple[Placement, ...]) -> float | None:
+    """Share of the saving aimed at that the compiler placed as planned."""
+    total = sum(p.saving_s for p in placements)
+    return sum(p.saving_s * p.realised for p in placements) / total if total > 0 else None
+
+
+def placements(program: Program, aimed: tuple[Aim, ...], outcome: Outcome) -> tuple[Placement, ...]:
+    """The `Placement` of each of the `aimed`, in their order."""
+    accesses = {
+        (program.values[access.value].name, program.instructions[access.time].name): index
+        for index, access in enumerate(program.accesses)
+    }
+    group_of = {value.name: value.group for value in program.values}
+    results = []
+    for aim in aimed:
+        pairs = [(v, i) for v in aim.values for i in aim.instructions if (v, i) in accesses]
+        indices = [accesses[pair] for pair in pairs]
+        wanted = sum(program.accesses[a].saving_s for a in indices)
+        fast = [a for a in indices if outcome.plan.is_fast[a] or outcome.observation.is_fast[a]]
+        got = sum(program.accesses[a].saving_s for a in fast)
+        share = got / wanted if wanted > 0 else 0.0
+        groups = dict.fromkeys(group_of[v] for v in aim.values if v in group_of)
+        reasons = [outcome.refused[g] for g in groups if g in outcome.refused]
+        reason = "" if share > 0.999 else (reasons or [NOT_SAID])[0]
+        results.append(Placement(aim.values, aim.instructions, aim.saving_s, share, reason))
+    return tuple(results)
+
+
+def _placed(bench: Bench, asked: Asked, default: Outcome, ours: Outcome) -> dict[str, Any]:
+    """The fields of `Placed`."""
+    became = placements(bench.program, asked.aims, ours)
+    return {
+        "title": asked.steering.title,
+        "predicted_default_cycles": _cycles(bench.program, default.predicted),
+        "predicted_cycles": _cycles(bench.program, ours.predicted),
+        "realised": realised_share(became),
+        "placements": became,
+        "unknown_instructions": unknown_names(asked.names, ours),
+        "compiler_options": dict(asked.steering.options),
+    }
+
+
+def _cycles(program: Program, predicted: Simulation) -> float:
+    return predicted.latency_s * program.hardware.clock_hz

@@ -1,0 +1,79 @@
+"""Child process of a compile: `python -m engine.compiler.toolchain.child FOLDER`.
+
+`FOLDER` holds `request.json` and `stablehlo` (a program as `jax.export` serialises it, of unknown
+origin). The child first writes `module` (the module's name, which is part of its dumps' names),
+then compiles, and writes `final.hlo`. Exit 3 with one line on stderr: the input was refused. The
+compiler is C++ and may abort; here it only takes this process with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+from engine.compiler.toolchain import libtpu
+
+REFUSED = 3
+"""Exit code where the request cannot be compiled, and a line on stderr says why."""
+
+MEMORY_BYTES = 20 * 2**30
+
+_PR_SET_PDEATHSIG = 1
+"""Of `prctl(2)`; the compiler runs on Linux alone."""
+
+
+def main(folder: Path) -> int:
+    """Compile the request in `folder` under limits; returns the exit code."""
+    _end_with_parent()
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    request = json.loads((folder / "request.json").read_text())
+    try:
+        module = libtpu.exported_module((folder / "stablehlo").read_bytes())
+    except Exception as error:  # noqa: BLE001 - jax raises many kinds on bytes of unknown origin
+        return _refuse(f"it is not a program that jax.export serialised: {_first_line(error)}")
+    problem = libtpu.module_problem(module)
+    if problem:
+        return _refuse(problem)
+    _write(folder / "module", module.name)
+    options = {**request["options"], "xla_dump_to": str(folder / "dump")}
+    try:
+        hlo = libtpu.compile_module(module, request["hardware"], options)
+    except Exception as error:  # noqa: BLE001 - a status of the compiler comes as one of many kinds
+        return _refuse(f"the compiler refused it: {_first_line(error)}")
+    _write(folder / "final.hlo", hlo)
+    return 0
+
+
+def _end_with_parent() -> None:
+    """Have the system kill this process when the one that waits for it dies, however it does."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file, whole or not at all: the parent polls for its name."""
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    part.rename(path)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].strip()[:300] if lines else type(error).__name__
+
+
+def _refuse(reason: str) -> int:
+    sys.stderr.write(f"{reason}\n")
+    return REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,50 @@
+"""Programs as `jax.export` serialises them: their StableHLO, without Python code or weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from engine.compiler.toolchain import libtpu
+
+_FRAMES = "jax_traceback_in_locations_limit"
+"""JAX's setting: how many frames of the Python stack an operation's location has."""
+
+
+def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
+    """A jitted function for arguments of these shapes, exported for the TPU and serialised.
+
+    Without the source files that its operations stand in: a program that is passed on names no
+    paths of the machine, and equal models give equal bytes wherever they are exported.
+    """
+    libtpu.prepare_environment()
+    import jax
+    from jax import export
+
+    before = getattr(jax.config, _FRAMES)
+    jax.config.update(_FRAMES, 0)
+    try:
+        return _serialized(export.export(jitted, platforms=["tpu"])(*args, **kwargs))
+    finally:
+        jax.config.update(_FRAMES, before)
+
+
+def _serialized(program: Any) -> bytes:
+    """The bytes of an `Exported`.
+
+    JAX refuses containers that it has no name for, such as an Optax state. How arguments and
+    results are nested is nothing to the compiler, so they are listed flat then.
+    """
+    import jax
+
+    try:
+        return bytes(program.serialize())
+    except ValueError:
+        arguments = tuple(range(program.in_tree.num_leaves))
+        results = tuple(range(program.out_tree.num_leaves))
+        flat = replace(
+            program,
+            in_tree=jax.tree.structure((arguments, {})),
+            out_tree=jax.tree.structure(results),
+        )
+        return bytes(flat.serialize())

@@ -1,0 +1,1 @@
+"""An agent's games taken apart: regret, surprise, findings, what-if replays, drift of its model."""

@@ -1,0 +1,1 @@
+"""Jobs that join solvers and compiler: capture, tune, compare, and the index of the samples."""

@@ -1,0 +1,1 @@
+"""What the pages show, as plain data: view-models, which know no Streamlit."""

@@ -1,0 +1,1 @@
+"""Challenges as data: questions, matches, and when a question comes back."""

@@ -1,0 +1,1 @@
+"""Comparisons as data: rankings, differences, timings, and their charts."""

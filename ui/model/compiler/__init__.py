@@ -1,0 +1,1 @@
+"""The compiler's placements as data: what was asked for, what became of it."""

@@ -1,0 +1,1 @@
+"""Lessons as data: the attempt at one, its panel, a visitor's progress."""

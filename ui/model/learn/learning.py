@@ -1,0 +1,91 @@
+"""What one visitor does on the pages Learn and Challenges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from uuid import uuid4
+
+from engine.errors import LessonError
+from ui.model.learn.attempt import Attempt
+from ui.model.learn.progress import Progress, progress_of
+
+
+@dataclass
+class Seat:
+    """A board in use: the game on it, the cursor, and what was asked last.
+
+    `nonce`: a new one makes the browser take over the cursor. `handled`: serial number of the last
+    command carried out. `stored`: identity of the board that the browser was sent last.
+    """
+
+    attempt: Attempt
+    move: int = 0
+    selected: int = -1
+    nonce: int = 1
+    handled: int = 0
+    question: int | None = None
+    refusal: str = ""
+    stored: str = ""
+    num_hints: int = 0
+
+    def jump(self, move: int) -> None:
+        """Send the browser to a move."""
+        self.move, self.nonce, self.question = move, self.nonce + 1, None
+
+
+@dataclass
+class Learning:
+    """The visitor's progress, and the boards that are open, by lesson or challenge."""
+
+    progress: Progress = field(default_factory=Progress)
+    seats: dict[str, Seat] = field(default_factory=dict)
+    token: str = ""
+    """A random mark that changes when the browser has to keep new progress."""
+    taken: str | None = None
+    """The text that the browser had; None until it has sent one."""
+    is_kept: bool = True
+    """Whether the browser keeps anything."""
+    nonce: int = 0
+    wanted: str = ""
+    """Where a command on a board leads to: `next`, `map`, `score`; empty: nowhere."""
+
+    def keep(self, progress: Progress) -> None:
+        """Take over new progress, to be kept by the browser."""
+        if progress != self.progress:
+            self.progress, self.token = progress, uuid4().hex
+
+    def take(self, text: str) -> bool:
+        """Merge the browser's text in; returns whether that is news. Unreadable text is ignored."""
+        if text == self.taken:
+            return False
+        self.taken = text
+        if not text:
+            return False
+        try:
+            stored = progress_of(text, "browser")
+        except LessonError:
+            return False
+        before = self.progress
+        merged = before.merged(stored)
+        self.progress = merged
+        if merged != stored:
+            self.token = uuid4().hex
+        return merged != before
+
+    def forget(self) -> None:
+        """Forget the progress, in the browser too."""
+        self.progress, self.token = Progress(), uuid4().hex
+        self.seats.clear()
+
+    def seat(self, name: str, attempt: Attempt) -> Seat:
+        """The board of that name; `attempt` is laid on it if there is none."""
+        if name not in self.seats:
+            self.nonce += 1000
+            seat = Seat(attempt, move=attempt.tip.game.move_index, nonce=self.nonce)
+            self.seats[name] = seat
+        return self.seats[name]
+
+
+def with_merged(learning: Learning, text: str, where: str) -> Progress:
+    """The progress together with that of an imported file. Raises LessonError."""
+    return replace(learning.progress).merged(progress_of(text, where))

@@ -1,0 +1,1 @@
+"""A game being played as data: its line, positions, variations, cards, quiz."""

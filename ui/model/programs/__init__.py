@@ -1,0 +1,1 @@
+"""The gallery of programs as data: catalogue, imports, uploads."""

@@ -1,0 +1,138 @@
+"""Files that a visitor brings: program files, HLO dumps, buffer assignments, minimalloc tables."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from engine.errors import ProgramFormatError
+from engine.hardware.presets import PRESETS
+from engine.plan.io import plan_from_json, plan_to_json
+from engine.program.hlo.parse import MAX_TEXT_BYTES
+from engine.program.io import content_hash, load, read_bytes
+from engine.program.minimalloc import import_minimalloc
+from engine.program.model import Program
+
+Upload = tuple[str, bytes]
+_MOST_FILES = 3
+MOST_MIB = MAX_TEXT_BYTES >> 20
+"""The largest size of a file, packed or not; the readers refuse more."""
+_LONGEST_NAME = 100
+_SLOW_NAME = re.compile(r"slow|(^|[._-])off\.")
+_FAST_NAME = re.compile(r"fast|(^|[._-])on\.")
+"""What the two dumps of a pair are called: `x.off.hlo`, `on.txt.gz`, `my_slow.hlo` …"""
+_BUFFERS_HEAD = b"BufferAssignment:"
+
+
+def hardware_names() -> list[str]:
+    """The hardware that HLO dumps and tables can be read for."""
+    return list(PRESETS)
+
+
+def read(files: Sequence[Upload], hardware: str | None) -> Program:
+    """The program in one file, or in HLO dumps: one or two, and the second's buffer assignment.
+
+    `hardware`: what dumps are for, and tables without a capacity in their name; a program file says
+    so itself. Raises EngineError, saying which file is wrong and how.
+    """
+    if not 1 <= len(files) <= _MOST_FILES:
+        raise ProgramFormatError(
+            f"{len(files)} files: bring one, or one or two HLO dumps of the same program with a"
+            " buffer-assignment dump"
+        )
+    with tempfile.TemporaryDirectory(prefix="upload-") as folder:
+        try:
+            paths = [_write(Path(folder), name, data) for name, data in files]
+            return _read(paths, hardware)
+        except ProgramFormatError as error:
+            # The visitor knows the file by its name, not by where it was put.
+            raise ProgramFormatError(str(error).replace(f"{folder}/", "")) from error
+
+
+def _write(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / safe_name(name)
+    if path.exists():
+        raise ProgramFormatError(f"{path}: brought twice; rename one of the files")
+    path.write_bytes(data)
+    return path
+
+
+def safe_name(name: str) -> str:
+    """A visitor's name for a file as one that any file may have: the last part, without signs.
+
+    The end is kept where it is too long, since it says what kind of file it is.
+    """
+    last = re.sub(r"[^\w.+()~ -]", "_", re.split(r"[/\\]", name)[-1], flags=re.ASCII)
+    return last[-_LONGEST_NAME:] if last.strip(".") else "file"
+
+
+def _read(paths: list[Path], hardware: str | None) -> Program:
+    first = paths[0]
+    is_alone = any(s in (".csv", ".json") for path in paths for s in path.suffixes)
+    if is_alone and len(paths) > 1:
+        raise ProgramFormatError(f"{first}: bring a program file or a table alone")
+    if ".json" in first.suffixes:
+        program = load(first)
+        return replace(program, name=program.name or first.name.split(".")[0])
+    if ".csv" in first.suffixes:
+        return import_minimalloc(first, _capacity(first, hardware))
+    return _read_hlo(paths, _needed(first, hardware))
+
+
+def _needed(path: Path, hardware: str | None) -> str:
+    if hardware is None:
+        raise ProgramFormatError(f"{path}: choose the hardware that it was compiled for")
+    return hardware
+
+
+def _capacity(path: Path, hardware: str | None) -> int:
+    """Bytes in a table's name, as in minimalloc's own `A.1048576.csv`, else of the hardware."""
+    numbers = [part for part in path.name.split(".")[1:] if part.isdecimal()]
+    return int(numbers[0]) if numbers else PRESETS[_needed(path, hardware)].fast_bytes
+
+
+def _read_hlo(paths: list[Path], hardware: str) -> Program:
+    # The HLO reader loads jax, which takes seconds: only for who brings a dump.
+    from engine.compiler.capture.importer import import_hlo
+
+    buffers = [path for path in paths if _is_buffers(path)]
+    dumps = [path for path in paths if path not in buffers]
+    if len(buffers) > 1 or not 1 <= len(dumps) <= 2:
+        raise ProgramFormatError(
+            f"{paths[0]}: these are {len(dumps)} HLO dumps and {len(buffers)} buffer assignments;"
+            " bring one or two dumps and at most one buffer assignment"
+        )
+    slow, fast = _ordered(dumps)
+    program = import_hlo(slow, fast, hardware, buffers[0] if buffers and fast else None)
+    if buffers and fast is None:
+        return _with_plan(program, slow, hardware, buffers[0])
+    return program
+
+
+def _with_plan(program: Program, dump: Path, hardware: str, buffers: Path) -> Program:
+    """The program of a single dump, with the plan that this very compile chose.
+
+    The dump against itself gives the plan, but says nothing about costs: those stay as read from
+    the one dump.
+    """
+    from engine.compiler.capture.importer import import_hlo
+
+    xla_plan = import_hlo(dump, dump, hardware, buffers).provenance["xla_plan"]
+    plan = replace(plan_from_json(xla_plan, str(buffers)), program_hash=content_hash(program))
+    return replace(program, provenance={**program.provenance, "xla_plan": plan_to_json(plan)})
+
+
+def _is_buffers(path: Path) -> bool:
+    return read_bytes(path).lstrip()[: len(_BUFFERS_HEAD)] == _BUFFERS_HEAD
+
+
+def _ordered(paths: list[Path]) -> tuple[Path, Path | None]:
+    """The all-slow dump first: the one named so, else the order of the upload."""
+    if len(paths) == 1:
+        return paths[0], None
+    first, second = paths
+    is_swapped = bool(_SLOW_NAME.search(second.name) or _FAST_NAME.search(first.name))
+    return (second, first) if is_swapped else (first, second)

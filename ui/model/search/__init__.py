@@ -1,0 +1,1 @@
+"""The agent's search as data: trees, curves, what to look at first."""
