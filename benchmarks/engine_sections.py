@@ -27,9 +27,9 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.program.reading import has_compiled_plan
+from engine.program.provenance import has_compiled_plan
 from engine.solvers import Budget, solve
-from engine.solvers.random_play import play_randomly
+from engine.solvers.baselines import play_randomly
 
 PROCESSES = 2
 Rows = list[dict[str, Any]]

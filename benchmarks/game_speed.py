@@ -24,7 +24,7 @@ from engine.game.jaxgame.encoding import encode
 from engine.game.jaxgame.env import rollout
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers.random_play import play_randomly
+from engine.solvers.baselines import play_randomly
 
 BATCH = 128
 PROGRAMS = ("alexnet-v4-b24", "bert-v5e-b32", "resnet50-v5e-b64")

@@ -11,7 +11,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.program.reading import share_read
+from engine.program.provenance import share_read
 from engine.solvers import solve
 
 Rows = list[dict[str, Any]]

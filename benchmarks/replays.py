@@ -19,7 +19,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from engine.program.reading import has_compiled_plan
+from engine.program.provenance import has_compiled_plan
 from engine.solvers import SOLVERS, solve
 
 REPAIRS = 200

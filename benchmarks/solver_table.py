@@ -17,7 +17,7 @@ from benchmarks.runs import Run, fill, held_to
 from benchmarks.settings import Settings, is_contested
 from engine.program import library
 from engine.program.io import write_bytes
-from engine.program.reading import reading_warning
+from engine.program.provenance import reading_warning
 from engine.solvers import SOLVERS
 from engine.solvers.generalist import is_held_out
 

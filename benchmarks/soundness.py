@@ -13,7 +13,7 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.library import SampleEntry
-from engine.solvers.local.run import Run, compile_all
+from engine.solvers.local.search import Run, compile_all
 from engine.solvers.local.state import COMPUTE_S, STALL_S
 
 STRIDE = 20

@@ -14,7 +14,7 @@ import pytest
 from engine.agent.trace_io import load_trace
 from engine.cli import main
 from engine.program import library
-from engine.program.observed import observed
+from engine.program.provenance import observed
 
 TEACHING = "teach-keep-or-drop"
 NAME = next(e.name for e in library.index() if e.xla_latency_s is not None)

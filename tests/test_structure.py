@@ -150,16 +150,16 @@ def test_rooms_keep_their_order_and_packages_their_fences() -> None:
         ("engine/compiler/capture/capture.py", "from engine.solvers import solve"),
         ("engine/compiler/costs/refit.py", "from engine.compiler.steering.tune import Tuning"),
         ("engine/compiler/toolchain/compile.py", "import engine.compiler.models.image"),
-        ("engine/solvers/greedy.py", "from engine.compiler.capture import study"),
-        ("engine/analysis/peak.py", "from engine.debugging.duel import duel"),
+        ("engine/solvers/baselines.py", "from engine.compiler.capture import study"),
+        ("engine/analysis/peak.py", "from engine.debugging.ab import duel"),
         ("engine/lessons/mining.py", "from engine.compiler.steering.flags import Flags"),
         ("engine/cli/plans.py", "from ui import jobs"),
         ("engine/plan/check.py", "import ui.app"),
         ("engine/plan/check.py", "from jax import numpy"),
         ("engine/agent/network.py", "import mctx"),
-        ("engine/agent/trainer.py", "from engine.evolution.population import fittest"),
+        ("engine/agent/trainer.py", "from engine.evolution.genome import fittest"),
         ("engine/agent/trainer.py", "from engine import evolution"),
-        ("engine/evolution/islands.py", "from engine.agent.compile_cache import keep_compiled"),
+        ("engine/evolution/search.py", "from engine.agent.compile_cache import keep_compiled"),
         ("ui/model/play/line.py", "from ui.session.state import session"),
         ("ui/play/page.py", "from ui.debug.studies import open_study"),
         ("ui/app.py", "import pickle"),
@@ -245,7 +245,7 @@ def test_pages_start_without_what_only_work_needs() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert "engine.lessons.shelf" in loaded
+    assert "engine.lessons.catalogue" in loaded
     assert not loaded & {"jax", "mctx", "numba", "highspy", "engine.solvers"}
 
 

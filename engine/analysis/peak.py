@@ -19,7 +19,7 @@ from engine.plan.model import Plan, Stay
 from engine.plan.simulate import enclosing_levels, simulate
 from engine.program.floors import loss_s
 from engine.program.model import TOP_LEVEL, Program
-from engine.program.observed import more_s
+from engine.program.provenance import more_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from engine.program import library
 from engine.program.io import write_bytes
 
 if TYPE_CHECKING:
-    from engine.debugging.agent_games import Side
     from engine.debugging.debug_report import Block
     from engine.debugging.findings import Finding
+    from engine.debugging.games import Side
 
 _MOST_ROWS, _MOST_WORDS = 50, 5
 """Findings in JSON, and in words."""
@@ -52,9 +52,9 @@ def run(options: argparse.Namespace) -> int:
     from engine.agent.trace_io import load_trace
     from engine.debugging.debug_report import GameReport, blocks
     from engine.debugging.findings import findings
+    from engine.debugging.games import traced_game
     from engine.debugging.play_report import in_words, report
     from engine.debugging.regret import study_of
-    from engine.debugging.traced_game import traced_game
 
     _refuse_report(options.report)
     program, trace = library.resolve(options.program), load_trace(options.trace)
@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> int:
 def run_ab(options: argparse.Namespace) -> int:
     """Let two agents play, and say where the second is better and where worse."""
     from engine.agent.compile_cache import keep_compiled
+    from engine.debugging.ab import duel
     from engine.debugging.debug_report import blocks
-    from engine.debugging.duel import duel
 
     _refuse_report(options.report)
     keep_compiled()
@@ -110,7 +110,7 @@ def run_ab(options: argparse.Namespace) -> int:
 
 def _side(options: argparse.Namespace, which: str) -> Side:
     from engine.agent.checkpoint import load_checkpoint
-    from engine.debugging.agent_games import Side
+    from engine.debugging.games import Side
     from engine.solvers.practice import GENERALIST
 
     folder = Path(getattr(options, which) or GENERALIST)

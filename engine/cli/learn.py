@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     """List lessons, or check a file."""
     if options.check is not None:
         return _check(options)
-    from engine.lessons.shelf import shelf
+    from engine.lessons.catalogue import shelf
 
     lessons = shelf()
     for complaint in lessons.broken:
@@ -37,8 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from engine.lessons.judge import Judge
-    from engine.lessons.proof import easy_ways
+    from engine.lessons.judge import Judge, easy_ways
     from engine.lessons.reading import read_lesson
 
     lesson = read_lesson(options.check)

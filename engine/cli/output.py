@@ -11,8 +11,12 @@ from typing import Any
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from engine.program.observed import observed
-from engine.program.reading import offsets_of_compiled_plan, reading_warning, share_read
+from engine.program.provenance import (
+    observed,
+    offsets_of_compiled_plan,
+    reading_warning,
+    share_read,
+)
 
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2

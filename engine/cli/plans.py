@@ -17,7 +17,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.program.proof import is_optimal
-from engine.program.reading import has_compiled_plan
+from engine.program.provenance import has_compiled_plan
 from engine.solvers import solve
 from engine.solvers.registry import refuse_bad_budget
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.debugging.continuation import Continuation, finish, likewise
-from engine.debugging.points import MICRO
+from engine.debugging.games import Continuation, finish, likewise
+from engine.debugging.trace_units import MICRO
 from engine.errors import PlanError, UsageError
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.notes import notes_of
@@ -24,7 +24,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 
 AS_PLAYED, GREEDY, POLICY, SEARCH, LOCAL = "as played", "greedy", "policy", "search", "local"
-"""How to go on after a forced action. `POLICY`, `SEARCH`: see `engine.debugging.agent_games`."""
+"""How to go on after a forced action. `POLICY`, `SEARCH`: see `engine.debugging.games`."""
 
 
 @dataclass(frozen=True)

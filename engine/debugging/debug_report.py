@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.debugging.findings import Finding, inbox
 from engine.debugging.move_notes import Note
-from engine.debugging.verdict import CLASSES, LEAST_POINTS, MIN_VISITS
+from engine.debugging.regret import CLASSES, LEAST_POINTS, MIN_VISITS
 
 MOST_ROWS = 50
 """Most findings of a game that are listed."""
@@ -59,7 +59,7 @@ Block = Heading | Table | str | Sequence[Finding]
 def blocks(
     program: str, games: Sequence[GameReport], duel: Mapping[str, Any] | None = None, link: str = ""
 ) -> list[Block]:
-    """The report's blocks in order; `duel`: the fields of an A/B (`engine.debugging.duel`)."""
+    """The report's blocks in order; `duel`: the fields of an A/B (`engine.debugging.ab`)."""
     parts: list[Block] = [Heading(f"Findings: {program}", 1), _legend()]
     if link:
         parts.append(f"It was made at {link}")

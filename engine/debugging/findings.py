@@ -3,7 +3,7 @@
 A finding is one move. What it cost comes from whole games that were played out
 (`engine.debugging.regret`), what the agent thought from its trace, and what its search imagined
 from the rules. A class (`?!`, `?`, `??`) stands only where the search has looked and something was
-at stake (`engine.debugging.verdict`).
+at stake (`engine.debugging.regret`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.agent.trace_io import SearchTrace
-from engine.debugging.drift import drift_by_move_us
-from engine.debugging.points import MICRO
-from engine.debugging.regret import Regret, RegretStudy
+from engine.debugging.model_error import drift_by_move_us
+from engine.debugging.regret import NO_CHOICE, TIE, Regret, RegretStudy, unjudged, verdict
 from engine.debugging.surprise import Surprise, surprises
-from engine.debugging.truth import illegal_share, truth_of
-from engine.debugging.verdict import NO_CHOICE, TIE, unjudged, verdict
+from engine.debugging.trace_units import MICRO
+from engine.debugging.tree_replay import illegal_share, truth_of
 from engine.game.moves import ACTION_NAMES
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Group
@@ -56,7 +55,7 @@ class Finding:
     through forbidden actions. `regret_us`, `stakes_us`, `wrong_prior`: what the move cost, how far
     its actions lie apart, and how much more prior stood on the first choice than on the best action
     if these differ; None where nothing was played out. `punished`: `AT_ONCE`, `LATER` or empty.
-    `verdict`: one of `engine.debugging.verdict.CLASSES`, or empty; `unjudged`: why there can be
+    `verdict`: one of `engine.debugging.regret.CLASSES`, or empty; `unjudged`: why there can be
     none, or empty.
     """
 

@@ -8,11 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.agent.trace_io import SearchTrace
-from engine.debugging.drift import drift
-from engine.debugging.points import MICRO, achieved_us
+from engine.debugging.model_error import ValueCalibration, drift, value_calibration
 from engine.debugging.regret import Line, Regret, RegretStudy
 from engine.debugging.surprise import Surprises, surprises
-from engine.debugging.value_calibration import ValueCalibration, value_calibration
+from engine.debugging.trace_units import MICRO, achieved_us
 from engine.game.moves import ACTION_NAMES
 
 INBOX = 20

@@ -1,11 +1,7 @@
-"""What each move of a game cost: another action, and the best way found to go on from there.
+"""Classes of decisions as chess sites have them, from what a move cost; and when none is given.
 
-For every other legal action the game is finished in several ways (as it was played, greedily, and
-as the caller adds). Where that beats the game as it was played, the action played is continued in
-these ways, too, and the difference of the best results is the move's *regret*: a later mistake is
-not blamed on it. Regrets compare the lines that were found, so more continuations may raise or
-lower them. What is *missed*, the best line against the game as it was played, is certain: that line
-is a game, and can be played.
+The size of a mistake is its regret in *points*: 1 point is 1 % of the most that any plan of the
+program can save, so the thresholds mean the same on every program.
 """
 
 from __future__ import annotations
@@ -14,18 +10,51 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from engine.agent.trace_io import SearchTrace
-from engine.debugging.continuation import Continuation, finish, likewise
-from engine.debugging.points import MICRO
+from engine.debugging.games import Continuation, finish, likewise
+from engine.debugging.trace_units import MICRO
 from engine.errors import CheckpointError
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.io import content_hash
 from engine.program.model import Program
+
+DUBIOUS, MISTAKE, BLUNDER = "?!", "?", "??"
+CLASSES = (BLUNDER, MISTAKE, DUBIOUS)
+"""The worst first."""
+LEAST_POINTS: Mapping[str, float] = MappingProxyType({BLUNDER: 1.0, MISTAKE: 0.25, DUBIOUS: 0.05})
+"""Regret from which a move has a class."""
+MIN_VISITS = 4
+"""Simulations at the root below which a search has not looked enough to be judged."""
+FEW_VISITS = f"fewer than {MIN_VISITS} visits"
+TIE = "all continuations tie"
+NOT_MEASURED = "regret not measured"
+NO_CHOICE = "one legal action"
+
+
+def verdict(regret_points: float) -> str:
+    """The class of a regret in points; empty below all thresholds."""
+    return next((name for name in CLASSES if regret_points >= LEAST_POINTS[name]), "")
+
+
+def unjudged(num_legal: int, visits: int, stakes_us: float | None) -> str:
+    """Why a move gets no verdict; empty if it gets one.
+
+    `stakes_us`: how far its best and its worst action lie apart; None while that is not known.
+    """
+    if num_legal < 2:
+        return NO_CHOICE
+    if stakes_us is None:
+        return NOT_MEASURED
+    if stakes_us == 0:
+        return TIE
+    return FEW_VISITS if visits < MIN_VISITS else ""
+
 
 AS_PLAYED, GREEDY = "as played", "greedy"
 EVERY = 32

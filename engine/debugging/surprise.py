@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.trace_io import SearchTrace
-from engine.debugging.points import Floats, microseconds
+from engine.debugging.trace_units import Floats, microseconds
 
 VISITS, POLICY, JUMP, CORRECTION = "visits", "policy", "value jump", "correction"
 SIGNS = (VISITS, POLICY, JUMP, CORRECTION)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.game.jaxgame.batching import Trail
 from engine.game.move_list import moves
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
@@ -128,3 +129,37 @@ def _random_genome(program_layout: Layout, rng: Rng) -> Genes:
         words = np.where(rng.random(len(words)) < 0.1, NO_COPY, words)
     genes: Genes = words[program_layout.group].astype(np.int8)
     return genes
+
+
+NUM_SURVIVORS = 24
+
+
+@dataclass(frozen=True)
+class Individual:
+    """A genome `[moves]`, its return in ticks, where its game can be resumed, its mutation rate.
+
+    `actions` `[moves]`: what its words came to.
+    """
+
+    genes: Genes
+    ticks: int
+    trail: Trail
+    rate: float
+    actions: Genes
+
+
+def fittest(young: Sequence[Individual], old: Sequence[Individual]) -> list[Individual]:
+    """The best individuals, one for each return, best first.
+
+    Of equals the young one, so that genomes drift: words that change nothing now may open a way
+    later.
+    """
+    distinct: dict[int, Individual] = {}
+    for one in sorted([*young, *old], key=lambda one: -one.ticks):
+        distinct.setdefault(one.ticks, one)
+    return list(distinct.values())[:NUM_SURVIVORS]
+
+
+def tournament(population: Sequence[Individual], rng: np.random.Generator) -> Individual:
+    """The better of two that are drawn: the population is sorted."""
+    return population[int(rng.integers(len(population), size=2).min())]

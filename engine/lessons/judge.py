@@ -1,16 +1,90 @@
-"""Whether a lesson's goal is reached: by the checker, the simulator and every continuation."""
+"""Whether a goal is reached, whether it asks for thought, and the best that is still possible."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from engine.errors import LessonError
+from engine.game.drop_backup import drop_backup
+from engine.game.moves import DROP
 from engine.game.reference.game import ReferenceGame
+from engine.game.replay import best_action, immediate_reward
 from engine.lessons.lesson import Lesson
-from engine.lessons.optimum import Best, best_from
 from engine.plan.check import check
 from engine.plan.simulate import Simulation, simulate
+
+MOST_POSITIONS = 60_000
+"""More would keep a page waiting: a lesson's board is small."""
+_HAIR = 1e-12
+"""Shares of all slow that are the rounding of a sum."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The actions from a position to the end, and the reward of the whole game."""
+
+    actions: tuple[int, ...]
+    total_reward: float
+
+
+def best_from(game: ReferenceGame) -> Best | None:
+    """The best continuation of a game, which is left as it is; None if all are dead ends.
+
+    Depth first, what earns most at once before the rest; a branch ends where even all savings that
+    are left would not be better. Raises LessonError for a board that takes too many positions.
+    """
+    return _Search(game).run()
+
+
+def look_ahead(game: ReferenceGame, action: int, depth: int) -> float | None:
+    """The most that `depth` moves from here on can earn if the first is `action`; None: a dead end.
+
+    What comes after these moves counts for nothing: a search does not see it.
+    """
+    after = game.clone()
+    reward = after.step(action)
+    if after.is_over or depth <= 1:
+        return reward
+    rest = [look_ahead(after, a, depth - 1) for a, is_legal in enumerate(after.legal()) if is_legal]
+    known = [r for r in rest if r is not None]
+    return reward + max(known) if known else None
+
+
+class _Search:
+    def __init__(self, game: ReferenceGame) -> None:
+        self._root = game
+        self._num_positions = 0
+        self._best: Best | None = None
+        self._left = [0.0]
+        for move in reversed(game.moves):
+            self._left.append(self._left[-1] + move.saving_s / game.program.all_slow_s)
+        self._left.reverse()
+
+    def run(self) -> Best | None:
+        self._visit(self._root)
+        return self._best
+
+    def _visit(self, game: ReferenceGame) -> None:
+        if self._best is not None:
+            most = game.total_reward + self._left[game.move_index]
+            if most <= self._best.total_reward + _HAIR:
+                return
+        if game.is_over:
+            self._best = Best(tuple(game.actions[self._root.move_index :]), game.total_reward)
+            return
+        self._num_positions += 1
+        if self._num_positions > MOST_POSITIONS:
+            raise LessonError(
+                f"{game.program.name}: more than {MOST_POSITIONS:,} positions; take fewer steps"
+            )
+        legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
+        for action in sorted(legal, key=lambda a: -immediate_reward(game, a)):
+            following = game.clone()
+            following.step(action)
+            self._visit(following)
+
 
 MOST_STARS = 3
 _HAIR_S = 1e-10
@@ -144,3 +218,32 @@ def _simulated(game: ReferenceGame) -> Simulation:
     if violation is not None:
         raise LessonError(f"{game.program.name}: the plan breaks {violation.rule}")
     return simulate(game.program, plan)
+
+
+Player = Callable[[ReferenceGame], int]
+
+
+def easy_ways(lesson: Lesson, judge: Judge) -> list[str]:
+    """Which of doing nothing and greed reach the goal; neither should."""
+    return [name for name, player in PLAYERS.items() if played(lesson, judge, player).is_reached]
+
+
+def played(lesson: Lesson, judge: Judge, player: Player) -> Verdict:
+    """The verdict on a game from the start position; dead ends are undone by Drop-backup."""
+    game, dead_ends = lesson.begin(), 0
+    while not game.is_over:
+        if game.is_dead_end:
+            drop_backup(game)
+            dead_ends += 1
+        else:
+            game.step(player(game))
+    return judge.verdict(game, dead_ends)
+
+
+def nothing(game: ReferenceGame) -> int:
+    """Drop wherever that is allowed."""
+    legal = game.legal()
+    return DROP if legal[DROP] else legal.index(True)
+
+
+PLAYERS: dict[str, Player] = {"doing nothing": nothing, "greedy": best_action}

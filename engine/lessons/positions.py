@@ -16,7 +16,7 @@ from typing import Any
 from engine.errors import LessonError
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
 from engine.game.reference.game import ReferenceGame
-from engine.lessons.strong import Recorded, recorded
+from engine.lessons.opponents import Recorded, recorded
 from engine.program.io import content_hash, write_bytes
 from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
@@ -35,7 +35,7 @@ class Mined:
     The first game of a program in a file is a strong one.
     `place`: the place rule of the game; `game`: its actions, a digit each. `seed`, `tries`: with
     which it was looked for. `decisive`, `lead`: of a strong game, see
-    `engine.lessons.decisive`.
+    `engine.lessons.mining`.
     """
 
     program: str

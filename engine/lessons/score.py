@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
-from engine.lessons.strong import Recorded, judged
+from engine.lessons.opponents import Recorded, judged
 
 PHASES = ("opening", "middle", "ending")
 """Thirds of the moves of a game."""

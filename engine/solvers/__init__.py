@@ -1,16 +1,6 @@
 """Solvers: from a program to a checked plan. Importing this package registers them all."""
 
-from engine.solvers import (
-    all_slow,
-    evolution,
-    greedy,
-    local,
-    muzero,
-    portfolio,
-    random_play,
-    xla_compiled,
-    xla_msa,
-)
+from engine.solvers import baselines, evolution, local, muzero, portfolio, xla_msa
 from engine.solvers.registry import SOLVERS, Budget, Solver, find, solve
 
 __all__ = [
@@ -22,13 +12,10 @@ __all__ = [
 ]
 
 _REGISTERED = (
-    all_slow,
+    baselines,
     evolution,
-    greedy,
     local,
     muzero,
     portfolio,
-    random_play,
-    xla_compiled,
     xla_msa,
 )

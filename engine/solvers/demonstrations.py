@@ -11,7 +11,7 @@ from engine.game.replay import replay
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.greedy import play_greedily
+from engine.solvers.baselines import play_greedily
 from engine.solvers.registry import Budget
 from engine.solvers.xla_msa.solver import xla_like
 

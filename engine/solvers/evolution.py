@@ -27,7 +27,7 @@ def evolution(program: Program, budget: Budget) -> Plan:
         return _plain(program, budget, begun)
     # JAX takes a second to import.
     from engine.agent.compile_cache import keep_compiled
-    from engine.evolution.islands import settle
+    from engine.evolution.search import settle
 
     keep_compiled()
     bound = quick_bound(program, budget.seconds)

@@ -10,7 +10,7 @@ from engine.errors import SolverError
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from engine.program.reading import has_compiled_plan, reading_warning, share_read
+from engine.program.provenance import has_compiled_plan, reading_warning, share_read
 from engine.solvers import (
     SOLVERS,
     Budget,

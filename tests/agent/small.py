@@ -16,7 +16,7 @@ from engine.agent.config import (
 )
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
-from engine.game.jaxgame.encoded import Shape
+from engine.game.jaxgame.encoding import Shape
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.solvers.demonstrations import demonstrate

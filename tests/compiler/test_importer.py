@@ -18,7 +18,7 @@ from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate
 from engine.program.io import from_json, to_json
-from engine.program.origin import CYCLES, FITTED, ROOFLINE
+from engine.program.provenance import CYCLES, FITTED, ROOFLINE
 from tests.program.hlo.modules import FIXTURES, module
 
 SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"

@@ -7,8 +7,8 @@ import pytest
 from engine.game.moves import KINDS
 from engine.game.replay import best_action
 from engine.lessons.mining import MARGIN
+from engine.lessons.opponents import judged
 from engine.lessons.positions import FILE, Mined, read_positions
-from engine.lessons.strong import judged
 from engine.program import library
 
 FOUND = read_positions(FILE)

@@ -12,7 +12,7 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.program.reading import has_compiled_plan
+from engine.program.provenance import has_compiled_plan
 from engine.solvers import (
     SOLVERS,
     Budget,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.debugging.drift import drift
+from engine.debugging.model_error import drift
 from tests.debugging.traces import hand_made, real_run
 
 pytestmark = pytest.mark.timeout(900)

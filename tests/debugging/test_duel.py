@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from engine.debugging.duel import SAME, Duel, duel, judged
+from engine.debugging.ab import SAME, Duel, duel, judged
 from engine.errors import UsageError
 from engine.game.moves import ACTION_NAMES, DROP
 from engine.game.reference.game import ReferenceGame

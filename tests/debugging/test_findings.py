@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.debugging.drift import drift_by_move_us
 from engine.debugging.findings import (
     AT_ONCE,
     ILLEGAL,
@@ -21,10 +20,8 @@ from engine.debugging.findings import (
     inbox,
     pressure,
 )
-from engine.debugging.regret import RegretStudy, study_of
-from engine.debugging.truth import ILLEGAL as FORBIDDEN
-from engine.debugging.truth import LEGAL, illegal_share
-from engine.debugging.verdict import (
+from engine.debugging.model_error import drift_by_move_us
+from engine.debugging.regret import (
     BLUNDER,
     CLASSES,
     DUBIOUS,
@@ -35,9 +32,13 @@ from engine.debugging.verdict import (
     NO_CHOICE,
     NOT_MEASURED,
     TIE,
+    RegretStudy,
+    study_of,
     unjudged,
     verdict,
 )
+from engine.debugging.tree_replay import ILLEGAL as FORBIDDEN
+from engine.debugging.tree_replay import LEGAL, illegal_share
 from engine.game.moves import ACTION_NAMES, NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.program.library import load_sample

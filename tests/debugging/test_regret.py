@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from engine.debugging.continuation import finish, likewise
+from engine.debugging.games import finish, likewise
 from engine.debugging.regret import AS_PLAYED, GREEDY, RegretStudy, study_of
 from engine.errors import CheckpointError
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules

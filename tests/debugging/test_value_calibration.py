@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.debugging.points import achieved_us
-from engine.debugging.value_calibration import calibrate, value_calibration
+from engine.debugging.model_error import calibrate, value_calibration
+from engine.debugging.trace_units import achieved_us
 from tests.debugging.traces import hand_made, real_run
 
 pytestmark = pytest.mark.timeout(900)

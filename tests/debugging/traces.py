@@ -22,7 +22,7 @@ from engine.agent.workload import make_workload
 from engine.game.moves import Rules
 from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.solvers.greedy import play_greedily
+from engine.solvers.baselines import play_greedily
 
 POINT_S = 2e-6
 """Seconds in a point of the traces made by hand; two microseconds."""

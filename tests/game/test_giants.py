@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.game.moves import NEAR_TOUCH, NO_COPY, Rules
-from engine.game.reference.context import Facts
-from engine.game.reference.look_ahead import GiantTouch, Newcomer, giant_touches, room_for_giants
+from engine.game.reference.blocks import Facts
+from engine.game.reference.placement import GiantTouch, Newcomer, giant_touches, room_for_giants
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, play, program_of
 
 SMALL = Newcomer(size=2, start=5, until=9, is_long=False, floor=2, capacity=20)

@@ -12,7 +12,7 @@ from engine.game.jaxgame.encoding import encode
 from engine.game.move_list import moves
 from engine.game.moves import COPY, LOOK_AHEAD_RULES, NO_COPY, Rules
 from engine.game.reference.blocks import OPEN, Block, free_gaps
-from engine.game.reference.look_ahead import Newcomer, roomiest_offset, supported_offset
+from engine.game.reference.placement import Newcomer, roomiest_offset, supported_offset
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, play, program_of
 
 WALLS = Newcomer(size=2, start=0, until=9, is_long=False, floor=2, capacity=20)

@@ -12,7 +12,7 @@ from engine.errors import ConfigError
 from engine.game.move_list import moves
 from engine.game.moves import Rules, goes_high
 from engine.game.quantise import TICKS, quantise
-from engine.game.reference.context import outermost_entered, slots_of_level
+from engine.game.reference.blocks import outermost_entered, slots_of_level
 from engine.program.model import Program, Region
 from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import programs, random_program

@@ -10,8 +10,7 @@ import pytest
 from engine.game.moves import COPY_OTHER, DROP, NO_COPY_OTHER, PLANNED, Rules
 from engine.game.notes import noted_rules, notes_of, plan_from_actions
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import replay
-from engine.game.wishes import Amendment, Wishes
+from engine.game.replay import Amendment, Wishes, replay
 from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
@@ -19,7 +18,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import solve
-from engine.solvers.random_play import play_randomly
+from engine.solvers.baselines import play_randomly
 from tests.strategies import random_program
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.game.moves import Rules
-from engine.lessons.decisive import decisive_moves, lead, strong_at
+from engine.lessons.mining import decisive_moves, lead, strong_at
+from engine.lessons.opponents import greedy_game
 from engine.lessons.positions import Mined, read_positions
-from engine.lessons.rungs import greedy_game
 from engine.program import library
 
 DECISIVE = [mined for mined in read_positions() if mined.decisive]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
+from engine.lessons.catalogue import FOLDER, shelf
 from engine.lessons.judge import Judge
-from engine.lessons.shelf import FOLDER, shelf
 
 LESSON = "what-fast-memory-is-worth"
 

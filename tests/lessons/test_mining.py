@@ -15,12 +15,12 @@ from engine.game.moves import KINDS, RULES_VERSION
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons import mining
+from engine.lessons.catalogue import shelf
+from engine.lessons.judge import best_from
 from engine.lessons.mining import MARGIN, mine
-from engine.lessons.optimum import best_from
+from engine.lessons.opponents import Polish, judged, known_games, legal_actions, recorded
 from engine.lessons.positions import Mined, read_positions, write_positions
 from engine.lessons.score import PHASES, score
-from engine.lessons.shelf import shelf
-from engine.lessons.strong import Polish, judged, known_games, legal_actions, recorded
 from engine.program import library
 from engine.program.model import Program
 

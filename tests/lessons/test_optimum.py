@@ -8,11 +8,10 @@ import pytest
 
 from engine.errors import LessonError
 from engine.game.reference.game import ReferenceGame
-from engine.lessons import optimum
-from engine.lessons.judge import Judge
+from engine.lessons import judge
+from engine.lessons.catalogue import shelf
+from engine.lessons.judge import Judge, best_from, look_ahead
 from engine.lessons.lesson import Goal
-from engine.lessons.optimum import best_from, look_ahead
-from engine.lessons.shelf import shelf
 from engine.program import library
 
 STRICT = "dead-ends"
@@ -45,7 +44,7 @@ def test_dead_ends_are_no_ends() -> None:
 
 
 def test_a_board_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimum, "MOST_POSITIONS", 3)
+    monkeypatch.setattr(judge, "MOST_POSITIONS", 3)
     with pytest.raises(LessonError, match="more than 3 positions; take fewer steps"):
         best_from(ReferenceGame(library.load_sample("teach-loop-carry")))
 

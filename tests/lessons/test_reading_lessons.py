@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import LessonError
 from engine.game.moves import ACTION_NAMES
+from engine.lessons.catalogue import FOLDER, shelf
 from engine.lessons.reading import RIVALS, action_named, read_lesson
-from engine.lessons.shelf import FOLDER, shelf
 from engine.solvers import SOLVERS
 
 GOOD = '''title = "A title"

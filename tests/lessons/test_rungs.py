@@ -6,7 +6,7 @@ import pytest
 
 from engine.game.moves import Rules
 from engine.game.reference.game import ReferenceGame
-from engine.lessons.rungs import (
+from engine.lessons.opponents import (
     CHANCE,
     COMPILER,
     GREEDY,

@@ -8,11 +8,10 @@ import pytest
 
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
-from engine.lessons.aids import imagined, seen
-from engine.lessons.judge import MOST_STARS, Judge
+from engine.lessons.catalogue import shelf
+from engine.lessons.hints import imagined, seen
+from engine.lessons.judge import MOST_STARS, PLAYERS, Judge, easy_ways, nothing, played
 from engine.lessons.lesson import MODEL, SEARCH, Goal, Lesson
-from engine.lessons.proof import PLAYERS, easy_ways, nothing, played
-from engine.lessons.shelf import shelf
 from engine.plan.bounds import lower_bound
 from ui.components.glossary import find
 

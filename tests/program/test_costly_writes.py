@@ -14,9 +14,8 @@ from engine.game.moves import DROP, NO_COPY
 from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
-from engine.plan.bounds.bound import lower_bound
-from engine.plan.bounds.formulation import formulate
-from engine.plan.bounds.idle import idle_time
+from engine.plan.bounds.bound import formulate, lower_bound
+from engine.plan.bounds.traffic import idle_time
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.floors import has_floor, loss_s, worth_s
@@ -24,11 +23,10 @@ from engine.program.model import Program
 from engine.program.validate import validate
 from tests.program.costly import COST_S, FAST_S, FLOOR_S, SLOW_S, costly, kept
 from ui.components.memory_map.actions import actions_of
-from ui.components.memory_map.board import board
-from ui.components.memory_map.curve import saved_before
+from ui.components.memory_map.board import board, saved_before
 from ui.components.packing import unpack
 from ui.components.units import time_text
-from ui.model.play.story import story
+from ui.model.play.decision import story
 
 READ_S = 256.0
 FREE = costly(0.0)

@@ -9,8 +9,15 @@ import pytest
 from engine.hardware.what_if import WhatIf, derive
 from engine.program.library import load_sample
 from engine.program.model import Program, Touch
-from engine.program.observed import LITTLE, Observed, more_s, observed, uncounted_by_slot
-from engine.program.origin import CYCLES, FITTED
+from engine.program.provenance import (
+    CYCLES,
+    FITTED,
+    LITTLE,
+    Observed,
+    more_s,
+    observed,
+    uncounted_by_slot,
+)
 from tests.program.uncertain import (
     COUNTED_S,
     LARGE,

@@ -8,7 +8,7 @@ import pytest
 
 from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.program.reading import (
+from engine.program.provenance import (
     has_compiled_plan,
     reading_warning,
     share_read,

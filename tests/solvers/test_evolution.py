@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from engine.errors import SolverError
-from engine.evolution import population, restarts
+from engine.evolution import genome as population
+from engine.evolution import search as restarts
 from engine.evolution.genome import NUM_FIRST
-from engine.evolution.islands import settle
-from engine.evolution.restarts import Evolution, start
+from engine.evolution.search import Evolution, settle, start
 from engine.game.moves import Rules
 from engine.game.quantise import TICKS
 from engine.game.scripts import play_script

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.evolution.population import NUM_SURVIVORS, Individual, fittest, tournament
+from engine.evolution.genome import NUM_SURVIVORS, Individual, fittest, tournament
 
 NOTHING: Any = None
 

@@ -13,10 +13,9 @@ from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
 from ui.components.units import share_text, time_text
 from ui.learn import board_view
-from ui.model.challenges.match import CHOICES, EVERY, Match, inviting, leads_of
-from ui.model.challenges.match_scene import MatchScene
+from ui.model.challenges.match import CHOICES, EVERY, Match, MatchScene, inviting, leads_of
 from ui.model.challenges.state import ChallengeState
-from ui.model.learn.learning import Learning, Seat
+from ui.model.learn.state import Learning, Seat
 from ui.model.programs.catalogue import above_bound
 from ui.session import caching
 

@@ -7,12 +7,10 @@ import streamlit as st
 from engine.errors import EngineError
 from ui.components.units import count_text
 from ui.learn import board_view
-from ui.model.challenges.question import keys_of
-from ui.model.challenges.question_scene import QuestionScene, today
-from ui.model.challenges.repetition import due, following
-from ui.model.challenges.state import ChallengeState
+from ui.model.challenges.question import QuestionScene, keys_of, today
+from ui.model.challenges.state import ChallengeState, due, following
 from ui.model.learn.attempt import Attempt
-from ui.model.learn.learning import Learning
+from ui.model.learn.state import Learning
 from ui.session import caching
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.analysis.bundle import bundle, file_name
 from engine.analysis.chrome_trace import chrome_trace
 from engine.plan.io import plan_to_json
-from engine.program.observed import uncounted_by_slot
+from engine.program.provenance import uncounted_by_slot
 from ui.components.map_svg import picture
 from ui.model.compare.differences import cost_table
 from ui.model.compare.ranking import VALID, Row, table

@@ -15,7 +15,7 @@ from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.differences import cost_table, counts_text, divergence_text, summary
 from ui.model.compare.sheet import Panel, identity_of
 from ui.session import caching
-from ui.session.reading import unmeasured
+from ui.session.reading_view import unmeasured
 from ui.session.state import OpenPlan, Session, current_session
 
 KEY = "sheet"

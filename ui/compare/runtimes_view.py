@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.components.charts import CHART_CONFIG
-from ui.model.compare.losses_chart import losses
-from ui.model.compare.ranking import Row, table
+from ui.model.compare.ranking import Row, losses, table
 from ui.session.state import Session
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.elements.lib.column_types import ColumnConfig
 
-from engine.program.observed import uncounted_by_slot
+from engine.program.provenance import uncounted_by_slot
 from ui.compare.jumps_view import jump_buttons
 from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import NOT_OBSERVED, chosen_row

@@ -13,8 +13,7 @@ from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code
 from ui.components.table_view import chosen_row
 from ui.components.units import share_text
-from ui.model.compiler.placements import Fate, fates
-from ui.model.compiler.placements_map import placements_map
+from ui.model.compiler.placements import Fate, fates, placements_map
 from ui.model.compiler.state import CompiledPlan
 from ui.session.state import OpenPlan, Session
 

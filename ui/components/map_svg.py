@@ -11,12 +11,11 @@ from html import escape
 
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.components.kinds import KIND_NAMES, kind_of_stay
-from ui.components.names import tensor_name
+from ui.components.names import KIND_NAMES, kind_of_stay, tensor_name
 from ui.components.units import size_text, time_text
 
 COLOURS = ("#3f7fd9", "#2a9d80", "#e08a2c", "#8b5cc7")
-"""Colours by kind, as `ui.components.kinds` numbers the kinds."""
+"""Colours by kind, as `ui.components.names` numbers the kinds."""
 
 _SCRATCH = "#8a94a3"
 _WIDTH, _HEIGHT = 1200, 560

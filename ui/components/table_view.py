@@ -16,7 +16,7 @@ NOT_OBSERVED = st.column_config.NumberColumn(
     help="By how much more it may be, in µs: no compile has shown what these uses save by"
     " themselves, so that a cautious share counts, or nothing",
 )
-"""The column of what uses may save beyond what counts (`engine.program.observed`)."""
+"""The column of what uses may save beyond what counts (`engine.program.provenance`)."""
 
 
 def chosen_row(

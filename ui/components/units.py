@@ -32,7 +32,7 @@ def time_text(seconds: float) -> str:
 def unobserved_text(saving_s: float, more_s: float) -> str:
     """The mark of a saving that no compile has shown: how much it may be; empty for none.
 
-    `more_s`: how much more it may be than what counts (`engine.program.observed`).
+    `more_s`: how much more it may be than what counts (`engine.program.provenance`).
     """
     return f"not observed: up to {time_text(saving_s + more_s)}" if more_s > 0 else ""
 

@@ -8,12 +8,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.debugging.findings import AT_ONCE, LATER, PHASES, SIGNS, Finding
-from engine.debugging.verdict import CLASSES
+from engine.debugging.regret import CLASSES
 from engine.game.moves import ACTION_NAMES
 from ui.components.glossary import about
 from ui.debug import studies
-from ui.model.debug.filter import SORTS, UNCLASSED, Filter
-from ui.model.debug.table import COLUMNS, table
+from ui.model.debug.table import COLUMNS, SORTS, UNCLASSED, Filter, table
 from ui.search import jobs_view
 from ui.session.state import Session
 

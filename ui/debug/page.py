@@ -9,8 +9,7 @@ from engine.errors import UsageError
 from ui.components.glossary import about
 from ui.components.units import share_text
 from ui.debug import duel_view, export_view, force_view, inbox_view, notes_view, studies
-from ui.model.debug.filter import counts_text
-from ui.model.debug.state import PANELS
+from ui.model.debug.table import PANELS, counts_text
 from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view, watch_view
 from ui.session import caching, opening

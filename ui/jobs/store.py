@@ -1,8 +1,4 @@
-"""Finished results on disk, so that they survive a reload of the page and a restart of the server.
-
-A result is a folder, named after program and order: the order as JSON, and the files that the
-worker left. It is written under another name and then renamed, so that none is ever half there.
-"""
+"""Folders of kept files: how old they are, and which are removed when there are too many."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,8 +15,33 @@ from typing import Any
 from engine.errors import EngineError
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
-from ui.jobs.folders import age, forget_oldest
 from ui.jobs.protocol import FILES, ORDER, PLAN, RESULT, Order
+
+
+def age(place: Path) -> float:
+    """When a folder was last changed, in seconds since 1970; 0 for one that is gone."""
+    try:
+        return place.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def forget_oldest(places: Iterable[Path], most_kept: int, most_bytes: int) -> None:
+    """Remove the oldest folders until the rest is within both limits."""
+    total = 0
+    for count, place in enumerate(sorted(places, key=age, reverse=True), start=1):
+        total += _size(place)
+        if count > most_kept or total > most_bytes:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _size(place: Path) -> int:
+    """Bytes of the files in a folder."""
+    try:
+        return sum(path.stat().st_size for path in place.iterdir())
+    except OSError:
+        return 0
+
 
 VARIABLE = "MALLOCMUZERO_RESULTS"
 """Environment variable that names the folder; empty: keep nothing."""

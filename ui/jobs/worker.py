@@ -125,9 +125,9 @@ def _retrace(folder: Path, order: dict[str, Any]) -> None:
 
 
 def _findings(folder: Path, order: dict[str, Any]) -> None:
-    from ui.jobs import findings
+    from ui.jobs import what_if
 
-    _write(folder, findings.find(folder, order, _progress))
+    _write(folder, what_if.find(folder, order, _progress))
 
 
 def _force(folder: Path, order: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from ui.components.memory_map.board import Company
 from ui.components.memory_map.component import MEMORY_MAP
-from ui.model.learn.learning import Seat
+from ui.model.learn.state import Seat
 from ui.model.play.ghosts import blockers, ghosts
 from ui.session import caching
 

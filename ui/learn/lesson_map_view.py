@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
+from engine.lessons.catalogue import Shelf
 from engine.lessons.lesson import Lesson
-from engine.lessons.shelf import Shelf
 from ui.components.units import count_text
 from ui.model.learn.progress import Progress
 

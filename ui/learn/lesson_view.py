@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.lessons.catalogue import Shelf
 from engine.lessons.lesson import Lesson, pass_sinks
-from engine.lessons.shelf import Shelf
 from ui.components.glossary import term_html
 from ui.learn import board_view
 from ui.model.learn.attempt import Attempt
-from ui.model.learn.learning import Learning
-from ui.model.learn.lesson_scene import LessonScene
-from ui.model.learn.panel_html import stars_html
+from ui.model.learn.lesson import LessonScene, stars_html
+from ui.model.learn.state import Learning
 from ui.session import caching
 
 

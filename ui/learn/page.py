@@ -7,11 +7,11 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError, UnknownNameError
-from engine.lessons.shelf import Shelf
+from engine.lessons.catalogue import Shelf
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
 from ui.learn.progress_view import keep_progress, progress_files
-from ui.model.learn.learning import Learning
+from ui.model.learn.state import Learning
 from ui.session import caching
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View

@@ -6,8 +6,8 @@ import streamlit as st
 
 from engine.errors import LessonError
 from ui.components.browser_store_view import browser_store
-from ui.model.learn.learning import Learning, with_merged
 from ui.model.learn.progress import MOST_BYTES
+from ui.model.learn.state import Learning, with_merged
 
 STORE = "mallocmuzero-progress"
 """The name under which the browser keeps the progress."""

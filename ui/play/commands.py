@@ -10,9 +10,8 @@ from engine.game.notes import notes_of
 from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from ui.model.play.eviction import evict
-from ui.model.play.line import Line
+from ui.model.play.line import PLAN, Line, Rating
 from ui.model.play.quiz import Answer, quiz_of
-from ui.model.play.variations import PLAN, Rating
 from ui.play import playing_on
 from ui.play.company import rival_of
 from ui.session.state import Session

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
-from ui.components.memory_map.board import Company
-from ui.components.memory_map.curve import estimates_of, saved_before
+from ui.components.memory_map.board import Company, estimates_of, saved_before
 from ui.components.units import NOTHING_S
 from ui.model.compare.ranking import VALID, Row
 from ui.model.play.line import Line
 from ui.session import caching
 from ui.session.opening import COMPILED, title_of
-from ui.session.reading import unmeasured
+from ui.session.reading_view import unmeasured
 from ui.session.state import OpenPlan, Session
 
 _BEST = "best known"

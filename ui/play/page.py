@@ -17,9 +17,8 @@ from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
 from ui.model.compare.ranking import VALID, share_saved
-from ui.model.play.ghosts import blockers, ghosts
+from ui.model.play.ghosts import Opinion, blockers, ghosts, opinion_of
 from ui.model.play.line import Line
-from ui.model.play.opinion import Opinion, opinion_of
 from ui.play import playing_on
 from ui.play.commands import dispatch
 from ui.play.company import company_of, company_tag

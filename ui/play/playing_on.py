@@ -12,12 +12,10 @@ from engine.plan.model import Plan
 from ui.jobs.protocol import MUZERO, PLAY, SOLVE, Order
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped
-from ui.model.play.line import Line
-from ui.model.play.players import PlanPlayer, Player, players
+from ui.model.play.line import Line, PlanPlayer, Player, players
 from ui.model.search.state import Thought, played_on
 from ui.session import caching
-from ui.session.play_request import PlayRequest
-from ui.session.state import OpenPlan, Session
+from ui.session.state import OpenPlan, PlayRequest, Session
 
 AGENT, PRACTISED_AGENT = "the agent", "the agent, practised"
 LIKE = "like "

@@ -18,14 +18,11 @@ from ui.components.html import command_html, facts_html, gain_text
 from ui.components.memory_map.actions import NO_ACTION
 from ui.components.units import address_text, count_text, time_text
 from ui.model.play import placed
-from ui.model.play.cards_html import choice_html, story_html
-from ui.model.play.choices import Choice, choices, room_text
+from ui.model.play.decision import Choice, choice_html, choices, room_text, story, story_html
 from ui.model.play.eviction import Eviction
-from ui.model.play.ghosts import by_size
+from ui.model.play.ghosts import Opinion, by_size
 from ui.model.play.line import Line
-from ui.model.play.opinion import Opinion
-from ui.model.play.quiz_html import quiz_html
-from ui.model.play.story import story
+from ui.model.play.quiz import quiz_html
 from ui.session import caching
 from ui.session.state import Session
 

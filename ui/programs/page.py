@@ -10,7 +10,7 @@ from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
-from ui.model.programs import imports, uploads
+from ui.model.programs import uploads
 from ui.model.programs.catalogue import (
     Filter,
     card_html,
@@ -185,6 +185,6 @@ def _upload(session: Session) -> None:
                 st.error(str(error), icon=":material/error:")
                 return
             opening.add_program(session, program.name, program)
-            opening.keep(session, imports.summary(program, [f.name for f in files]))
+            opening.keep(session, uploads.summary(program, [f.name for f in files]))
             session.news.tell(session.program_name, "is open; it stands on top, under Yours")
             st.rerun()

@@ -8,8 +8,7 @@ from ui.components.html import facts_html
 from ui.components.map_svg import thumbnail
 from ui.model.programs.catalogue import above_bound, facts, own_card_html
 from ui.session import caching, opening
-from ui.session.reading import unmeasured
-from ui.session.reading_view import warn_of_reading
+from ui.session.reading_view import unmeasured, warn_of_reading
 from ui.session.state import OpenProgram, Session
 
 _PAGES = (("play", "Play"), ("compare", "Compare"), ("debug", "Debug"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.debugging.drift import drift
+from engine.debugging.model_error import drift
 from ui.components.charts import CHART_CONFIG
 from ui.model.search.curves import drift_figure, drift_rows
 from ui.model.search.state import Thought

@@ -22,10 +22,10 @@ from engine.errors import EngineError, LessonError
 from engine.game.move_list import moves
 from engine.game.moves import Move
 from engine.game.notes import noted_rules
+from engine.lessons.catalogue import Shelf, shelf
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Lesson
 from engine.lessons.positions import Mined, read_positions
-from engine.lessons.shelf import Shelf, shelf
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan

@@ -13,9 +13,8 @@ from ui.components.units import time_text
 from ui.jobs.protocol import BOUND, FAILED, MUZERO, SOLVE
 from ui.jobs.run import Job
 from ui.session import caching
-from ui.session.news import news_html
 from ui.session.opening import PageEnds
-from ui.session.state import OpenProgram, Session, current_session
+from ui.session.state import OpenProgram, Session, current_session, news_html
 
 _POLL_SECONDS = 0.7
 _TITLES = {BOUND: "Lower bound", MUZERO: "The agent practises"}

@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.errors import EngineError
 from engine.program.io import content_hash, load, save
 from engine.program.model import Program
-from ui.jobs.folders import age, forget_oldest
+from ui.jobs.store import age, forget_oldest
 
 Summary = tuple[tuple[str, str], ...]
 _PROGRAM, _LISTING = "program.json.gz", "listing.json"

@@ -1,9 +1,13 @@
-"""The one typed session: which program and plan are open, where the cursor is, what is running."""
+"""Who a visitor is: a name for the browser that stays the same over pages and reloads."""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from itertools import cycle
 from uuid import uuid4
 
 import streamlit as st
@@ -17,16 +21,93 @@ from ui.jobs.run import Job
 from ui.model.challenges.state import ChallengeState
 from ui.model.compare.comparison import Comparison
 from ui.model.compiler.state import CompilerState
-from ui.model.debug.state import Debugging
-from ui.model.learn.learning import Learning
+from ui.model.debug.table import Debugging
+from ui.model.learn.state import Learning
 from ui.model.play.eviction import Eviction
 from ui.model.play.line import Line
 from ui.model.play.quiz import Quiz
 from ui.model.programs.catalogue import Filter
 from ui.model.search.state import Searches, practised
-from ui.session.news import News
-from ui.session.play_request import PlayRequest
-from ui.session.visitor import COOKIE, visitor_of
+
+COOKIE = "_streamlit_xsrf"
+"""Streamlit gives each browser a token against forged requests, and masks it anew at each load."""
+
+
+def visitor_of(cookie: object) -> str:
+    """A name made of the token in the cookie; empty where there is none.
+
+    The cookie is `2|mask|masked token|time`, mask and token hexadecimal; the token is the bitwise
+    exclusive or of both, the mask repeated.
+    """
+    if not isinstance(cookie, str) or not cookie:
+        return ""
+    try:
+        _, mask, masked, _ = cookie.split("|")
+        pairs = zip(bytes.fromhex(masked), cycle(bytes.fromhex(mask)), strict=False)
+        token = bytes(a ^ b for a, b in pairs)
+    except ValueError:
+        token = cookie.encode(errors="replace")
+    return hashlib.sha256(token).hexdigest()[:16]
+
+
+SECONDS = {False: 8.0, True: 20.0}
+"""How long a message stays, by `is_error`. `ui/style.css` lets it fade in the same time."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One message: its subject, its text, and the time `at` which it was sent, by the clock."""
+
+    subject: str
+    text: str
+    is_error: bool
+    at: float
+
+
+@dataclass
+class News:
+    """The messages sent lately."""
+
+    clock: Callable[[], float] = time.monotonic
+    _items: list[Item] = field(default_factory=list)
+
+    def tell(self, subject: str, text: str, *, is_error: bool = False) -> None:
+        """Send a message."""
+        self._items.append(Item(subject, text, is_error, self.clock()))
+
+    def items(self) -> Sequence[Item]:
+        """The messages that are still shown, the oldest first."""
+        now = self.clock()
+        self._items = [i for i in self._items if now - i.at < SECONDS[i.is_error]]
+        return self._items
+
+
+def news_html(items: Sequence[Item]) -> str:
+    """The news, as a region that screen readers read out when it changes."""
+    return f'<div role="status">{"".join(_item_html(item) for item in items)}</div>'
+
+
+def _item_html(item: Item) -> str:
+    kind, sign = ("notice error", "⚠") if item.is_error else ("notice", "✓")
+    return f'<p class="{kind}">{sign} <b>{escape(item.subject)}</b> {escape(item.text)}</p>'
+
+
+@dataclass
+class PlayRequest:
+    """The `player` that goes on, its job, and the identity of the `plan` whose line it goes on.
+
+    `begun`: the actions before. `num_moves`: so many of the moves played are taken over.
+    `number`, `tip`: the variation that was shown, and its end.
+    """
+
+    player: str
+    job: Job
+    plan: str
+    begun: tuple[int, ...]
+    num_moves: int
+    number: int
+    tip: int
+
 
 _KEY = "explorer"
 _MOST_PROGRAMS = 16

@@ -10,8 +10,7 @@ from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.model.programs.catalogue import card_html
-from ui.model.start.samples import telling
-from ui.model.start.toy import SECONDS
+from ui.model.start.toy import SECONDS, telling
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.state import Session, current_session

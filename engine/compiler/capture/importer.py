@@ -23,7 +23,7 @@ from engine.program.hlo.parse import parse_hlo_file
 from engine.program.hlo.shape import memory_space
 from engine.program.io import content_hash, read_bytes
 from engine.program.model import Program
-from engine.program.origin import CYCLES, FITTED, ROOFLINE
+from engine.program.provenance import CYCLES, FITTED, ROOFLINE
 
 ONE_CORE = frozenset({"tpu-v4", "tpu-v5e", "tpu-v6e"})
 """Devices on which XLA never splits an instruction between two cores; on v5p it does."""

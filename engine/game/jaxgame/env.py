@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from engine.game.jaxgame.encoded import COLUMN, EncodedProgram
+from engine.game.jaxgame.encoding import COLUMN, EncodedProgram
 from engine.game.jaxgame.lanes import beside, in_lanes
 from engine.game.jaxgame.state import State, initial_state
 from engine.game.jaxgame.step import Options, analyse, apply

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.jaxgame.encoded import EncodedProgram
+from engine.game.jaxgame.encoding import EncodedProgram
 from engine.game.jaxgame.lanes import at, beside, rows_of
 
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.jaxgame.encoded import INT32_MAX
+from engine.game.jaxgame.encoding import INT32_MAX
 from engine.game.jaxgame.lanes import beside
 from engine.game.jaxgame.state import ENDED, NOBODY, Table
 

@@ -12,13 +12,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.jaxgame.effect import Effect, StepOutcome, effect_of, nearest_legal
-from engine.game.jaxgame.encoded import INT32_MAX, EncodedProgram, MoveRow
+from engine.game.jaxgame.effect import Effect, StepOutcome, effect_of, nearest_legal, return_stall
+from engine.game.jaxgame.encoding import INT32_MAX, EncodedProgram, MoveRow
 from engine.game.jaxgame.idle_ledger import advance, book, stalled
 from engine.game.jaxgame.lanes import in_lanes, numbers_of, rows_of
 from engine.game.jaxgame.options import Options, analyse
 from engine.game.jaxgame.placement import is_taken
-from engine.game.jaxgame.returns import return_stall
 from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, NOBODY, State, Table, insert
 from engine.game.quantise import TICKS
 

@@ -10,12 +10,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.jaxgame.encoded import MoveRow
-from engine.game.jaxgame.encoding import EncodedProgram
-from engine.game.jaxgame.entry import Entry
+from engine.game.jaxgame.encoding import EncodedProgram, MoveRow
 from engine.game.jaxgame.env import Position
 from engine.game.jaxgame.lanes import in_lanes
-from engine.game.jaxgame.options import earning
+from engine.game.jaxgame.options import Entry, earning
 from engine.game.jaxgame.placement import is_taken
 from engine.game.jaxgame.state import Table
 from engine.game.moves import NUM_ACTIONS

@@ -18,8 +18,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.plan.bounds.duality import Certificate
-from engine.plan.bounds.linear import LinearProgram, finite
+from engine.plan.bounds.linear import Certificate, LinearProgram, finite
 
 FloatArray = NDArray[np.float64]
 

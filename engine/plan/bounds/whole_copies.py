@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.plan.bounds.residency import (
+from engine.plan.bounds.groups import (
     Choice,
     Expression,
     Piece,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from engine.program.hlo.in_place import in_place_results
+from engine.program.hlo.alias import in_place_results
 from engine.program.hlo.module import Scope, backend_config
 from engine.program.hlo.shape import is_array, leaves, num_elements, size_bytes
 

@@ -13,7 +13,7 @@ MAX_CYCLES = 1e15
 class Scope:
     """The instructions of the module by computation and id.
 
-    `in_place`: by fused computation, the results that are in place (`engine.program.hlo.in_place`).
+    `in_place`: by fused computation, the results that are in place (`engine.program.hlo.alias`).
     """
 
     def __init__(self, module: Any) -> None:

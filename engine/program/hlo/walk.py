@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.program.hlo.alias import boundary
+from engine.program.hlo.alias import boundary, in_place_results
 from engine.program.hlo.asynchronous import (
     asynchronous,
     is_asynchronous,
     is_joined_slice,
     joins_slices,
 )
-from engine.program.hlo.in_place import in_place_results
 from engine.program.hlo.loops import trip_count
 from engine.program.hlo.record import COMPUTE, COPIED, HANDED_ON, JOIN, Record
 from engine.program.hlo.tree import Tree, at, flat, mapped

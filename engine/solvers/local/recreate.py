@@ -1,30 +1,298 @@
-"""Recreate: runs of touches that slow memory serves get stays, one by one, where that pays."""
+"""Drafts: which touches a stay would serve, how it is entered and left, in which slots.
+
+A draft is a row like a stay's, without a place in memory yet. `outline` fixes what the program and
+the other stays of the group ask of it, `time_copies` chooses when its copies begin and end.
+"""
 
 from __future__ import annotations
 
 from engine.program.model import TOP_LEVEL
-from engine.solvers.local.chance import below, uniform
+from engine.solvers.local.arrays import (
+    Facts,
+    child_at,
+    common_level,
+    enter,
+    holds,
+    interval_level,
+    is_around,
+    is_border,
+    leave,
+    write_back_level,
+)
 from engine.solvers.local.compiled import compiled
-from engine.solvers.local.drafts import outline, time_copies
-from engine.solvers.local.facts import Facts
-from engine.solvers.local.gaps import choose_offset, find_gaps
-from engine.solvers.local.journal import has_room, set_mark
-from engine.solvers.local.levels import common_level
 from engine.solvers.local.state import (
+    BACK,
     COMPUTE_S,
+    DUE,
+    END,
     FETCH,
+    FIRST,
     GROUP,
+    HOME,
+    LAST,
+    LIMIT,
     NEED,
     NONE,
     NUM_KEPT,
     OFFSET,
+    READY,
     SAVE,
     STALL_S,
+    START,
     WORK_S,
     State,
+    below,
+    has_room,
+    set_mark,
+    uniform,
 )
-from engine.solvers.local.stays import add_draft, undo
+from engine.solvers.local.stays import add_draft, choose_offset, find_gaps, undo
 from engine.solvers.local.timeline import settle
+
+LOOK_AROUND = 2048
+"""The farthest a copy is stretched in search of idle slots."""
+
+
+@compiled
+def outline(facts: Facts, state: State, first: int, last: int, home: int, is_kept: bool) -> bool:
+    """Draft a stay at level `home` that serves the touches `first … last` of one group.
+
+    Where the stay covers a region it serves all that the region touches, so the ends may move
+    outwards. `is_kept`: the run before left the group in place. False where there is no such stay.
+    """
+    draft, group = state.draft, facts.group[first]
+    draft[:] = NONE
+    first, last = _widen(facts, group, first, last, home)
+    if not _is_free(facts, state, first, last, home):
+        return False
+    draft[GROUP], draft[FIRST], draft[LAST], draft[HOME] = group, first, last, home
+    before = _served_before(facts, state, group, first)
+    if before != NONE and state.stay[before, BACK] != NONE:
+        return False
+    if is_kept:
+        return _outline_kept(facts, state, group, first, home)
+    draft[NEED] = enter(facts, home, facts.time[first])
+    draft[READY] = max(facts.region_start[home], facts.born[group])
+    if before != NONE:
+        draft[READY] = max(draft[READY], state.stay[before, END])
+    after = _served_after(facts, state, group, last)
+    draft[LIMIT] = facts.region_end[home]
+    if after != NONE:
+        draft[LIMIT] = min(draft[LIMIT], state.stay[after, START])
+    if facts.reads[first] and not _wait_for_slow_copy(facts, state, group, first):
+        return False
+    _ask_for_write_back(facts, state, group, first, last, home)
+    return bool(draft[READY] <= draft[NEED])
+
+
+@compiled
+def _widen(facts: Facts, group: int, first: int, last: int, home: int) -> tuple[int, int]:
+    """The run and what else the children at its ends touch."""
+    child = child_at(facts, home, facts.time[first])
+    while (
+        child >= 0
+        and first > facts.touch_first[group]
+        and holds(facts, child, facts.time[first - 1])
+    ):
+        first -= 1
+    child = child_at(facts, home, facts.time[last])
+    while (
+        child >= 0
+        and last + 1 < facts.touch_first[group + 1]
+        and holds(facts, child, facts.time[last + 1])
+    ):
+        last += 1
+    return first, last
+
+
+@compiled
+def _is_free(facts: Facts, state: State, first: int, last: int, home: int) -> bool:
+    if not (holds(facts, home, facts.time[first]) and holds(facts, home, facts.time[last])):
+        return False
+    for touch in range(first, last + 1):
+        if state.served_by[touch] != NONE or not facts.may_be_fast[touch]:
+            return False
+    return True
+
+
+@compiled
+def _served_before(facts: Facts, state: State, group: int, first: int) -> int:
+    for touch in range(first - 1, facts.touch_first[group] - 1, -1):
+        if state.served_by[touch] != NONE:
+            return int(state.served_by[touch])
+    return NONE
+
+
+@compiled
+def _served_after(facts: Facts, state: State, group: int, last: int) -> int:
+    for touch in range(last + 1, facts.touch_first[group + 1]):
+        if state.served_by[touch] != NONE:
+            return int(state.served_by[touch])
+    return NONE
+
+
+@compiled
+def _outline_kept(facts: Facts, state: State, group: int, first: int, home: int) -> bool:
+    """Kept inputs are few, are there from the first touch on, and have no other stay."""
+    if home != TOP_LEVEL or not facts.may_be_kept[group] or first != facts.touch_first[group]:
+        return False
+    last = state.draft[LAST]
+    if state.counts[NUM_KEPT] >= facts.max_kept or _served_after(facts, state, group, last) != NONE:
+        return False
+    state.draft[LIMIT] = facts.num_slots
+    return True
+
+
+@compiled
+def _wait_for_slow_copy(facts: Facts, state: State, group: int, first: int) -> bool:
+    """The prefetch waits until the last write before it has reached slow memory."""
+    draft = state.draft
+    for touch in range(first - 1, facts.touch_first[group] - 1, -1):
+        if facts.writes[touch]:
+            row = state.served_by[touch]
+            ready = facts.time[touch] + 1
+            if row != NONE:
+                ready = state.stay[row, DUE]
+                if ready == NONE:
+                    return False
+            draft[READY] = max(draft[READY], ready)
+            break
+    draft[FETCH] = draft[NEED]
+    return True
+
+
+@compiled
+def _ask_for_write_back(
+    facts: Facts, state: State, group: int, first: int, last: int, home: int
+) -> None:
+    """Fill SAVE and narrow LIMIT, if later code needs what the stay wrote from slow memory."""
+    wrote = last
+    while wrote >= first and not facts.writes[wrote]:
+        wrote -= 1
+    if wrote < first:
+        return
+    draft, sink_time = state.draft, facts.num_slots + 1
+    for sink in range(facts.sink_first[group], facts.sink_first[group + 1]):
+        if is_around(facts, facts.sink_region[sink], home):
+            time = facts.sink_time[sink]
+            if facts.time[last] < time < sink_time:
+                sink_time = time
+    following = last + 1
+    if following < facts.touch_first[group + 1] and facts.time[following] < sink_time:
+        if not facts.reads[following]:
+            return
+        if holds(facts, home, facts.time[following]):
+            draft[LIMIT] = min(draft[LIMIT], enter(facts, home, facts.time[following]))
+    elif sink_time > facts.num_slots:
+        return
+    else:
+        draft[LIMIT] = min(draft[LIMIT], sink_time)
+    draft[SAVE] = leave(facts, home, facts.time[wrote])
+
+
+@compiled
+def time_copies(facts: Facts, state: State, lead: float, lag: float, share: float) -> bool:
+    """Choose the slots of the draft's copies and with them its life; False where none will do.
+
+    A prefetch begins where the idle time up to its deadline covers `lead` times its work, a
+    write-back must be complete when as much as `lag` times its work has passed. Of the idle time
+    that other copies use, `1 - share` counts too: they may make room.
+    """
+    draft = state.draft
+    home, touched = draft[HOME], facts.time[draft[LAST]]
+    end = leave(facts, home, touched)
+    if draft[NEED] == NONE:
+        return _time_return(facts, state, end, lead, share)
+    if draft[FETCH] != NONE:
+        draft[FETCH] = _fetch_start(facts, state, lead, share)
+        draft[START] = draft[FETCH]
+        if draft[FETCH] == NONE:
+            return False
+    if draft[SAVE] != NONE:
+        draft[DUE] = _save_deadline(facts, state, lag, share)
+        if draft[DUE] == NONE:
+            return False
+        end = max(end, draft[DUE])
+    if draft[FETCH] == NONE and not start_with_write(facts, state, end):
+        return False
+    if end > draft[LIMIT]:
+        return False
+    draft[END] = end
+    if draft[SAVE] != NONE:
+        level = write_back_level(facts, draft[SAVE], draft[DUE], draft[START])
+        return bool(level == home)
+    return True
+
+
+@compiled
+def _time_return(facts: Facts, state: State, end: int, lead: float, share: float) -> bool:
+    """A kept input stays for good, or is brought back by the end after its last touch."""
+    draft, work_s = state.draft, facts.size_bytes[state.draft[GROUP]] / facts.bandwidth
+    draft[END], draft[BACK] = facts.num_slots, NONE
+    if lead <= 0.0:
+        return True
+    idle_s, time = 0.0, facts.num_slots
+    while idle_s < lead * work_s and time > end:
+        time -= 1
+        idle_s += state.idle_s[time] - share * state.used_s[time]
+    while time > end and facts.level[time] != TOP_LEVEL:
+        time -= 1
+    if time > end:
+        draft[END], draft[BACK] = end, time
+    return True
+
+
+@compiled
+def start_with_write(facts: Facts, state: State, end: int) -> bool:
+    """The stay begins with the write, or before the region that holds it."""
+    draft = state.draft
+    start = draft[NEED]
+    child = child_at(facts, draft[HOME], facts.time[draft[FIRST]])
+    if child >= 0 and end <= facts.region_end[child]:
+        start -= 1
+        if start < draft[READY] or facts.level[start] != draft[HOME]:
+            return False
+    draft[START] = start
+    return bool(start >= draft[READY])
+
+
+@compiled
+def _fetch_start(facts: Facts, state: State, lead: float, share: float) -> int:
+    draft = state.draft
+    home, need = draft[HOME], draft[NEED]
+    target_s = lead * facts.multiplicity[home] * facts.size_bytes[draft[GROUP]] / facts.bandwidth
+    lowest = max(draft[READY], need - LOOK_AROUND)
+    best, idle_s, time = NONE, 0.0, need
+    while time >= lowest:
+        if time < need:
+            idle_s += state.idle_s[time] - share * state.used_s[time]
+        if is_border(facts, home, time) and interval_level(facts, time, need) == home:
+            best = time
+            if idle_s >= target_s:
+                break
+        time -= 1
+    return best
+
+
+@compiled
+def _save_deadline(facts: Facts, state: State, lag: float, share: float) -> int:
+    draft = state.draft
+    home, time = draft[HOME], draft[SAVE]
+    target_s = lag * facts.multiplicity[home] * facts.size_bytes[draft[GROUP]] / facts.bandwidth
+    highest = min(draft[LIMIT], time + LOOK_AROUND)
+    best, idle_s = NONE, 0.0
+    while time <= highest:
+        if is_border(facts, home, time) and (
+            time == draft[SAVE] or interval_level(facts, draft[SAVE], time) == home
+        ):
+            best = time
+            if idle_s >= target_s:
+                break
+        if time < facts.num_slots:
+            idle_s += state.idle_s[time] - share * state.used_s[time]
+        time += 1
+    return best
+
 
 COPY_PRICE = 1e-3
 """Seconds that a second of copying counts: a hair, so that of equal plans the one that copies

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from engine.program.model import TOP_LEVEL
-from engine.solvers.local.chance import below, uniform
+from engine.solvers.local.arrays import Facts, common_level
 from engine.solvers.local.compiled import compiled
-from engine.solvers.local.drafts import outline, time_copies
-from engine.solvers.local.facts import Facts
-from engine.solvers.local.gaps import find_neighbours, most_reserved
-from engine.solvers.local.levels import common_level
+from engine.solvers.local.recreate import outline, time_copies
 from engine.solvers.local.state import (
     BACK,
     COPIES,
@@ -24,8 +21,10 @@ from engine.solvers.local.state import (
     PICK_STAMP,
     START,
     State,
+    below,
+    uniform,
 )
-from engine.solvers.local.stays import add_draft, remove
+from engine.solvers.local.stays import add_draft, find_neighbours, most_reserved, remove
 
 MAX_PICKED = 48
 """Groups served anew after one ruin."""

@@ -10,8 +10,7 @@ from engine.errors import ConfigError, PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.local.beginnings import best_beginning
-from engine.solvers.local.run import Run, compile_all
+from engine.solvers.local.search import Run, best_beginning, compile_all
 from engine.solvers.registry import Budget, register
 
 SEEDS = 1_000_003

@@ -6,11 +6,15 @@ stay's row number and its kind: `copy = KINDS * row + kind`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
+from numba.experimental import structref
 
-from engine.solvers.local.facts import Facts, Flags, Floats, Ints
+from engine.solvers.local.arrays import Facts, Flags, Floats, Ints
+from engine.solvers.local.compiled import IS_INTERPRETED, compiled
 
 NONE = -1
 """No stay, no copy, no time."""
@@ -195,5 +199,153 @@ def _ints(shape: int | tuple[int, ...], value: int = NONE) -> Ints:
 
 
 def _seeds(seed: int) -> Ints:
-    """Two start values for `engine.solvers.local.chance`, within its moduli and not zero."""
+    """Two start values for `engine.solvers.local.state`, within its moduli and not zero."""
     return np.random.default_rng(seed).integers(1, 2**31 - 250, 2)
+
+
+ROOM = 256
+"""Free entries for stays that a move may count on."""
+
+
+@compiled
+def set_mark(state: State, level: int) -> None:
+    """From now on changes can be undone to here; mark 0 forgets all that was before."""
+    count, mark = state.counts, state.marks[level]
+    if level == 0:
+        count[NUM_LOG] = count[NUM_LOG_SLOTS] = 0
+        count[NUM_LOG_QUEUES] = count[NUM_LOG_PENDING] = 0
+    mark[0], mark[1] = count[NUM_LOG], count[NUM_LOG_SLOTS]
+    mark[2], mark[3] = count[NUM_LOG_QUEUES], count[NUM_LOG_PENDING]
+    state.mark_sums[level] = state.sums
+    count[STAMP] += 1
+
+
+@compiled
+def has_room(state: State) -> bool:
+    """Whether another attempt's stays fit into the journal."""
+    return state.counts[NUM_LOG] + ROOM < len(state.log)
+
+
+@compiled
+def note_slot(state: State, time: int) -> bool:
+    """Note the times of a slot once per mark; False if the journal is full."""
+    if state.slot_stamp[time] == state.counts[STAMP]:
+        return True
+    top = state.counts[NUM_LOG_SLOTS]
+    if top == len(state.log_slot):
+        return False
+    state.slot_stamp[time] = state.counts[STAMP]
+    state.log_slot[top] = time
+    state.log_times[top, 0] = state.duration_s[time]
+    state.log_times[top, 1] = state.idle_s[time]
+    state.log_times[top, 2] = state.used_s[time]
+    state.log_times[top, 3] = state.stall_s[time]
+    state.counts[NUM_LOG_SLOTS] = top + 1
+    return True
+
+
+@compiled
+def note_queue(state: State, time: int) -> bool:
+    """Note the copies under way when a slot begins, once per mark; False if the journal is full."""
+    if state.queue_stamp[time] == state.counts[STAMP]:
+        return True
+    top, base = state.counts[NUM_LOG_QUEUES], state.counts[NUM_LOG_PENDING]
+    num = state.num_pending[time]
+    if top == len(state.log_queue) or base + num > len(state.log_pending):
+        return False
+    state.queue_stamp[time] = state.counts[STAMP]
+    state.log_queue[top, 0], state.log_queue[top, 1], state.log_queue[top, 2] = time, base, num
+    for index in range(num):
+        state.log_pending[base + index] = state.pending[time, index]
+        state.log_left[base + index] = state.left_s[time, index]
+    state.counts[NUM_LOG_QUEUES], state.counts[NUM_LOG_PENDING] = top + 1, base + num
+    return True
+
+
+@compiled
+def undo_times(state: State, level: int) -> None:
+    """Bring back the times, the copies under way and the sums of the mark."""
+    mark, count = state.marks[level], state.counts
+    for top in range(count[NUM_LOG_SLOTS] - 1, mark[1] - 1, -1):
+        time = state.log_slot[top]
+        state.duration_s[time], state.idle_s[time] = (
+            state.log_times[top, 0],
+            state.log_times[top, 1],
+        )
+        state.used_s[time], state.stall_s[time] = state.log_times[top, 2], state.log_times[top, 3]
+    for top in range(count[NUM_LOG_QUEUES] - 1, mark[2] - 1, -1):
+        time, base, num = state.log_queue[top, 0], state.log_queue[top, 1], state.log_queue[top, 2]
+        state.num_pending[time] = num
+        for index in range(num):
+            state.pending[time, index] = state.log_pending[base + index]
+            state.left_s[time, index] = state.log_left[base + index]
+    count[NUM_LOG_SLOTS], count[NUM_LOG_QUEUES], count[NUM_LOG_PENDING] = mark[1], mark[2], mark[3]
+    state.sums[:] = state.mark_sums[level]
+    count[STAMP] += 1
+
+
+class FactsHandle(structref.StructRefProxy):
+    """A handle of `Facts`."""
+
+
+class StateHandle(structref.StructRefProxy):
+    """A handle of `State`."""
+
+
+@structref.register
+class _FactsType(types.StructRef):  # type: ignore[name-defined]
+    """The type of `FactsHandle` in compiled code."""
+
+
+@structref.register
+class _StateType(types.StructRef):  # type: ignore[name-defined]
+    """The type of `StateHandle` in compiled code."""
+
+
+structref.define_proxy(FactsHandle, _FactsType, Facts._fields)
+structref.define_proxy(StateHandle, _StateType, State._fields)
+
+
+def hold_facts(facts: Facts) -> Facts:
+    """What compiled functions take for `facts`; `facts` itself where they are interpreted."""
+    return facts if IS_INTERPRETED else _hold_facts(*facts)
+
+
+def hold_state(state: State) -> State:
+    """What compiled functions take for `state`; `state` itself where they are interpreted."""
+    return state if IS_INTERPRETED else _hold_state(*state)
+
+
+@compiled
+def _hold_facts(*fields: Any) -> Any:
+    return FactsHandle(*fields)
+
+
+@compiled
+def _hold_state(*fields: Any) -> Any:
+    return StateHandle(*fields)
+
+
+_MODULUS = 2147483563
+_OTHER_MODULUS = 2147483399
+
+
+@compiled
+def uniform(state: State) -> float:
+    """A number in `(0, 1)`."""
+    one = 40014 * state.seed[0] % _MODULUS
+    two = 40692 * state.seed[1] % _OTHER_MODULUS
+    state.seed[0], state.seed[1] = one, two
+    return ((one - two) % (_MODULUS - 1) + 1.0) / (_MODULUS + 1.0)
+
+
+@compiled
+def below(state: State, limit: int) -> int:
+    """A whole number in `[0, limit)`."""
+    return int(uniform(state) * limit)
+
+
+@compiled
+def gumbel(state: State) -> float:
+    """Noise whose largest of several picks in proportion to the exponentials added to it."""
+    return -math.log(-math.log(uniform(state)))

@@ -7,10 +7,8 @@ has become stale and ends where the copies under way are again those that are re
 from __future__ import annotations
 
 from engine.plan.simulate import ROUNDING
+from engine.solvers.local.arrays import Facts, sort
 from engine.solvers.local.compiled import compiled
-from engine.solvers.local.facts import Facts
-from engine.solvers.local.journal import note_queue, note_slot
-from engine.solvers.local.sorting import sort
 from engine.solvers.local.state import (
     COMPUTE_S,
     COPIES,
@@ -22,6 +20,8 @@ from engine.solvers.local.state import (
     SAVING,
     STALL_S,
     State,
+    note_queue,
+    note_slot,
 )
 
 MARK_STEP, MARKS = 1_000_003, 2**31 - 1

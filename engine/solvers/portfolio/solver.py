@@ -1,17 +1,17 @@
-"""The portfolio: stints of its members on all cores, the best plan handed on from each to the next.
-
-It begins with what is there at once: XLA's own plan, if the program has one, and the heuristics',
-as far as there is time. So it is never worse than they. How far the members get depends on how fast
-the machine is; with more than one process, equal seeds need not give equal plans.
-"""
+"""`portfolio`: solvers share one time budget and all cores; each continues from the best plan."""
 
 from __future__ import annotations
 
+import json
+import os
 import queue
+import subprocess
+import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,134 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.io import save
 from engine.program.model import Program
-from engine.program.reading import has_compiled_plan
-from engine.solvers.portfolio.crew import Answers, Worker
-from engine.solvers.portfolio.members import Member, Turns, members_named, prepare
-from engine.solvers.registry import SOLVERS, Budget, register
+from engine.program.provenance import has_compiled_plan
+from engine.solvers.local.search import compile_all
+from engine.solvers.registry import SOLVERS, Budget, Progress, register
+
+
+@dataclass(frozen=True)
+class Member:
+    """A registered solver; `takes_start`: it can begin from the best plan so far."""
+
+    solver: str
+    takes_start: bool = False
+
+
+USUAL = (Member("local", takes_start=True), Member("evolution"), Member("local", takes_start=True))
+"""In turn; a search that stands beside the others is played more rarely than the strongest."""
+
+
+def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
+    """The usual members, or the named solvers.
+
+    Raises ConfigError if a solver does not exist or is the portfolio itself, or none is named.
+    """
+    if names is None:
+        return USUAL
+    starting = {member.solver for member in USUAL if member.takes_start}
+    for name in names:
+        if name not in SOLVERS or name == "portfolio":
+            raise ConfigError(f"portfolio: {name!r} cannot be a member; name {', '.join(SOLVERS)}")
+    if not names:
+        raise ConfigError("portfolio: name at least one member")
+    return tuple(Member(name, name in starting) for name in names)
+
+
+def prepare(members: Sequence[Member], progress: Progress) -> None:
+    """Compile what `local` compiles at its first use ever, before any clock starts.
+
+    What `evolution` compiles depends on the program, and is part of its first stint on it.
+    """
+    if any(member.solver == "local" for member in members):
+        compile_all(progress)
+
+
+class Turns:
+    """Members in a circle; those that have nothing more to find are left out."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._members = list(members)
+        self._next = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody is left."""
+        return not self._members
+
+    def take(self) -> Member:
+        """The member whose turn it is."""
+        member = self._members[self._next % len(self._members)]
+        self._next += 1
+        return member
+
+    def leave_out(self, member: Member) -> None:
+        """All turns of the solver end."""
+        self._members = [some for some in self._members if some != member]
+
+
+COMMAND = (sys.executable, "-m", "engine.solvers.portfolio.worker")
+"""Started anew, never forked: JAX's threads do not survive a fork."""
+_ROOT = Path(__file__).resolve().parents[3]
+_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
+
+
+class Worker:
+    """One process. `order` sends it work; its answers go into the crew's queue."""
+
+    def __init__(self, program_file: Path, answers: Answers) -> None:
+        self._process = subprocess.Popen(
+            [*COMMAND, str(program_file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=_environment(),
+        )
+        self._reader = threading.Thread(target=self._read, args=(answers,), daemon=True)
+        self._reader.start()
+
+    def _read(self, answers: Answers) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                body = json.loads(line)
+            except ValueError:
+                break
+            answers.put((self, body))
+        answers.put((self, None))
+
+    def order(self, body: dict[str, Any]) -> None:
+        """Send a stint; a dead process takes none, and its last answer in the queue is None."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(json.dumps(body) + "\n")
+            self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Kill the process and wait for it."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+
+Answers = queue.SimpleQueue[tuple[Worker, dict[str, Any] | None]]
+"""Answers, each with its worker; None where a process has ended, or sent what is not JSON."""
+
+
+def _environment() -> dict[str, str]:
+    """The user's environment, with one thread: more would be in the way of the other workers."""
+    flags, path = os.environ.get("XLA_FLAGS", ""), os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "XLA_FLAGS": f"{flags} {_ONE_THREAD}".lstrip(),
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), path] if path else [str(_ROOT)]),
+    }
+
 
 OPTIONS = ("members", "processes", "start")
 """Of `Budget.options`: names of solvers, how many processes, a plan to begin from."""

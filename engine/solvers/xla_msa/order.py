@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from engine.hardware.presets import DEVICES
 from engine.program.model import Program
-from engine.solvers.xla_msa.intervals import ElapsedTimes
-from engine.solvers.xla_msa.options import MsaOptions
+from engine.solvers.xla_msa.slots import ElapsedTimes, MsaOptions
 
 
 def placement_order(program: Program, times: ElapsedTimes, options: MsaOptions) -> list[int]:

@@ -11,13 +11,10 @@ from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers.registry import Budget, register
-from engine.solvers.xla_msa.bookings import Bookings, Run
-from engine.solvers.xla_msa.cross_program import place_cross_program
-from engine.solvers.xla_msa.options import MsaOptions
+from engine.solvers.xla_msa.memory import Bookings, Run, repack
 from engine.solvers.xla_msa.order import placement_order
-from engine.solvers.xla_msa.repacker import repack
-from engine.solvers.xla_msa.segments import GroupPlacer, Uncommit
-from engine.solvers.xla_msa.visits import VisitTree
+from engine.solvers.xla_msa.segments import GroupPlacer, Uncommit, place_cross_program
+from engine.solvers.xla_msa.slots import MsaOptions, VisitTree
 
 NAME = "xla_like"
 

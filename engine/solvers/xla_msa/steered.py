@@ -22,7 +22,7 @@ from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers.registry import Budget, register
-from engine.solvers.xla_msa.options import MsaOptions
+from engine.solvers.xla_msa.slots import MsaOptions
 from engine.solvers.xla_msa.solver import solve
 
 MIN_SAVING_SHARE = 0.001

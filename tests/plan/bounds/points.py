@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import highspy
 import numpy as np
 
-from engine.plan.bounds.formulation import Formulation
+from engine.plan.bounds.bound import Formulation
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.plan.simulate import copy_level, enclosing_levels
 from engine.program.model import TOP_LEVEL, Program

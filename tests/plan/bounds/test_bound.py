@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from engine.errors import UsageError
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import lower_bound
-from engine.plan.bounds.idle import idle_envelope
 from engine.plan.bounds.linear import LinearProgram
+from engine.plan.bounds.traffic import idle_envelope
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.game.reference.game import ReferenceGame
-from engine.plan.bounds.formulation import formulate
+from engine.plan.bounds.bound import formulate
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program

@@ -11,7 +11,7 @@ from typing import Any
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.solvers.local.compiled import IS_INTERPRETED
-from engine.solvers.local.run import Run, compile_all
+from engine.solvers.local.search import Run, compile_all
 from tests.strategies import random_program
 
 PROGRAMS = 24

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program.model import Program
-from engine.solvers.local.journal import set_mark
 from engine.solvers.local.recreate import objective, serve_group
 from engine.solvers.local.ruin import ruin
-from engine.solvers.local.run import Run
-from engine.solvers.local.state import COMPUTE_S, COPIES, NUM_STAYS, STALL_S, State
+from engine.solvers.local.search import Run
+from engine.solvers.local.state import COMPUTE_S, COPIES, NUM_STAYS, STALL_S, State, set_mark
 from engine.solvers.local.stays import undo
 from engine.solvers.local.timeline import settle, under_way
 from tests.strategies import programs, random_program

@@ -15,10 +15,9 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.solvers.local import run as run_module
-from engine.solvers.local import solver
-from engine.solvers.local.facts import encode
-from engine.solvers.local.run import Run
+from engine.solvers.local import search, solver
+from engine.solvers.local.arrays import encode
+from engine.solvers.local.search import Run
 from engine.solvers.local.state import MOVES
 from tests.plan.cases import HARDWARE, Buffer, program_of
 from tests.strategies import draw_plan, random_program
@@ -65,8 +64,8 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
     seeds: list[int] = []
     ticks = count()
     monkeypatch.setattr(solver, "best_beginning", beginning)
-    monkeypatch.setattr(run_module, "STALE_MOVES", 100)
-    monkeypatch.setattr(run_module, "STALE_MOVES_PER_GROUP", 1)
+    monkeypatch.setattr(search, "STALE_MOVES", 100)
+    monkeypatch.setattr(search, "STALE_MOVES_PER_GROUP", 1)
     program = random_program(5, 60)
     plan = solver.search_locally(program, Budget(1.0, seed=7), lambda: next(ticks) / 100)
     assert len(seeds) > 2 and seeds == [7 + solver.SEEDS * n for n in range(len(seeds))]
@@ -154,7 +153,7 @@ def test_a_touch_that_must_be_slow_is_served_by_no_stay(
     greedy = solve("density", program)
     served = [i for i, a in enumerate(facts.touch_index) if _is_fast(program, greedy, int(a))]
     facts.may_be_fast[served] = False
-    monkeypatch.setattr("engine.solvers.local.run.encode", lambda _: facts)
+    monkeypatch.setattr("engine.solvers.local.search.encode", lambda _: facts)
     plan = moved(program, 0, 200)
     assert served
     assert not any(_is_fast(program, plan, int(facts.touch_index[i])) for i in served)

@@ -7,14 +7,14 @@ import os
 import pytest
 
 from engine.cores import num_cores
-from engine.solvers.portfolio import crew
+from engine.solvers.portfolio import solver
 
 
 def test_workers_have_one_thread_and_the_users_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_of_the_user")
     monkeypatch.setenv("PYTHONPATH", "of_the_user")
-    found = crew._environment()
-    assert found["XLA_FLAGS"].split() == ["--xla_of_the_user", crew._ONE_THREAD]
+    found = solver._environment()
+    assert found["XLA_FLAGS"].split() == ["--xla_of_the_user", solver._ONE_THREAD]
     assert found["PYTHONPATH"].split(os.pathsep)[1:] == ["of_the_user"]
     assert found["OMP_NUM_THREADS"] == "1"
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
@@ -23,6 +23,6 @@ def test_workers_have_one_thread_and_the_users_settings(monkeypatch: pytest.Monk
     assert num_cores() == len(os.sched_getaffinity(0))
     monkeypatch.delenv("XLA_FLAGS")
     monkeypatch.delenv("PYTHONPATH")
-    found = crew._environment()
-    assert found["XLA_FLAGS"] == crew._ONE_THREAD
+    found = solver._environment()
+    assert found["XLA_FLAGS"] == solver._ONE_THREAD
     assert os.pathsep not in found["PYTHONPATH"]

@@ -18,8 +18,8 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import SOLVERS, Budget, solve
-from engine.solvers.portfolio import crew, solver
-from engine.solvers.portfolio.members import USUAL, Member, Turns, members_named
+from engine.solvers.portfolio import solver
+from engine.solvers.portfolio.solver import USUAL, Member, Turns, members_named
 from tests.strategies import random_program
 
 QUICK = ("xla_like", "greedy")
@@ -101,7 +101,7 @@ DEATHS = {
 def test_dead_workers_do_not_kill_it(
     program: Program, monkeypatch: pytest.MonkeyPatch, death: str
 ) -> None:
-    monkeypatch.setattr(crew, "COMMAND", (sys.executable, "-c", DEATHS[death]))
+    monkeypatch.setattr(solver, "COMMAND", (sys.executable, "-c", DEATHS[death]))
     plan = run(program, members=["random"], processes=2)
     assert plan.notes["lost"] >= 3
     assert plan.notes["found_by"] in (*QUICK, "all_slow")
@@ -126,7 +126,7 @@ def test_a_plan_that_is_not_valid_is_not_taken(
     assert latency_s(program, broken) == pytest.approx(fast_s)
     for body in (plan_to_json(broken), {"format": "mallocmuzero-plan", "version": 1}):
         command = (sys.executable, "-c", LIAR, json.dumps(body))
-        monkeypatch.setattr(crew, "COMMAND", command)
+        monkeypatch.setattr(solver, "COMMAND", command)
         plan = run(program, members=["random", "greedy"], processes=1)
         assert plan.notes["found_by"] in (*QUICK, "all_slow")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.model import Program, Region
-from engine.solvers.xla_msa.cross_program import candidates
-from engine.solvers.xla_msa.options import MsaOptions
+from engine.solvers.xla_msa.segments import candidates
+from engine.solvers.xla_msa.slots import MsaOptions
 from engine.solvers.xla_msa.solver import solve
 from tests.solvers.xla_msa.programs import Tensor, program_of
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.solvers.xla_msa.heap import Block, Heap, RangeMax
-from engine.solvers.xla_msa.repacker import repack, repack_order
+from engine.solvers.xla_msa.memory import Block, Heap, RangeMax, repack, repack_order
 
 
 def heap_of(*blocks: Block, capacity: int = 100, alignment: int = 1) -> Heap:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.program.model import TOP_LEVEL, Region
-from engine.solvers.xla_msa.intervals import ElapsedTimes, IntervalPicker
-from engine.solvers.xla_msa.levels import Levels
-from engine.solvers.xla_msa.options import MsaOptions
+from engine.solvers.xla_msa.slots import ElapsedTimes, IntervalPicker, Levels, MsaOptions
 from tests.solvers.xla_msa.programs import Tensor, program_of
 
 UNIT = 30.0

@@ -9,10 +9,8 @@ import pytest
 
 from engine.hardware.presets import DEVICES
 from engine.program.model import Program, Region
-from engine.solvers.xla_msa.intervals import ElapsedTimes
-from engine.solvers.xla_msa.levels import Levels
-from engine.solvers.xla_msa.options import MsaOptions
 from engine.solvers.xla_msa.order import memory_boundedness, placement_order
+from engine.solvers.xla_msa.slots import ElapsedTimes, Levels, MsaOptions
 from tests.solvers.xla_msa.programs import Tensor, program_of
 
 

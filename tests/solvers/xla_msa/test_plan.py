@@ -16,7 +16,7 @@ from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program, Region
-from engine.solvers.xla_msa.options import MsaOptions
+from engine.solvers.xla_msa.slots import MsaOptions
 from engine.solvers.xla_msa.solver import solve
 from tests.plan.cases import with_slow_writes
 from tests.solvers.xla_msa.programs import Tensor, program_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from engine.solvers.xla_msa.resource import CopyServer, OutstandingCopies
+from engine.solvers.xla_msa.memory import CopyServer, OutstandingCopies
 
 SECONDS = [2, 3, 1, 6, 7, 1, 7, 2, 2, 4]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engine.program.model import TOP_LEVEL, Region
-from engine.solvers.xla_msa.levels import Levels
-from engine.solvers.xla_msa.visits import Visit, VisitTree
+from engine.solvers.xla_msa.slots import Levels, Visit, VisitTree
 from tests.solvers.xla_msa.programs import Tensor, program_of
 
 REGIONS = [

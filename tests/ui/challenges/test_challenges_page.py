@@ -10,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 from engine.game.moves import ACTION_NAMES
 from engine.game.replay import best_action
 from engine.lessons import positions
+from engine.lessons.opponents import greedy_end_s
 from engine.lessons.positions import read_positions
-from engine.lessons.rungs import greedy_end_s
 from engine.program import library
 from tests.ui.apps import open_view
 from ui.model.challenges.match import EVERY, inviting, match_of
 from ui.model.challenges.question import keys_of, question_of
 from ui.model.challenges.state import ChallengeState
-from ui.model.learn.learning import Seat
+from ui.model.learn.state import Seat
 from ui.session import caching
 
 NAME = "lstm-v5e-b128"

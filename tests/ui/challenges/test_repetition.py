@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ui.model.challenges.repetition import WAITS, answered, due, following
+from ui.model.challenges.state import WAITS, answered, due, following
 from ui.model.learn.progress import Card
 
 KEYS = ["a", "b", "c"]

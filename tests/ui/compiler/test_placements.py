@@ -8,8 +8,7 @@ from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.compiler.instructions_view import instruction_table
-from ui.model.compiler.placements import PART, REFUSED, WHOLE, fates
-from ui.model.compiler.placements_map import placements_map
+from ui.model.compiler.placements import PART, REFUSED, WHOLE, fates, placements_map
 
 
 def told(program: Program, groups: list[int], shares: list[float]) -> list[dict[str, object]]:

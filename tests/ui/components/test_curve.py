@@ -10,8 +10,13 @@ from engine.program.library import load_sample
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from ui.components.memory_map.actions import actions_of
-from ui.components.memory_map.curve import estimates_of, saved_before
-from ui.components.memory_map.layers import UNNAMED, layer_of, layers_of_groups
+from ui.components.memory_map.board import (
+    UNNAMED,
+    estimates_of,
+    layer_of,
+    layers_of_groups,
+    saved_before,
+)
 from ui.model.play.film import Film
 
 

@@ -10,8 +10,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from ui.model.compare.losses_chart import losses
-from ui.model.compare.ranking import VALID, Row, ranked, row, share_saved, table
+from ui.model.compare.ranking import VALID, Row, losses, ranked, row, share_saved, table
 from ui.model.programs.pressure_chart import demand, pressure
 
 

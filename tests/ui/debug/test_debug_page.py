@@ -30,7 +30,7 @@ from ui.debug.force_view import answers
 from ui.jobs.protocol import DUEL, FINDINGS, FORCE, RETRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
-from ui.model.debug.filter import Filter
+from ui.model.debug.table import Filter
 from ui.model.search.state import Second, Thought, brought
 
 PROGRAM = "alexnet-v4-b24"

@@ -6,13 +6,11 @@ import pytest
 
 from engine.debugging.findings import LATER, Finding, findings, inbox
 from engine.debugging.move_notes import Note
-from engine.debugging.regret import study_of
-from engine.debugging.verdict import BLUNDER
+from engine.debugging.regret import BLUNDER, study_of
 from engine.game.moves import Rules
 from engine.program.library import load_sample
 from tests.ui.search_traces import made_up_trace
-from ui.model.debug.filter import SORTS, UNCLASSED, Filter, counts_text
-from ui.model.debug.table import COLUMNS, table
+from ui.model.debug.table import COLUMNS, SORTS, UNCLASSED, Filter, counts_text, table
 
 PROGRAM = load_sample("alexnet-v4-b24")
 TRACE = made_up_trace(PROGRAM)

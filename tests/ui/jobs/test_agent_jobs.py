@@ -22,7 +22,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import save
 from tests.ui.waiting import are_over
-from ui.components.memory_map.curve import estimates_of
+from ui.components.memory_map.board import estimates_of
 from ui.jobs import agent, what_if
 from ui.jobs.protocol import DONE, FAILED, FINDINGS, MUZERO, RESEARCH, SOLVE, TRACE, Order, Progress
 from ui.jobs.queue import Workshop

@@ -1,6 +1,6 @@
 """What a bar says while a game is played."""
 
-from ui.jobs.pace import Pace
+from ui.jobs.protocol import Pace
 
 
 def test_moves_and_their_pace_are_reported() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.game.moves import DROP, NO_COPY
-from engine.lessons.judge import Judge
-from engine.lessons.proof import nothing
-from engine.lessons.shelf import shelf
+from engine.lessons.catalogue import shelf
+from engine.lessons.judge import Judge, nothing
 from ui.model.learn.attempt import Attempt
 
 SHELF = shelf()

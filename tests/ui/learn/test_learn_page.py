@@ -8,13 +8,12 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from engine.game.moves import NO_COPY
-from engine.lessons.judge import Judge
-from engine.lessons.proof import nothing
-from engine.lessons.shelf import shelf
+from engine.lessons.catalogue import shelf
+from engine.lessons.judge import Judge, nothing
 from tests.ui.apps import open_view
 from ui.components.units import time_text
 from ui.learn.lesson_map_view import places_of, rows_of
-from ui.model.learn.panel_html import mark_up
+from ui.model.learn.lesson import mark_up
 from ui.model.learn.progress import Progress
 
 SHELF = shelf()

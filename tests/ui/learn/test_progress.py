@@ -7,8 +7,8 @@ import json
 import pytest
 
 from engine.errors import LessonError
-from ui.model.learn.learning import Learning, with_merged
 from ui.model.learn.progress import Card, Progress, progress_of
+from ui.model.learn.state import Learning, with_merged
 
 DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 3, 1)})
 

@@ -16,15 +16,14 @@ from engine.plan.simulate import simulate
 from tests.program.floored import FAST_S, FLOOR_S, LARGE_S, SPARE_S, floored, kept
 from tests.strategies import all_slow_plan
 from ui.components.memory_map.actions import actions_of
-from ui.components.memory_map.board import board
-from ui.components.memory_map.curve import saved_before
+from ui.components.memory_map.board import board, saved_before
 from ui.components.memory_map.draft import picture
 from ui.components.packing import unpack
 from ui.components.units import time_text
 from ui.model.compare.differences import divergence_text
 from ui.model.compare.sheet import Panel, sheet
 from ui.model.compare.timing import kinds_table, time_table
-from ui.model.play.story import story
+from ui.model.play.decision import story
 
 PROGRAM = floored()
 PLANS = [all_slow_plan(PROGRAM), kept(PROGRAM, 0), kept(PROGRAM, 1), kept(PROGRAM, 0, 1)]

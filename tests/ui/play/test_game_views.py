@@ -13,11 +13,9 @@ from tests.strategies import random_program
 from ui.components.memory_map.actions import telling_move
 from ui.components.memory_map.draft import plan_so_far, stay_rows
 from ui.components.units import size_text
-from ui.model.play.choices import Choice, choices, room_text
+from ui.model.play.decision import Choice, choices, room_text, story
 from ui.model.play.film import Film
-from ui.model.play.ghosts import blockers, ghosts
-from ui.model.play.opinion import Opinion
-from ui.model.play.story import story
+from ui.model.play.ghosts import Opinion, blockers, ghosts
 
 
 def test_a_film_shows_the_same_game_from_either_side(program: Program, film: Film) -> None:

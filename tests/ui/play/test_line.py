@@ -17,9 +17,7 @@ from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.draft import Draft, Picture
 from ui.model.play.eviction import evict
 from ui.model.play.film import Film, saved_s
-from ui.model.play.line import Line
-from ui.model.play.players import players
-from ui.model.play.variations import PLAN
+from ui.model.play.line import PLAN, Line, players
 
 
 def leave(line: Line, move: int) -> int:

@@ -15,11 +15,10 @@ from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from tests.ui.waiting import are_over
 from ui.jobs.protocol import DONE, FAILED, SOLVE, STOPPED, Order
 from ui.jobs.run import Job, Run
-from ui.model.play.ghosts import ghosts
-from ui.model.play.opinion import opinion_of
-from ui.model.play.variations import PLAN
+from ui.model.play.ghosts import ghosts, opinion_of
+from ui.model.play.line import PLAN
 from ui.play import playing_on
-from ui.session.play_request import PlayRequest
+from ui.session.state import PlayRequest
 
 PROGRAM = "teach-keep-or-drop"
 

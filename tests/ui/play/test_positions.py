@@ -10,8 +10,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.model import Program
 from tests.synthetic import crowd
-from ui.model.play.film import Film
-from ui.model.play.positions import MOST_FIXED, MOST_REACHED, MOST_RECENT, NEAR, Positions
+from ui.model.play.film import MOST_FIXED, MOST_REACHED, MOST_RECENT, NEAR, Film, Positions
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from tests.ui.play_page import line_of, opened, panel_text, tell
 from ui.components.memory_map.actions import NO_ACTION, actions_of
 from ui.components.memory_map.draft import plan_so_far
 from ui.model.play.film import Film
+from ui.model.play.line import PLAN, Rating
 from ui.model.play.quiz import MOST_QUESTIONS, Answer, Quiz, quiz_of
-from ui.model.play.variations import PLAN, Rating
 
 PROGRAM = "alexnet-v4-b24"
 

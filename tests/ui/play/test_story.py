@@ -9,7 +9,7 @@ import pytest
 from engine.game.move_list import moves
 from engine.program.model import Program, Region
 from tests.plan.cases import Buffer, program_of
-from ui.model.play.story import MUCH, story
+from ui.model.play.decision import MUCH, story
 
 
 def saving(factor: float, loop: bool = False) -> Program:

@@ -15,8 +15,7 @@ from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.program.observed import uncounted_by_slot
-from engine.program.origin import CYCLES
+from engine.program.provenance import CYCLES, uncounted_by_slot
 from tests.program.uncertain import COUNTED_S, LARGE, LATE, MORE_S, SMALL, UNSEEN_S, uncertain
 from tests.strategies import all_slow_plan
 from ui.components.memory_map.board import board
@@ -25,7 +24,7 @@ from ui.components.units import time_text, unobserved_text
 from ui.model.compare.differences import cost_table, divergence_text
 from ui.model.compare.pressure import resident_table
 from ui.model.compare.timing import time_table
-from ui.model.play.story import Story, story
+from ui.model.play.decision import Story, story
 from ui.model.programs.catalogue import facts
 
 PROGRAM = uncertain()

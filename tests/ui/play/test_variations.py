@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.model.play.variations import PLAN, Rating, Variations, line_from_text, line_text
+from ui.model.play.line import PLAN, Rating, Variations, line_from_text, line_text
 
 PLAN_ACTIONS = (0, 1, 2, 0, 1, 2, 0, 1, 2, 0)
 

@@ -5,14 +5,14 @@ import pytest
 from engine.compiler.reading.xla_plan import REPACKED
 from tests.program.hlo.modules import FIXTURES
 from tests.ui.network import residual_network
-from ui.model.programs import imports, uploads
+from ui.model.programs import uploads
 
 SLOW, FAST, BUFFERS = (FIXTURES / n for n in ("mlp_off.hlo", "mlp_on.hlo", "mlp_on.buffers.txt"))
 
 
 def told(*names: str) -> dict[str, str]:
     files = [(name, (FIXTURES / name).read_bytes()) for name in names]
-    return dict(imports.summary(uploads.read(files, "tpu-v5e"), names))
+    return dict(uploads.summary(uploads.read(files, "tpu-v5e"), names))
 
 
 def test_everything_leaves_nothing_to_wish() -> None:
@@ -43,6 +43,6 @@ def test_what_was_left_out_of_the_plan_is_counted() -> None:
     program = residual_network()
     notes = {"left_out_saving_share": 0.25, "offsets": REPACKED}
     program.provenance["xla_plan"] = {"notes": notes}
-    facts = dict(imports.summary(program, ["p.json"]))
+    facts = dict(uploads.summary(program, ["p.json"]))
     assert facts["Files"] == "p.json" and facts["Costs"] == "as the file says"
     assert facts["XLA's plan"].startswith("75.0") and "packed anew" in facts["XLA's plan"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.debugging.drift import drift
+from engine.debugging.model_error import drift
 from engine.game.moves import ACTION_NAMES
 from tests.ui.network import residual_network
 from tests.ui.search_traces import STEPS, made_up_trace

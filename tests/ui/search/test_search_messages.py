@@ -10,7 +10,7 @@ import pytest
 from engine.agent.trace_io import SearchTrace
 from engine.debugging.game_curves import curves
 from engine.debugging.surprise import surprises
-from engine.debugging.truth import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
+from engine.debugging.tree_replay import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
 from engine.game.move_list import moves
 from engine.game.moves import NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame

@@ -17,7 +17,7 @@ from engine.debugging.regret import study_of
 from engine.game.moves import Rules
 from engine.game.notes import plan_from_actions
 from engine.program import library
-from engine.solvers.greedy import play_greedily
+from engine.solvers.baselines import play_greedily
 from tests.ui.apps import open_view
 from tests.ui.search_traces import made_up_trace
 from ui.components.packing import unpack

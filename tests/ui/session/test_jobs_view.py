@@ -10,7 +10,7 @@ from tests.ui.waiting import SECONDS
 from ui.jobs.protocol import DONE, FAILED, RUNNING, SOLVE, Order
 from ui.jobs.run import Job, Run
 from ui.session.jobs_view import bar_html
-from ui.session.news import News, news_html
+from ui.session.state import News, news_html
 
 TEACHING = "teach-fragmentation"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.lessons.rungs import COMPILER
+from engine.lessons.opponents import COMPILER
 from engine.program.library import load_sample
 from engine.program.model import Program
 from tests.ui.apps import open_view, session_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.session.visitor import visitor_of
+from ui.session.state import visitor_of
 
 
 def test_the_same_token_under_another_mask_is_the_same_visitor() -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from engine.program import library
 from tests.ui.apps import SECONDS
 from ui.model.programs.catalogue import above_bound, family
-from ui.model.start.samples import telling
+from ui.model.start.toy import telling
 from ui.session import caching
 from ui.session.last_view import View
 

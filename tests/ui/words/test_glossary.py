@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.debugging.findings import SIGNS
-from engine.debugging.verdict import CLASSES
+from engine.debugging.regret import CLASSES
 from tests.ui.apps import open_view
 from ui.components import glossary, stored_view
 from ui.components.glossary import Term, about, find, term_html, terms

@@ -1,11 +1,9 @@
-"""The memory map as packed columns: what the browser needs of one program and one plan, sent once.
-
-Sizes and addresses are in granules (the hardware's alignment), times in slots, durations in
-seconds. `-1` stands for "none" and, as a stay's start, for "from the previous run".
-"""
+"""The layer of the model that a tensor belongs to, by the source paths of the instructions."""
 
 from __future__ import annotations
 
+import math
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,26 +11,63 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.moves import Move
+from engine.game.moves import DROP, Move
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
-from engine.program.floors import worth_s
+from engine.program.floors import above_floor, has_floor, slow_s, worth_s
 from engine.program.model import Program
-from engine.program.observed import more_s
-from ui.components.columns import (
+from engine.program.provenance import more_s
+from ui.components.memory_map.actions import NO_ACTION, actions_of
+from ui.components.memory_map.schema import table_columns
+from ui.components.packing import (
     Column,
     fast_granules,
     granules,
     group_granules,
     group_kinds,
     move_columns,
+    pack,
     reserved_granules,
     slot_begin,
 )
-from ui.components.memory_map.actions import actions_of
-from ui.components.memory_map.layers import layers_of_groups
-from ui.components.memory_map.schema import table_columns
-from ui.components.packing import pack
+
+UNNAMED = "no source"
+_WRAPPER = re.compile(
+    r"^(jit|pjit|jvp|transpose|vmap|remat|checkpoint|closed_call|while|body|cond)"
+)
+
+
+def layer_of(op_name: str) -> str:
+    """The outermost scope of a source path that the model's author named.
+
+    `jit(infer)/conv2_block1/dot_general` is in `conv2_block1`. The last part of a path is the
+    operation; it stands for the layer where no scope has a name.
+    """
+    if not op_name:
+        return UNNAMED
+    *scopes, operation = op_name.split("/")
+    named = [s for s in scopes if s and not _WRAPPER.match(s)]
+    return named[0] if named else operation
+
+
+def layers_of_groups(program: Program) -> tuple[list[str], list[int]]:
+    """Layer names in order of first use, and for each group the number of its layer.
+
+    A group belongs to the layer of the first instruction that touches it; untouched ones to none
+    (`-1`).
+    """
+    names: dict[str, int] = {}
+    starts = [
+        min((program.touches[i].time for i in touches), default=-1)
+        for touches in program.touches_of_group
+    ]
+    layer_at = {
+        time: layer_of(program.instructions[time].op_name) for time in sorted({*starts} - {-1})
+    }
+    for name in layer_at.values():
+        names.setdefault(name, len(names))
+    return list(names), [-1 if time < 0 else names[layer_at[time]] for time in starts]
+
 
 NONE = -1
 
@@ -247,3 +282,49 @@ def _value(program: Program, move: Move) -> int:
     if move.is_sink:
         return program.groups[move.group].values[-1]
     return program.accesses[program.touches[move.touch].accesses[0]].value
+
+
+def saved_before(
+    program: Program, moves: Sequence[Move], actions: Sequence[int], simulation: Simulation
+) -> NDArray[np.float64]:
+    """`[M + 1]` seconds saved before each of `M` moves and at the end, stalls taken off.
+
+    The last entry is the plan's whole saving, `all_slow_s - latency_s`, if no access outside the
+    game is served fast.
+    """
+    savings = _savings_s(program, moves, actions)
+    waited = np.cumsum(stall_before_s(simulation))
+    times = np.array([m.time for m in moves], dtype=int)
+    before = waited[np.clip(times, 0, len(waited) - 1)] if len(moves) else np.zeros(0)
+    saved = np.append(0.0, np.cumsum(savings))
+    stalled: NDArray[np.float64] = np.append(before, waited[-1] if len(waited) else 0.0)
+    return saved - stalled
+
+
+def _savings_s(
+    program: Program, moves: Sequence[Move], actions: Sequence[int]
+) -> NDArray[np.float64]:
+    """`[M]` what each move saves; at an instruction with a floor, what moves before it left."""
+    savings = np.array([m.saving_s for m in moves], dtype=float)
+    savings *= ~np.isin(np.array(actions, dtype=int), (DROP, NO_ACTION))
+    spare: dict[int, float] = {}
+    for number, move in enumerate(moves):
+        if savings[number] and has_floor(program, move.time):
+            floor_s = program.instructions[move.time].floor_s
+            left = spare.setdefault(move.time, slow_s(program, move.time) - floor_s)
+            spare[move.time] = left - savings[number]
+            savings[number] = above_floor(savings[number], left)
+    return savings
+
+
+def estimates_of(plan: Plan, num_moves: int) -> tuple[float, ...] | None:
+    """The player's own forecasts in `plan.notes["value_estimates"]`, seconds saved in the end.
+
+    One number per move; None if the plan notes none, or something else in their place.
+    """
+    values = plan.notes.get("value_estimates")
+    if not isinstance(values, (list, tuple)) or len(values) != num_moves:
+        return None
+    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in values):
+        return None
+    return tuple(float(v) for v in values)

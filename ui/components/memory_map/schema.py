@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ui.components.columns import Column
+from ui.components.packing import Column
 
 PICO = 1e-12
 """Rows are integers, so seconds travel in them as picoseconds."""

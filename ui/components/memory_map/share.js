@@ -112,7 +112,7 @@ MapView.prototype.linkText = function () {
   return `${location.origin}${location.pathname}?${query}`;
 };
 
-// The actions as ui/model/play/variations.py writes them: each letter with how often it repeats.
+// The actions as ui/model/play/line.py writes them: each letter with how often it repeats.
 function lettersOf(actions) {
   let text = "";
   for (let i = 0, run = 1; i < actions.length; i += run, run = 1) {

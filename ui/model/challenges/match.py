@@ -1,20 +1,39 @@
-"""A challenge on a real program: its opponents, its rules, and who plays what is not yours."""
+"""A challenge on a real program: opponents and rules, the board as a scene, its panel."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
 
-from engine.game.moves import Rules
+from engine.game.moves import ACTION_NAMES, Rules
 from engine.game.reference.game import ReferenceGame
+from engine.game.replay import best_action
+from engine.lessons.opponents import (
+    Judged,
+    Recorded,
+    Rung,
+    greedy_end_s,
+    greedy_game,
+    judged,
+    play_on,
+    rungs,
+    saved_before,
+    weighty_moves,
+)
 from engine.lessons.positions import Mined
-from engine.lessons.rungs import Rung, play_on, rungs, weighty_moves
-from engine.lessons.strong import Judged, Recorded, judged
 from engine.plan.io import plan_from_json
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from engine.program.reading import reading_warning
+from engine.program.provenance import reading_warning
+from ui.components.html import command_html
+from ui.components.memory_map.board import Company
+from ui.components.units import share_text, time_text
+from ui.model.challenges.state import ChallengeState, TakenBack
 from ui.model.learn.attempt import Attempt
+from ui.model.learn.state import Learning, Seat
+from ui.model.play.decision import choice_html, choices, story, story_html
 
 EVERY = 10**6
 """The number of decisions that stands for all of them."""
@@ -109,3 +128,203 @@ def inviting(
 def leads_of(mined: Sequence[Mined]) -> dict[str, float]:
     """How far greedy can be beaten on each program, as a share of its runtime."""
     return {game.program: game.lead for game in mined if game.decisive}
+
+
+_LEVEL_S = 1e-9
+"""Seconds that are the rounding of the game's ticks."""
+
+
+def match_html(match: Match, seat: Seat, state: ChallengeState) -> str:
+    """The whole panel of a match, as HTML."""
+    attempt = seat.attempt
+    game = attempt.tip.game
+    latency_s = greedy_end_s(game)
+    head = _end_html(match, latency_s) if attempt.is_over else _clock_html(match, seat, latency_s)
+    parts = [head, ladder_html(match, latency_s, attempt.is_over)]
+    if state.taken_back is not None:
+        parts.append(_taken_back_html(state.taken_back))
+    parts.append(decision_html(seat))
+    return f'<div class="turn lesson">{"".join(parts)}</div>'
+
+
+def _clock_html(match: Match, seat: Seat, latency_s: float) -> str:
+    """Where the game stands: what it comes to if greedy plays the rest."""
+    num = len(seat.attempt.decided)
+    above = _above(match, latency_s)
+    undo = command_html("undo", "Undo") if num else ""
+    again = command_html("retry", "Start again") if num else ""
+    return (
+        f'<div class="goal"><b>The clock: {time_text(latency_s)}</b>'
+        f"<span>if greedy played on from here{above}</span>"
+        f"{scale_html(match, latency_s)}<span>{undo} {again}"
+        f" {command_html('finish', 'Let greedy finish')}</span></div>"
+    )
+
+
+def _above(match: Match, latency_s: float) -> str:
+    if not match.bound_s:
+        return ""
+    return f"; {share_text(latency_s / match.bound_s - 1)} above the bound"
+
+
+def _end_html(match: Match, latency_s: float) -> str:
+    won = match.won(latency_s)
+    kind = "verdict reached" if won else "verdict"
+    if len(won) == len(match.rungs):
+        head = "You beat everybody!"
+    elif won:
+        head = f"You beat {_named(won[-1])}"
+    else:
+        head = "Nobody beaten yet"
+    buttons = " ".join(
+        (
+            command_html("score", "Score sheet"),
+            command_html("undo", "Undo"),
+            command_html("retry", "Start again"),
+        )
+    )
+    above = _above(match, latency_s)
+    return (
+        f'<div class="goal {kind}" role="status"><b>{escape(head)}</b>'
+        f"<span>Your program takes {time_text(latency_s)}{above}.</span>"
+        f"{scale_html(match, latency_s)}<span>{buttons}</span></div>"
+    )
+
+
+def _named(rung: Rung) -> str:
+    return f"the mark “{rung.name}”" if rung.name.startswith("within") else rung.name
+
+
+def ladder_html(match: Match, latency_s: float, is_over: bool) -> str:
+    """Every opponent with its latency, the strongest on top; what is beaten has a tick."""
+    rows = []
+    following = match.next_rung(latency_s)
+    for rung in reversed(match.rungs):
+        is_won = rung.is_won(latency_s)
+        mark = "✓" if is_won else "▸" if rung is following else "·"
+        gap = latency_s - rung.limit_s
+        ahead = f"{time_text(abs(gap))} {'behind' if gap > 0 else 'ahead'}"
+        if abs(gap) < _LEVEL_S:
+            ahead = "level"
+        kind = "won" if is_won else "next" if rung is following else ""
+        rows.append(
+            f'<li class="{kind}"><span>{mark} {escape(rung.name)}</span><span>{ahead}</span></li>'
+        )
+    title = "Beaten" if is_over else "With that clock"
+    return f'<div class="ladder"><b>{title}</b><ol>{"".join(rows)}</ol></div>'
+
+
+def scale_html(match: Match, latency_s: float) -> str:
+    """A line from the weakest opponent to the bound, with marks for all, and for the clock."""
+    last = match.bound_s or min(r.limit_s for r in match.rungs)
+    first = max(*(r.limit_s for r in match.rungs), last * 1.01)
+    marks = [_mark(r.limit_s, first, last, "", r.name) for r in match.rungs]
+    marks.append(_mark(latency_s, first, last, "you", f"you: {time_text(latency_s)}"))
+    return f'<div class="scale" aria-hidden="true">{"".join(marks)}</div>'
+
+
+def _mark(latency_s: float, first: float, last: float, kind: str, name: str) -> str:
+    share = 100 * max(0.0, min(1.0, (first - latency_s) / (first - last)))
+    return f'<i class="{kind}" style="left:{share:.1f}%" title="{escape(name, quote=True)}"></i>'
+
+
+def _taken_back_html(taken_back: TakenBack) -> str:
+    name = ACTION_NAMES[taken_back.action]
+    anyway = command_html("anyway", f"Play {name} anyway")
+    return (
+        f'<div class="taken-back" role="status"><b>{name} was taken back.</b> It costs'
+        f" {time_text(taken_back.cost_s)} by the end, as far as is known. {anyway}</div>"
+    )
+
+
+def decision_html(seat: Seat) -> str:
+    """The move at the cursor and a card for each action."""
+    number = seat.attempt.at(seat.move)
+    game = seat.attempt.points[number].game
+    if game.is_over:
+        return "<p>There is nothing to decide: greedy has played all of it.</p>"
+    chosen = seat.attempt.chosen(number)
+    cards = "".join(
+        choice_html(choice, chosen, seat.question == choice.action, False)
+        for choice in choices(game)
+    )
+    return story_html(story(game.program, game.move)) + cards
+
+
+GREEDY = "greedy"
+
+
+@dataclass
+class MatchScene:
+    """The visitor's game on a real program."""
+
+    match: Match
+    learning: Learning
+    state: ChallengeState
+    key: str = "match"
+    is_hidden: bool = False
+    look: Mapping[str, str] = field(default_factory=dict)
+    company: Company = field(init=False)
+    title: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Set what the curve shows: greedy's game, to be ahead of, and the bound."""
+        program = self.match.program
+        self.title = program.name
+        greedy = greedy_game(program, Rules())
+        marks: tuple[tuple[str, float], ...] = ()
+        if self.match.bound_s is not None:
+            marks = (("bound", program.all_slow_s - self.match.bound_s),)
+        self.company = Company(marks, GREEDY, saved_before(program, greedy))
+
+    def panel(self, seat: Seat) -> str:
+        """See `Scene.panel`."""
+        return match_html(self.match, seat, self.state)
+
+    def decide(self, seat: Seat, action: int) -> bool:
+        """See `Scene.decide`; with teaching on, a move that costs much is not played."""
+        number = seat.attempt.at(seat.move)
+        if self.state.is_teaching and seat.attempt.chosen(number) != action:
+            game = seat.attempt.points[number].game
+            cost_s = self.match.cost_s(self.match.judged(game), action)
+            if cost_s > 0:
+                self.state.taken_back = TakenBack(game.move_index, action, cost_s)
+                seat.jump(game.move_index)
+                return False
+        return self._play(seat, action)
+
+    def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
+        """See `Scene.carry_out`."""
+        name = str(command.get("do"))
+        if name == "retry":
+            self.state.taken_back = None
+            seat.jump(seat.attempt.retry())
+        elif name == "anyway" and self.state.taken_back is not None:
+            seat.move = self.state.taken_back.move
+            return self._play(seat, self.state.taken_back.action)
+        elif name == "finish":
+            while not seat.attempt.is_over:
+                game = seat.attempt.tip.game
+                seat.attempt.play(game.move_index, best_action(game))
+            seat.jump(seat.attempt.tip.game.move_index)
+            return self._finished(seat)
+        elif name == "score":
+            self.learning.wanted = "score"
+            return True
+        return False
+
+    def _play(self, seat: Seat, action: int) -> bool:
+        self.state.taken_back = None
+        seat.jump(seat.attempt.play(seat.move, action))
+        return self._finished(seat) if seat.attempt.is_over else False
+
+    def _finished(self, seat: Seat) -> bool:
+        """Add the beaten opponents to the progress; returns whether that changed it."""
+        latency_s = greedy_end_s(seat.attempt.tip.game)
+        progress = self.learning.progress
+        for rung in self.match.won(latency_s):
+            name = f"{self.match.program.name}/{rung.name}"
+            progress = progress.with_win(name, round(latency_s * 1e9))
+        is_news = progress != self.learning.progress
+        self.learning.keep(progress)
+        return is_news

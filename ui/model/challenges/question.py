@@ -1,16 +1,25 @@
-"""A mined position as a question: which move is right, judged anew by the engine."""
+"""A mined position as a question: judged by the engine, one answer, its panel."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from engine.game.moves import ACTION_NAMES
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
+from engine.lessons.opponents import Judged, Recorded, judged
 from engine.lessons.positions import Mined
-from engine.lessons.strong import Judged, Recorded, judged
 from engine.program.model import Program
-from ui.model.challenges.state import Answer
+from ui.components.html import command_html
+from ui.components.memory_map.board import NO_COMPANY, Company
+from ui.components.units import count_text, time_text
+from ui.model.challenges.state import Answer, ChallengeState, answered
+from ui.model.learn.progress import Card
+from ui.model.learn.state import Learning, Seat
+from ui.model.play.decision import choice_html, choices, story, story_html
 
 _SHARE_OF_MARGIN = 0.05
 """Share of the margin between best and worst action within which an action is right, too."""
@@ -66,3 +75,124 @@ def keys_of(games: Sequence[Mined]) -> dict[str, tuple[Mined, int]]:
 def best_value(values: dict[int, Judged]) -> float:
     """Seconds that the best action saves in the end."""
     return max(j.saved_s for j in values.values())
+
+
+def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
+    """The whole panel, as HTML; it shows no value of a search before the answer."""
+    answer = state.answers.get(question.key)
+    game = question.game
+    head = _ask_html(state) if answer is None else _verdict_html(question, answer, state)
+    chosen = answer.action if answer else None
+    thoughts = _worth(answer) if answer else {}
+    cards = [
+        choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
+        for c in choices(game)
+    ]
+    move_html = story_html(story(game.program, game.move))
+    return f'<div class="turn lesson">{head}{move_html}{"".join(cards)}</div>'
+
+
+def _worth(answer: Answer) -> dict[int, str]:
+    """A text per action: what it costs in the end against the best one."""
+    texts = {}
+    for action, value in answer.values.items():
+        lost_s = best_value(answer.values) - value.saved_s
+        worth = "the best known" if lost_s <= 0 else f"costs {time_text(lost_s)} in the end"
+        texts[action] = f"{worth}{_who(action, answer)}"
+    return texts
+
+
+def _who(action: int, answer: Answer) -> str:
+    return " · greedy plays this" if action == answer.greedy else ""
+
+
+def _ask_html(state: ChallengeState) -> str:
+    score = ""
+    if state.num_asked:
+        asked = count_text(state.num_asked, "answer")
+        score = f"<span>{state.num_right} of {asked} right in this visit</span>"
+    return (
+        '<div class="goal"><b>What would you play?</b><span>Think of the whole program: what earns'
+        f" most at once is often wrong here, but not always.</span>{score}</div>"
+    )
+
+
+def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> str:
+    best = max(answer.values, key=lambda a: answer.values[a].saved_s)
+    name = ACTION_NAMES[answer.action]
+    if answer.is_right:
+        text = f"<b>{name} is right.</b>{_against(question, answer, best)}"
+    else:
+        lost_s = best_value(answer.values) - answer.values[answer.action].saved_s
+        text = (
+            f"<b>{name} costs {time_text(lost_s)}.</b> <span>{ACTION_NAMES[best]} is right.</span>"
+        )
+    onward = command_html("next", "Next position")
+    score = f"<span>{state.num_right} of {count_text(state.num_asked, 'answer')} right</span>"
+    kind = "verdict reached" if answer.is_right else "verdict"
+    return f'<div class="goal {kind}" role="status">{text}{score}<span>{onward}</span></div>'
+
+
+def _against(question: Question, answer: Answer, best: int) -> str:
+    """HTML: how much more the right action saves than greedy's, or that greedy is right."""
+    if answer.values[answer.greedy].saved_s >= answer.values[best].saved_s - 1e-12:
+        return " <span>What earns most at once is right here.</span>"
+    more = answer.values[best].saved_s - answer.values[answer.greedy].saved_s
+    share = more / question.program.all_slow_s
+    return (
+        f" <span>It saves {time_text(more)} more than {ACTION_NAMES[answer.greedy]}, which earns"
+        f" most at once: {100 * share:.2g} % of the program.</span>"
+    )
+
+
+_DAY_S = 86_400
+
+
+def today() -> int:
+    """The number of the day, from 1970-01-01."""
+    return int(time.time() // _DAY_S)
+
+
+@dataclass
+class QuestionScene:
+    """One question on its board; after the first answer, keys change nothing."""
+
+    question: Question
+    learning: Learning
+    state: ChallengeState
+    key: str = "question"
+    is_hidden: bool = False
+    company: Company = NO_COMPANY
+    look: Mapping[str, str] = field(init=False)
+    title: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The map begins around the decision."""
+        self.look, self.title = self.question.look, self.question.program.name
+
+    def panel(self, seat: Seat) -> str:
+        """See `Scene.panel`."""
+        return question_html(self.question, seat, self.state)
+
+    def decide(self, seat: Seat, action: int) -> bool:
+        """See `Scene.decide`; the first action is the answer."""
+        key = self.question.key
+        if key not in self.state.answers:
+            answer = self.question.answer(action)
+            self.state.answers[key] = answer
+            self.state.num_asked += 1
+            self.state.num_right += answer.is_right
+            progress = self.learning.progress
+            card = answered(progress.cards.get(key, Card()), answer.is_right, today())
+            self.learning.keep(progress.with_card(key, card))
+            seat.jump(self.question.game.move_index)
+            return True
+        return False
+
+    def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
+        """See `Scene.carry_out`."""
+        del seat
+        if command.get("do") == "next":
+            self.learning.wanted = "next"
+            return True
+        return False

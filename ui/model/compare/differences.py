@@ -13,7 +13,7 @@ from engine.analysis.plan_diff import Change, Service, Source, TouchDifference
 from engine.game.moves import Move
 from engine.program.floors import worth_s
 from engine.program.model import Program, Touch
-from engine.program.observed import more_s
+from engine.program.provenance import more_s
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, time_text, unobserved_text
 

@@ -17,15 +17,15 @@ from engine.analysis.plan_diff import Mark, marks
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
 from engine.program.model import Program
-from ui.components.columns import (
+from ui.components.names import group_names
+from ui.components.packing import (
     fast_granules,
     group_granules,
     group_kinds,
+    pack,
     reserved_granules,
     slot_begin,
 )
-from ui.components.names import group_names
-from ui.components.packing import pack
 
 _SECONDS = "f4"
 

@@ -28,7 +28,7 @@ def time_table(
 
     With `second` the columns are the differences `second - first`, and only rows that differ are
     kept. `slot` `T` is the end of the program. `uncounted_s` `[T]`: how much an instruction's
-    placement may save beyond what counts (`engine.program.observed`).
+    placement may save beyond what counts (`engine.program.provenance`).
     """
     columns = {
         "compute": first.compute_s,

@@ -11,8 +11,8 @@ from html import escape
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from engine.program.observed import Observed, observed
 from engine.program.proof import PROVEN_GAP, gap
+from engine.program.provenance import Observed, observed
 from ui.components.units import count_text, share_text, size_text, time_text
 
 CONTESTED = 0.03

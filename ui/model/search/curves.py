@@ -12,8 +12,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from engine.agent.trace_io import SearchTrace
-from engine.debugging.drift import DriftStep
-from engine.debugging.points import MICRO
+from engine.debugging.model_error import DriftStep
+from engine.debugging.trace_units import MICRO
 from engine.game.moves import ACTION_NAMES
 from engine.program.io import json_of
 

@@ -16,14 +16,19 @@ from numpy.typing import NDArray
 
 from engine.agent.trace_io import SearchTrace
 from engine.debugging.game_curves import curves
-from engine.debugging.truth import Truth, standing, truth_of
-from engine.debugging.verdict import CLASSES
+from engine.debugging.regret import CLASSES
+from engine.debugging.tree_replay import Truth, standing, truth_of
 from engine.game.moves import Move
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
-from ui.components.columns import fast_granules, group_granules, move_columns, reserved_granules
 from ui.components.names import group_names
-from ui.components.packing import pack
+from ui.components.packing import (
+    fast_granules,
+    group_granules,
+    move_columns,
+    pack,
+    reserved_granules,
+)
 
 _AHEAD_SLOTS = 64
 """Slots beyond the last imagined move for which standing blocks are sent."""
@@ -45,7 +50,7 @@ def game_message(
     """The message of a whole game: all that does not depend on the position.
 
     `surprise`: index per move, `[L]`. `classes`: how bad a move was, by move
-    (`engine.debugging.verdict`). `order`: the moves of the inbox, as its keys go through them.
+    (`engine.debugging.regret`). `order`: the moves of the inbox, as its keys go through them.
     """
     by_move = curves(trace)
     column = np.zeros(trace.num_moves, np.uint8)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from engine.agent.trace_io import SearchTrace, trace_from_bytes
 from engine.debugging.findings import VERSION, Finding
-from engine.debugging.traced_game import traced_game
+from engine.debugging.games import traced_game
 from engine.errors import CheckpointError
 from engine.game.notes import notes_of
 from engine.plan.model import Plan

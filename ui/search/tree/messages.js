@@ -43,7 +43,7 @@ class Game {
 
 const MOST_SURPRISES = 20;
 
-// Marks by the class of a move, as in engine/debugging/verdict.py; 0 is no class.
+// Marks by the class of a move, as in engine/debugging/regret.py; 0 is no class.
 const MARKS = ["", "??", "?", "?!"];
 const MARK_TONES = ["gray", "red", "orange", "yellow"];
 

@@ -1,0 +1,402 @@
+"""The variables and rows of one alias group in the lower bound: service, stays, copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from engine.plan.bounds.linear import LinearProgram
+from engine.program.model import TOP_LEVEL, Program, Sink, Touch
+
+Expression = list[tuple[int, float]]
+Choice = tuple[str, int, int]
+"""A 0/1 variable: its letter; the touch, or for `c` and `z` the group; the region of `p`, `b`, `c`.
+
+A kept input's stay and prefetch at the end of the program are those of touch `-1 - group`.
+"""
+Way = tuple[str, int, int, int]
+"""A 0/1 variable that says whether a copy is under way: the copy's choice, and the slot."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Units that keep the coefficients near 1."""
+
+    second_s: float
+    byte: float
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The share `held` of a group, which takes `place` when whole, during slots `[start, end)`."""
+
+    group: int
+    start: int
+    end: int
+    held: Expression
+    place: float
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """Variable `share` of a copy of `size` that runs in `level` and is complete before `time`.
+
+    It starts at slot `start` at the earliest and takes `place`. `is_charged`: whether what is under
+    way is charged for its place. `choice`: the name of `share`.
+    """
+
+    share: int
+    choice: Choice
+    group: int
+    size: float
+    place: float
+    level: int
+    multiplicity: float
+    start: int
+    time: int
+    is_charged: bool
+
+
+@dataclass(frozen=True)
+class WriteBack:
+    """Variable `share` of a copy that may begin at slot `release` and takes `work` of idle time.
+
+    It is complete before slot `last`; until then `group` holds `place`. `choice`: `share`'s name.
+    """
+
+    share: int
+    choice: Choice
+    group: int
+    work: float
+    release: int
+    place: float
+    last: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """`work` must be done by copies within the slots `[start, end)` or a stall at `end`."""
+
+    work: Expression
+    start: int
+    end: int
+
+
+@dataclass
+class Residency:
+    """What the groups of a linear program hold and copy, as `GroupRows` adds them.
+
+    `choices` and `ways`: the variables that are 0 or 1 in every plan.
+    """
+
+    program: Program
+    linear: LinearProgram
+    scale: Scale
+    served: dict[int, Expression] = field(default_factory=dict)
+    pieces: list[Piece] = field(default_factory=list)
+    prefetches: list[Prefetch] = field(default_factory=list)
+    write_backs: list[WriteBack] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    choices: dict[Choice, int] = field(default_factory=dict)
+    ways: dict[Way, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        levels = [i.level for i in self.program.instructions]
+        self._times = [self.program.multiplicity(level) for level in levels]
+        self._sinks: dict[int, list[Sink]] = {}
+        for sink in self.program.sinks:
+            self._sinks.setdefault(sink.group, []).append(sink)
+
+    def add_choice(self, letter: str, index: int, region: int = TOP_LEVEL) -> int:
+        """A variable that is 0 or 1 in every plan."""
+        variable = self.choices[letter, index, region] = self.linear.add_choice()
+        return variable
+
+    def add_way(self, choice: Choice, slot: int) -> int:
+        """A variable that is 1 in plans in which that copy is under way in the slot, else 0."""
+        variable = self.ways[(*choice, slot)] = self.linear.add_choice()
+        return variable
+
+    def sinks_of(self, group: int) -> list[Sink]:
+        """The sinks of a group, in time order."""
+        return self._sinks.get(group, [])
+
+    def cheapest(self, level: int, start: int, end: int) -> float:
+        """Smallest multiplicity of a copy that starts at `level` or in a slot of `[start, end)`.
+
+        Slots of inner regions count: a copy may run inside a branch, at its lower multiplicity.
+        """
+        return min([self.program.multiplicity(level), *self._times[start:end]])
+
+    def around(self, time: int) -> list[int]:
+        """The regions that hold slot `time`, innermost first."""
+        return self.outwards(self.program.level_at(time))
+
+    def outwards(self, level: int) -> list[int]:
+        """`level` and the regions around it, without the top level."""
+        levels = []
+        while level != TOP_LEVEL:
+            levels.append(level)
+            level = self.program.regions[level].parent
+        return levels
+
+
+def scaled(terms: Expression, factor: float) -> Expression:
+    """`factor` times an expression."""
+    return [(variable, factor * value) for variable, value in terms]
+
+
+class GroupRows:
+    """Builder of the variables and rows of one group that may live in fast memory."""
+
+    def __init__(self, rows: Residency, number: int) -> None:
+        self.rows, self.linear, self.program = rows, rows.linear, rows.program
+        program, scale = self.program, rows.scale
+        self.number, self.group = number, program.groups[number]
+        self.indices = program.touches_of_group[number]
+        self.touches: list[Touch] = [program.touches[i] for i in self.indices]
+        self.born = min(program.values[v].defined for v in self.group.values)
+        size = self.group.size_bytes
+        granules = -(-size // program.hardware.alignment)
+        self.place = granules * program.hardware.alignment / scale.byte
+        self.size = size / scale.byte
+        self.work = size / program.hardware.bandwidth / scale.second_s
+        self.sinks = rows.sinks_of(number)
+        self.served: list[Expression] = []
+        self.stayed: list[Expression] = []
+        self.saved: dict[int, Expression] = {}
+        self.covers = self._add_covers()
+        # Bytes under way are not charged where the place may already be charged as a cover.
+        self.is_charged = not self.covers or (
+            not self.group.is_written
+            and all(self._holds(r, t.time) for r in self.covers for t in self.touches)
+        )
+
+    def build(self) -> None:
+        """Variables and rows in time order, then the places."""
+        kept = self._add_cross_program()
+        for index in range(len(self.touches)):
+            self._add_touch(index, kept)
+        tail = self._add_tail(kept) if kept is not None else []
+        for sink in self.sinks:
+            self._add_sink(sink)
+        self.stayed.append(tail)
+        self._add_pieces()
+        for number, touch, served in zip(self.indices, self.touches, self.served, strict=True):
+            # A read that must be slow gains nothing from content that is there for a later one.
+            self.rows.served[number] = [] if touch.must_be_slow else served
+
+    def _number_of(self, index: int) -> int:
+        """The program's number of the group's touch `index`; the end of the program is one too."""
+        return self.indices[index] if index < len(self.indices) else -1 - self.number
+
+    def _holds(self, region: int, time: int) -> bool:
+        return self.program.regions[region].start <= time < self.program.regions[region].end
+
+    def _add_covers(self) -> dict[int, int]:
+        """Add `c` per region with touches, where a stay from before the region could be of use."""
+        covers: dict[int, int] = {}
+        needed = {s.region for s in self.sinks}
+        for index, region in enumerate(self.program.regions):
+            inside = [t for t in self.touches if region.start <= t.time < region.end]
+            if not inside or self.born > region.start:
+                continue
+            later = any(t.time >= region.end for t in self.touches) or self._may_be_kept
+            if inside[0].reads or later or index in needed:
+                covers[index] = self.rows.add_choice("c", self.number, index)
+                outer = [covers[r] for r in self.rows.outwards(region.parent) if r in covers]
+                if outer:
+                    self.linear.add_row([(outer[0], 1.0), (covers[index], -1.0)], high=0.0)
+        return covers
+
+    @property
+    def _may_be_kept(self) -> bool:
+        most = self.program.hardware.max_cross_program_prefetches
+        return self.group.is_input and not self.group.is_written and most > 0
+
+    def _add_cross_program(self) -> int | None:
+        if not self._may_be_kept:
+            return None
+        kept = self.rows.add_choice("z", self.number)
+        self.rows.kept.append(kept)
+        return kept
+
+    def _add_touch(self, index: int, kept: int | None) -> None:
+        touch = self.touches[index]
+        if touch.must_be_slow and touch.writes:
+            # The slow write ends whatever content a stay had.
+            self.stayed.append([])
+            self.served.append([])
+            if touch.reads:
+                self._need_slow_copy(touch.time, [], index, [])
+        elif not touch.reads:
+            self.stayed.append([])
+            self.served.append([(self.rows.add_choice("x", self._number_of(index)), 1.0)])
+        else:
+            before: Expression = [(kept, 1.0)] if kept is not None else []
+            if index > 0:
+                before = self.served[index - 1]
+            stayed = self._add_residency(before, index)
+            fetched = self._add_prefetches(index)
+            self.stayed.append(stayed)
+            is_there = self.rows.add_choice("x", self._number_of(index))
+            sources = stayed + [(p.share, 1.0) for p in fetched]
+            self.linear.add_row([*sources, (is_there, -1.0)], 0.0, 0.0)
+            self.served.append([(is_there, 1.0)])
+            excused = [] if touch.must_be_slow else stayed
+            self._need_slow_copy(touch.time, excused, index, fetched)
+        if touch.writes:
+            self.saved[index] = self._add_write_backs(index)
+
+    def _add_residency(self, before: Expression, index: int) -> Expression:
+        """Add `r`: the content stays from touch `index - 1` (`before`: its service) to `index`."""
+        crossed = self._crossed(index)
+        if not before or any(r not in self.covers for r in crossed):
+            return []
+        stays = self.rows.add_choice("r", self._number_of(index))
+        self.linear.add_row([(stays, 1.0), *scaled(before, -1.0)], high=0.0)
+        for region in crossed:
+            self.linear.add_row([(stays, 1.0), (self.covers[region], -1.0)], high=0.0)
+        return [(stays, 1.0)]
+
+    def _crossed(self, index: int) -> set[int]:
+        """Regions that hold one of touch `index - 1` and `index`, not both."""
+        old = self.touches[index - 1].time if index > 0 else -1
+        new = self.touches[index].time if index < len(self.touches) else self.program.num_slots
+        return set(self.rows.around(old)) ^ set(self.rows.around(new))
+
+    def _last_write(self, index: int) -> int | None:
+        return next((j for j in range(index - 1, -1, -1) if self.touches[j].writes), None)
+
+    def _add_prefetches(self, index: int) -> list[Prefetch]:
+        """Add `p` for touch `index`: one at its level, one per outer level it can come from."""
+        time = self.touches[index].time
+        wrote = self._last_write(index)
+        ready = 0 if wrote is None else self.touches[wrote].time + 1
+        prefetches = []
+        inner, deadline = None, time
+        for level in [*self.rows.around(time), TOP_LEVEL]:
+            start = max(ready, 0 if level == TOP_LEVEL else self.program.regions[level].start)
+            if inner is not None:
+                # A copy outside `inner` fills a stay that covers it, for its first touch.
+                deadline = self.program.regions[inner].start
+                is_first = index == 0 or self.touches[index - 1].time < deadline
+                if not (is_first and inner in self.covers):
+                    break
+            last = deadline if inner is None else deadline - 1
+            if start <= last:
+                multiplicity = self.rows.cheapest(level, start, last + 1)
+                prefetch = self._add_prefetch(index, level, multiplicity, start, deadline)
+                prefetches.append(prefetch)
+                if inner is not None:
+                    terms = [(prefetch.share, 1.0), (self.covers[inner], -1.0)]
+                    self.linear.add_row(terms, high=0.0)
+            inner = level
+        return prefetches
+
+    def _add_prefetch(
+        self, index: int, level: int, multiplicity: float, start: int, time: int
+    ) -> Prefetch:
+        choice = "p", self._number_of(index), level
+        fetched = Prefetch(
+            share=self.rows.add_choice(*choice),
+            choice=choice,
+            group=self.number,
+            size=self.size,
+            place=self.place,
+            level=level,
+            multiplicity=multiplicity,
+            start=start,
+            time=time,
+            is_charged=self.is_charged,
+        )
+        self.rows.prefetches.append(fetched)
+        return fetched
+
+    def _add_write_backs(self, index: int) -> Expression:
+        """Add `b` after touch `index`, one per level; returns them, each with its work."""
+        time = self.touches[index].time
+        later = (t.time for t in self.touches[index + 1 :] if t.writes)
+        last = next(later, self.program.num_slots)
+        shares: Expression = []
+        start, inner = time + 1, None
+        for level in [*self.rows.around(time), TOP_LEVEL]:
+            if inner is not None:
+                start = self.program.regions[inner].end
+                if start > last or inner not in self.covers:
+                    break
+            end = min(last, self.program.level_end(level))
+            work = self.work * self.rows.cheapest(level, start, end)
+            choice = "b", self._number_of(index), level
+            share = self.rows.add_choice(*choice)
+            if inner is not None:
+                self.linear.add_row([(share, 1.0), (self.covers[inner], -1.0)], high=0.0)
+            self.rows.write_backs.append(
+                WriteBack(share, choice, self.number, work, time + 1, self.place, last)
+            )
+            shares.append((share, work))
+            inner = level
+        return shares
+
+    def _need_slow_copy(
+        self, time: int, excused: Expression, index: int, fetched: list[Prefetch]
+    ) -> None:
+        """Require that before touch `index` the last write is slow, excused, or written back."""
+        wrote = self._last_write(index)
+        if wrote is None:
+            return
+        shares = self.saved[wrote]
+        needed = self.served[wrote] + scaled(excused, -1.0)
+        self.linear.add_row(needed + [(b, -1.0) for b, _ in shares], high=0.0)
+        work = scaled(needed, min(w for _, w in shares))
+        work += [(p.share, self.work * p.multiplicity) for p in fetched]
+        self.rows.windows.append(Window(work, self.touches[wrote].time + 1, time))
+
+    def _add_sink(self, sink: Sink) -> None:
+        index = sum(t.time < sink.time for t in self.touches)
+        cover = self.covers.get(sink.region)
+        excused: Expression = [(cover, 1.0)] if cover is not None else []
+        self._need_slow_copy(sink.time, excused, index, [])
+
+    def _add_tail(self, kept: int) -> Expression:
+        """A kept input stays to the end of the program, or a copy brings it back by then."""
+        end = self.program.num_slots
+        stays = self._add_residency(self.served[-1], len(self.touches))
+        last = [r for r in range(len(self.program.regions)) if self.program.regions[r].end == end]
+        multiplicity = min(self.program.multiplicity(level) for level in [TOP_LEVEL, *last])
+        back = self._add_prefetch(len(self.touches), TOP_LEVEL, multiplicity, 0, end)
+        self.linear.add_row([(kept, 1.0), *scaled(stays, -1.0), (back.share, -1.0)], high=0.0)
+        return stays
+
+    def _add_pieces(self) -> None:
+        """Add what the group holds, slot by slot: at a touch, in the gap before it, as a cover."""
+        end, old = self.program.num_slots, 0
+        for touch, served, stayed in zip(self.touches, self.served, self.stayed, strict=False):
+            self._add_span(old, touch.time, stayed)
+            self._add_span(touch.time, touch.time + 1, served)
+            old = touch.time + 1
+        self._add_span(old, end, self.stayed[-1])
+
+    def _add_span(self, start: int, end: int, held: Expression) -> None:
+        """Add the pieces of `[start, end)`, cut where covered regions begin and end."""
+        bounds = [self.program.regions[r] for r in self.covers]
+        cuts = {start, end} | {t for r in bounds for t in (r.start, r.end) if start < t < end}
+        times = sorted(cuts)
+        for first, last in pairwise(times):
+            cover = next(
+                (self.covers[r] for r in self.rows.around(first) if r in self.covers), None
+            )
+            if first < last:
+                self._add_piece(first, last, held, cover)
+
+    def _add_piece(self, start: int, end: int, held: Expression, cover: int | None) -> None:
+        if cover is not None and held:
+            top = self.linear.add_variable(1.0)
+            self.linear.add_row([*held, (top, -1.0)], high=0.0)
+            self.linear.add_row([(cover, 1.0), (top, -1.0)], high=0.0)
+            held = [(top, 1.0)]
+        elif cover is not None:
+            held = [(cover, 1.0)]
+        if held:
+            self.rows.pieces.append(Piece(self.number, start, end, held, self.place))

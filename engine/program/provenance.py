@@ -1,0 +1,154 @@
+"""What a program rests on: where its costs are from, what compiles observed, how much was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.program.floors import slow_s, worth_s
+from engine.program.model import Program, Touch
+
+CYCLES = "cycles"
+"""The compiler's cycles in the one dump; savings as the bytes suggest."""
+ROOFLINE = "roofline"
+"""Operations and bytes: the dump states no cycles."""
+FITTED = "fitted"
+"""Both dumps; `fit_error` says by how much the total of the second one is missed, relative."""
+
+
+WHOLE_SHARE = 0.99
+"""A plan of which a smaller share of its saving was read is no measure for other plans."""
+
+
+def has_compiled_plan(program: Program) -> bool:
+    """Whether the real compiler's plan came with the program."""
+    return "xla_plan" in program.provenance
+
+
+def share_read(program: Program) -> float | None:
+    """The share of the saving of XLA's plan that was read; None without a plan."""
+    if not has_compiled_plan(program):
+        return None
+    lost = _notes(program).get("left_out_saving_share", 0.0)
+    return 1.0 - lost if isinstance(lost, int | float) and 0 <= lost <= 1 else 1.0
+
+
+def reading_warning(program: Program) -> str | None:
+    """One line on a plan that was read in part, which is no measure for others; else None."""
+    share = share_read(program)
+    if share is None or share >= WHOLE_SHARE:
+        return None
+    return (
+        f"only {share:.1%} of the saving of XLA's plan could be read, so xla_compiled is slower"
+        " here than XLA is: to be faster than it is no win"
+    )
+
+
+def offsets_of_compiled_plan(program: Program) -> str:
+    """Whose offsets the compiled plan has: XLA's own, or others, as its notes say."""
+    return str(_notes(program).get("offsets", "XLA's own"))
+
+
+def _notes(program: Program) -> Mapping[str, Any]:
+    """What was noted when the plan was read; files may say anything here."""
+    plan = program.provenance["xla_plan"]
+    notes = plan.get("notes") if isinstance(plan, Mapping) else None
+    return notes if isinstance(notes, Mapping) else {}
+
+
+LITTLE = 0.005
+"""Share of what is counted; a smaller saving beyond it counts as none: three digits hide it."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that fast memory may save in one run, in seconds, by what it rests on.
+
+    `shown_s`: the compiles tell it, use by use. `estimated_s`: it counts too, but was only seen
+    together with what other uses save, or not at all. `uncounted_s`: what may be saved besides, at
+    most.
+    """
+
+    shown_s: float
+    estimated_s: float
+    uncounted_s: float
+
+    @property
+    def possible_s(self) -> float:
+        """The most that may be saved."""
+        return self.shown_s + self.estimated_s + self.uncounted_s
+
+    @property
+    def share(self) -> float:
+        """The part of it that compiles have shown; 1 where nothing may be saved."""
+        return self.shown_s / self.possible_s if self.possible_s > 0 else 1.0
+
+
+def observed(program: Program) -> Observed | None:
+    """What the savings of a program rest on; None where its costs are no compiler's of this chip.
+
+    No instruction saves more than its time with all slow, less its floor.
+    """
+    is_guess = is_estimated(program)
+    if not is_guess and not _is_fitted(program):
+        return None
+    shown, counted, possible = ([0.0] * program.num_slots for _ in range(3))
+    for access in program.accesses:
+        saving_s = max(0.0, access.saving_s)
+        counted[access.time] += saving_s
+        possible[access.time] += saving_s + access.uncertainty_s
+        shown[access.time] += 0.0 if is_guess or access.uncertainty_s > 0 else saving_s
+    rooms = [_room_s(program, time) for time in range(program.num_slots)]
+    shown_s, counted_s, possible_s = (
+        sum(map(min, seconds, rooms)) for seconds in (shown, counted, possible)
+    )
+    return Observed(shown_s, counted_s - shown_s, possible_s - counted_s)
+
+
+def more_s(program: Program, touch: Touch) -> float:
+    """Seconds that a touch may save beyond what counts, if all others of its instruction are slow.
+
+    0 where the compiles tell what it saves.
+    """
+    uncertain_s = sum(program.accesses[index].uncertainty_s for index in touch.accesses)
+    if uncertain_s <= 0:
+        return 0.0
+    counted_s = worth_s(program, touch)
+    most_s = min(touch.saving_s + uncertain_s, _room_s(program, touch.time))
+    return most_s - counted_s if most_s - counted_s > LITTLE * abs(counted_s) else 0.0
+
+
+def uncounted_by_slot(
+    program: Program, is_fast: Sequence[bool], other: Sequence[bool] | None = None
+) -> list[float]:
+    """`[T]` seconds that instructions may take less than shown, where two placements differ.
+
+    `is_fast`, `other`: flags of the accesses. No `other` means everything slow, whose times the
+    compiles show in full.
+    """
+    seconds = [0.0] * program.num_slots
+    for touch in program.touches:
+        index = touch.accesses[0]
+        if is_fast[index] != (other is not None and other[index]):
+            seconds[touch.time] += more_s(program, touch)
+    return seconds
+
+
+def is_estimated(program: Program) -> bool:
+    """Whether the savings are estimates from bytes, since there was one dump only."""
+    return program.provenance.get("costs") in (CYCLES, ROOFLINE)
+
+
+def _is_fitted(program: Program) -> bool:
+    """Whether savings are fitted to compiles for this chip: what a what-if derives is not."""
+    origin = program.provenance
+    if "derived_from" in origin:
+        return False
+    is_uncertain = any(access.uncertainty_s > 0 for access in program.accesses)
+    return is_uncertain or "fit" in origin or origin.get("costs") == FITTED
+
+
+def _room_s(program: Program, time: int) -> float:
+    """Seconds between an instruction with all slow and the least that it can take."""
+    return slow_s(program, time) - program.instructions[time].floor_s

@@ -1,0 +1,292 @@
+"""One move as a decision: what it is about, each action with its effect or why it is illegal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from html import escape
+
+from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, OTHER_END, Move
+from engine.game.reference.blocks import free_gaps
+from engine.game.reference.explain import end_text, explain, group_name
+from engine.game.reference.game import ReferenceGame
+from engine.game.replay import immediate_reward
+from engine.program.floors import has_floor, slow_s, worth_s
+from engine.program.model import TOP_LEVEL, Program, Touch
+from engine.program.provenance import is_estimated, more_s
+from ui.components.glossary import term_html
+from ui.components.html import command_html, gain_text
+from ui.components.units import (
+    address_text,
+    count_text,
+    share_text,
+    size_text,
+    time_text,
+    unobserved_text,
+)
+from ui.model.play.ghosts import Opinion
+
+MUCH = 4.0
+"""A saving is surprising from this many times the time that moving its bytes takes."""
+LEAST = 1e-3
+"""Share of all that can be saved, below which a saving needs no explanation."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """One move in words: who does what to which tensor, what is at stake, facts as (name, text)."""
+
+    subject: str
+    verb: str
+    tensor: str
+    stake: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def story(program: Program, move: Move) -> Story:
+    """The move for a reader who has not seen the rules."""
+    return _sink_story(program, move) if move.is_sink else _touch_story(program, move)
+
+
+def _touch_story(program: Program, move: Move) -> Story:
+    touch = program.touches[move.touch]
+    instruction = program.instructions[move.time]
+    access = program.accesses[touch.accesses[0]]
+    value = program.values[access.value]
+    verb = "updates" if touch.reads and touch.writes else "reads" if touch.reads else "writes"
+    role = ", ".join(
+        f"{'result' if program.accesses[i].is_write else 'operand'} {program.accesses[i].operand}"
+        for i in touch.accesses
+    )
+    facts = [
+        ("Slot", f"{move.time:,} of {program.num_slots:,}, {instruction.opcode}"),
+        ("Tensor", f"{value.shape or 'unknown shape'}, {size_text(value.size_bytes)}, {role}"),
+        ("Used again", _next_use(program, move)),
+    ]
+    if because := _unobserved_because(program, touch):
+        facts.append(("Observed", because))
+    times = program.multiplicity(instruction.level)
+    if times != 1:
+        facts.append(("Runs", f"{times:,.4g} times, in {program.regions[instruction.level].name}"))
+    if instruction.op_name:
+        facts.append(("Source", instruction.op_name))
+    stake = _stake_text(program, touch, verb)
+    return Story(instruction.name, verb, value.name, stake, tuple(facts))
+
+
+def _stake_text(program: Program, touch: Touch, verb: str) -> str:
+    """What the touch saves in fast memory, or costs, and whether a compile has shown it."""
+    fast, worth = program.hardware.fast_name, worth_s(program, touch)
+    mark = unobserved_text(max(0.0, worth), more_s(program, touch))
+    mark = f" ({mark})" if mark else ""
+    if touch.saving_s > 0:
+        return (
+            f"Served from {fast} it saves {time_text(worth)}{mark} of the"
+            f" instruction's {time_text(slow_s(program, touch.time))}."
+            f"{_floor_text(program, touch.time)}{_much_text(program, touch, verb)}"
+        )
+    if touch.saving_s < 0:
+        return (
+            f"Written into {fast} it takes {time_text(-touch.saving_s)} longer than into slow"
+            " memory, which may be worth it for what comes next."
+        )
+    return f"Served from {fast} it saves nothing here{mark}, but may stay for what comes next."
+
+
+def _unobserved_because(program: Program, touch: Touch) -> str:
+    """What the touch's saving rests on where no compile has shown it; else empty."""
+    if is_estimated(program):
+        return "no: one dump tells no savings, they are estimated from the bytes"
+    if more_s(program, touch) <= 0:
+        return ""
+    counted = "a cautious share" if touch.saving_s > 0 else "nothing"
+    return f"no: no compile shows what this use saves by itself, so {counted} counts"
+
+
+def _much_text(program: Program, touch: Touch, verb: str) -> str:
+    """A sentence on why so few bytes save so much, where much is at stake; else empty."""
+    moving_s = touch.slow_bytes / program.hardware.bandwidth
+    at_stake_s = LEAST * (program.all_slow_s - program.all_fast_s)
+    if touch.saving_s <= max(MUCH * moving_s, at_stake_s):
+        return ""
+    return (
+        f" That is much for {size_text(touch.slow_bytes)}, which move in {time_text(moving_s)}: the"
+        f" instruction {verb} them more than once, or the fit of the costs gave them what others"
+        " save."
+    )
+
+
+def _floor_text(program: Program, time: int) -> str:
+    """A sentence on a floor that may make the saving worth less; empty where there is none."""
+    if not has_floor(program, time):
+        return ""
+    least = time_text(program.instructions[time].floor_s)
+    return (
+        f" It takes {least} at least, however much is fast, so what else is served from"
+        f" {program.hardware.fast_name} here leaves less to save."
+    )
+
+
+def _sink_story(program: Program, move: Move) -> Story:
+    value = program.values[program.groups[move.group].values[-1]]
+    if move.region == TOP_LEVEL:
+        subject, verb = "The program", "hands out"
+        why = "outputs are read from slow memory"
+    else:
+        subject, verb = program.regions[move.region].name, "ends an iteration with"
+        why = "the next iteration, or what follows, may read it from slow memory"
+    stake = f"Nothing to choose: {why}, so a changed tensor is written back by now."
+    facts = (
+        ("Slot", f"{move.time:,} of {program.num_slots:,}"),
+        ("Tensor", f"{value.shape or 'unknown shape'}, {size_text(value.size_bytes)}"),
+    )
+    return Story(subject, verb, value.name, stake, facts)
+
+
+def _next_use(program: Program, move: Move) -> str:
+    if move.next_time > program.num_slots:
+        return "no more"
+    slots = count_text(move.next_time - move.time, "slot")
+    return f"in {slots}, by {program.instructions[move.next_time].name}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One action in a position. `gain_s`: what it earns at once, in seconds of the program.
+
+    `is_blocked`: it is forbidden by tensors that can be shown. `thought`: what the agent made of
+    it, empty where it has no opinion. `other`: the same at the other end, where that is legal.
+    """
+
+    action: int
+    name: str
+    is_legal: bool
+    text: str
+    gain_s: float
+    is_blocked: bool
+    thought: str = ""
+    other: Choice | None = None
+
+    def thinking(self, thoughts: Mapping[int, str]) -> Choice:
+        """This choice and its other end with other thoughts; `thoughts`: a text by action."""
+        other = self.other.thinking(thoughts) if self.other else None
+        return replace(self, thought=thoughts.get(self.action, ""), other=other)
+
+
+def choices(game: ReferenceGame, opinion: Opinion | None = None) -> list[Choice]:
+    """Copy, NoCopy and Drop in the current position; none when the game is over."""
+    if game.is_over:
+        return []
+    offered = [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
+    return [replace(c, other=_other_end(game, c.action, opinion)) for c in offered]
+
+
+def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choice | None:
+    """The choice of an action at the other end: its address, and what it does there.
+
+    The stall is named only where it differs from the one at the usual end. None where the other end
+    is no place for it.
+    """
+    action = OTHER_END.get(kind, kind)
+    effect = game.placement(action)
+    if action == kind or effect.block is None:
+        return None
+    parts = [f"{end_text(game)}, {address_text(effect.block.offset * game.facts.numbers.granule)}"]
+    if effect.evicted:
+        taken = ", ".join(group_name(game, block.group) for block in effect.evicted)
+        parts.append(f"takes the place of {taken}")
+    if effect.stall_ticks != game.placement(kind).stall_ticks:
+        parts.append(f"stalls {time_text(effect.stall_ticks * game.facts.numbers.tick_s)}")
+    return replace(_choice(game, action, opinion), text=" · ".join(parts))
+
+
+def _choice(game: ReferenceGame, action: int, opinion: Opinion | None) -> Choice:
+    why = explain(game, action)
+    gain = immediate_reward(game, action) * game.program.all_slow_s if why.is_legal else 0.0
+    name = ACTION_NAMES[action]
+    thought = ""
+    if opinion is not None and why.is_legal:
+        visits = share_text(opinion.visits[action])
+        thought = f"agent: {share_text(opinion.prior[action])} prior, {visits} of its visits"
+    return Choice(action, name, why.is_legal, why.reason, gain, bool(why.blockers), thought)
+
+
+def room_text(game: ReferenceGame) -> str:
+    """How full fast memory is now, in words."""
+    numbers, time = game.facts.numbers, min(game.move.time, game.program.num_slots - 1)
+    standing = [*game.live.values(), *(b for b in game.ended if b.stands_at(time))]
+    floor = numbers.reserved[time]
+    used = sum(b.size for b in standing) + floor
+    gaps = free_gaps(standing, floor, numbers.fast_granules)
+    hole = max((high - low for low, high in gaps), default=0)
+    taken = f"{size_text(used * numbers.granule)} of {size_text(game.program.hardware.fast_bytes)}"
+    return f"{taken} taken, largest hole {size_text(hole * numbers.granule)}"
+
+
+def story_html(story: Story) -> str:
+    """The move's headline and what is at stake."""
+    return (
+        f'<p class="headline"><code>{escape(story.subject)}</code> {story.verb}'
+        f" <code>{escape(story.tensor)}</code></p>"
+        f'<p class="stake">{escape(story.stake)}</p>'
+    )
+
+
+def choice_html(choice: Choice, chosen: int | None, is_asked: bool, is_plan: bool) -> str:
+    """One action as a card: what it would do and earn, or why it is forbidden.
+
+    A legal one is a button that plays it; a refused one has a button that shows its obstacles.
+    Below stands a button for its other end, where that is legal. `chosen`: what is played here.
+    """
+    is_chosen = choice.action == chosen
+    other = _other_end_html(choice.other, choice, chosen, is_plan) if choice.other else ""
+    return _card_html(choice, is_chosen, is_asked, is_plan) + other
+
+
+def _card_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) -> str:
+    classes = ["choice", choice.name.lower()]
+    key = f"<kbd>{choice.action + 1}</kbd>"
+    if choice.is_legal:
+        if is_chosen:
+            classes.append("chosen")
+        own = _own_html(is_plan) if is_chosen else ""
+        name = term_html(choice.name, is_focusable=False, has_text=False)
+        head = f"{key}<b>{name}</b> <em>{gain_text(choice.gain_s)}</em>{own}"
+        return (
+            f'<button class="{" ".join(classes)}" data-do="play" data-action="{choice.action}">'
+            f"<span>{head}<br>{escape(choice.text)}{_thought_html(choice)}</span></button>"
+        )
+    ask = ""
+    if choice.is_blocked:
+        label = "hide" if is_asked else "show what forbids it"
+        ask = command_html("ask", label, action=choice.action)
+    name = term_html(choice.name, has_text=False)
+    return (
+        f'<div class="{" ".join(classes)} refused"><b>{name}</b> ✗ {ask}'
+        f"<br>{escape(choice.text)}</div>"
+    )
+
+
+def _other_end_html(choice: Choice, main: Choice, chosen: int | None, is_plan: bool) -> str:
+    """A button in one line: key, gain if it is not that of `main`, address, effect."""
+    kind = KINDS[choice.action]
+    is_chosen = choice.action == chosen
+    classes = f"other-end {ACTION_NAMES[kind].lower()}{' chosen' if is_chosen else ''}"
+    own = _own_html(is_plan) if is_chosen else ""
+    is_other_gain = not main.is_legal or gain_text(choice.gain_s) != gain_text(main.gain_s)
+    gain = f" <em>{gain_text(choice.gain_s)}</em>" if is_other_gain else ""
+    name = term_html("Other end", is_focusable=False, has_text=False)
+    thought = f' <i class="thought">{escape(choice.thought)}</i>' if choice.thought else ""
+    return (
+        f'<button class="{classes}" data-do="play" data-action="{choice.action}">'
+        f"<span><kbd>⇧{kind + 1}</kbd>"
+        f"{name}{gain}{own} · {escape(choice.text)}{thought}</span></button>"
+    )
+
+
+def _own_html(is_plan: bool) -> str:
+    return f" · <em>{'the plan' if is_plan else 'played'}</em>"
+
+
+def _thought_html(choice: Choice) -> str:
+    return f'<br><i class="thought">{escape(choice.thought)}</i>' if choice.thought else ""
