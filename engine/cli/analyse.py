@@ -15,9 +15,9 @@ from engine.program import library
 from engine.program.io import write_bytes
 
 if TYPE_CHECKING:
+    from engine.debugging.agent_games import Side
     from engine.debugging.debug_report import Block
     from engine.debugging.findings import Finding
-    from engine.debugging.games import Side
 
 _MOST_ROWS, _MOST_WORDS = 50, 5
 """Findings in JSON, and in words."""
@@ -110,7 +110,7 @@ def run_ab(options: argparse.Namespace) -> int:
 
 def _side(options: argparse.Namespace, which: str) -> Side:
     from engine.agent.checkpoint import load_checkpoint
-    from engine.debugging.games import Side
+    from engine.debugging.agent_games import Side
     from engine.solvers.practice import GENERALIST
 
     folder = Path(getattr(options, which) or GENERALIST)

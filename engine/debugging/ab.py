@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.analysis.attribution import Cost, attribute
+from engine.debugging.agent_games import Side, play_on, workload_of
 from engine.debugging.findings import kind_of
-from engine.debugging.games import Side, play_on, workload_of
 from engine.debugging.trace_units import MICRO
 from engine.errors import PlanError, UsageError
 from engine.game.move_list import moves

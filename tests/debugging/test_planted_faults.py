@@ -22,9 +22,9 @@ from engine.agent.network import Params
 from engine.agent.research import untrained
 from engine.agent.trace import trace_game
 from engine.debugging.ab import duel
+from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
 from engine.debugging.counterfactual import POLICY, SEARCH, Forcing
 from engine.debugging.findings import DRIFT, VALUE_JUMP, WRONG_PRIOR, Finding, findings, inbox
-from engine.debugging.games import Side, play_on, policy_of, workload_of
 from engine.debugging.regret import BLUNDER, CLASSES, FEW_VISITS, MISTAKE, study_of
 from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NUM_ACTIONS
 from engine.game.reference.game import ReferenceGame

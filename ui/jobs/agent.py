@@ -18,9 +18,9 @@ from engine.agent.research import trace_move, untrained
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.agent.workload import Workload
+from engine.debugging.agent_games import Side, workload_of
+from engine.debugging.agent_games import play_on as finish_game
 from engine.debugging.game_curves import curves
-from engine.debugging.games import Side, workload_of
-from engine.debugging.games import play_on as finish_game
 from engine.errors import SolverError
 from engine.game.move_list import moves
 from engine.game.moves import SIMPLE_RULES, Rules

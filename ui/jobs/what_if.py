@@ -9,9 +9,9 @@ from typing import Any
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.trace_io import load_trace
 from engine.debugging.ab import duel
+from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
 from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH, Counterfactual, Forcing
 from engine.debugging.findings import findings
-from engine.debugging.games import Side, play_on, policy_of, workload_of
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import surprises
 from engine.game.move_list import moves
