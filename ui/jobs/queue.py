@@ -1,15 +1,19 @@
-"""The queue of long work: a few runs at once, a few dozen waiting, results kept for a while.
+"""The queue of long work: a few runs at once, a few hundred waiting, results kept for a while.
 
-Who orders the same work again shares the run, or its kept result. Among those who wait, the visitor
-with the fewest runs under way comes first.
+Who orders the same work again shares the run, or its kept result. Visitors get equal shares of the
+workers' time: the queue is start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996), where a flow
+is a visitor and a run costs its seconds. A run is tagged with its visitor's account, which never
+lags behind the tag served last, and the smallest tag is served first. So nobody waits for the many
+runs of another visitor, and nobody waits for ever.
 """
 
 from __future__ import annotations
 
 import atexit
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from engine.plan.model import Plan
@@ -20,11 +24,28 @@ from ui.jobs.run import Job, Run, finished
 from ui.jobs.store import Result, ResultStore
 
 _AT_ONCE = 2
-_MOST_WAITING = 32
+_MOST_WAITING = 200
 _MOST_OF_ONE = 8
 """How many runs of one visitor may wait, so that nobody fills the queue alone."""
+_LEAST_COST_S = 1.0
+"""What a run costs its visitor at least: orders without a budget take time too."""
 _MOST_KEPT = 128
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A run in the queue. `tag`: its visitor's account when it came; the least is first."""
+
+    tag: float
+    run: Run
+    program: Program
+    basis: Plan | None
+
+    @property
+    def end(self) -> float:
+        """The visitor's account once the run has been served."""
+        return self.tag + max(_LEAST_COST_S, self.run.order.seconds)
 
 
 class Workshop:
@@ -43,8 +64,10 @@ class Workshop:
         self._most_of_one = most_of_one
         self._lock = threading.Lock()
         self._runs: OrderedDict[tuple[str, Order], Run] = OrderedDict()
-        self._waiting: list[tuple[Run, Program, Plan | None]] = []
+        self._waiting: list[_Waiting] = []
         self._under_way: list[Run] = []
+        self._accounts: dict[str, float] = {}
+        self._served = 0.0
         atexit.register(self.close)
 
     def start(
@@ -76,28 +99,33 @@ class Workshop:
         """
         key = (content_hash(program), order)
         with self._lock:
-            self._waiting = [entry for entry in self._waiting if not entry[0].is_over]
+            self._waiting = [entry for entry in self._waiting if not entry.run.is_over]
             run = self._known(*key)
-            if run is None or run.state in (FAILED, STOPPED):
-                run = Run(order, owner, given=given)
-                run.error = self._refusal(owner)
-                if run.error:
-                    run.state = FAILED
+            if run is None or not run.take_hold(owner):
+                run = Run(order, owner, given=given, holders={owner})
+                if refusal := self._refusal(owner):
+                    run.fail(refusal)
                     return Job(run)
                 self._runs[key] = run
-                self._waiting.append((run, program, basis))
-            run.holders.add(owner)
+                self._line_up(run, program, basis)
             self._runs.move_to_end(key)
             self._forget()
         self._next()
         return Job(run, owner)
+
+    def _line_up(self, run: Run, program: Program, basis: Plan | None) -> None:
+        """Put a run into the queue, after its visitor's others. Under the lock."""
+        own = [entry.end for entry in self._waiting if entry.run.owner == run.owner]
+        tag = max([self._served, self._accounts.get(run.owner, 0.0), *own])
+        self._waiting.append(_Waiting(tag, run, program, basis))
+        self._waiting.sort(key=lambda entry: entry.tag)
 
     def _refusal(self, owner: str) -> str:
         """Why nothing more of this visitor's can wait; empty if it can. Under the lock."""
         waiting = len(self._waiting)
         if waiting >= self._most_waiting:
             return f"{waiting} runs are waiting; try again in a minute"
-        own = sum(run.owner == owner for run, _, _ in self._waiting)
+        own = sum(entry.run.owner == owner for entry in self._waiting)
         if own >= self._most_of_one:
             return f"{own} of your runs are waiting; stop one of them, or try again in a minute"
         return ""
@@ -138,23 +166,32 @@ class Workshop:
     def _next(self) -> None:
         """Start waiting runs, as long as fewer than `at_once` are under way."""
         with self._lock:
+            self._waiting = [entry for entry in self._waiting if not entry.run.is_over]
             while self._waiting and len(self._under_way) < self._at_once:
-                busy = Counter(run.owner for run in self._under_way)
-                place = min(
-                    range(len(self._waiting)), key=lambda i: busy[self._waiting[i][0].owner]
-                )
-                entry = self._waiting.pop(place)
-                if entry[0].is_over:
-                    continue
-                self._under_way.append(entry[0])
-                threading.Thread(target=self._work, args=entry, daemon=True).start()
+                self._begin(self._waiting.pop(0))
+            for place, entry in enumerate(self._waiting):
+                entry.run.ahead = place
 
-    def _work(self, run: Run, program: Program, basis: Plan | None) -> None:
+    def _begin(self, entry: _Waiting) -> None:
+        """Start the thread of a run; where the system has none left, the run fails."""
+        self._served = entry.tag
+        later = {owner: end for owner, end in self._accounts.items() if end > self._served}
+        self._accounts = {**later, entry.run.owner: entry.end}
+        self._under_way.append(entry.run)
+        entry.run.ahead = 0
         try:
-            run.work(program, basis)
+            threading.Thread(target=self._work, args=(entry,), daemon=True).start()
+        except RuntimeError as error:
+            self._under_way.remove(entry.run)
+            entry.run.fail(f"{error}; try again in a minute")
+
+    def _work(self, entry: _Waiting) -> None:
+        run = entry.run
+        try:
+            run.work(entry.program, entry.basis)
             if run.state == DONE:
                 result = Result(run.plan, run.result, run.files)
-                self._store.save(content_hash(program), run.order, result)
+                self._store.save(content_hash(entry.program), run.order, result)
         finally:
             with self._lock:
                 self._under_way.remove(run)

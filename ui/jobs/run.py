@@ -1,7 +1,8 @@
 """One piece of long work in a process of its own, and a visitor's hold on it.
 
 A *run* is the work; visitors who order the same work share it. A *job* is one visitor's hold on a
-run: stopping it ends the run once nobody else holds it.
+run: stopping it ends the run once nobody else holds it. Who takes hold and who lets go is settled
+under the run's own lock, so that nobody is given a run that another visitor is just ending.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -52,6 +54,7 @@ class Run:
     """One piece of work; its thread writes the state, `share`, `message`, the result.
 
     `share`: how much is done, 0 to 1, as the work reports it; None as long as it does not know.
+    `ahead`: how many runs of the queue come before it while it waits.
     """
 
     order: Order
@@ -66,6 +69,7 @@ class Run:
     given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     began: float = 0.0
     took_s: float = 0.0
+    ahead: int = 0
     holders: set[str] = field(default_factory=set)
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -75,16 +79,44 @@ class Run:
         """Whether nothing more will happen."""
         return self.state in (DONE, FAILED, STOPPED)
 
+    def take_hold(self, holder: str) -> bool:
+        """Let a visitor share the run; False where it failed or was stopped: then begin anew."""
+        with self._lock:
+            if self.state in (FAILED, STOPPED):
+                return False
+            self.holders.add(holder)
+            return True
+
+    def let_go(self, holder: str) -> None:
+        """End a visitor's hold; the last one ends the run."""
+        with self._lock:
+            self.holders.discard(holder)
+            if not self.holders:
+                self._end()
+
     def end(self) -> None:
-        """Stop the work; its result is lost."""
+        """Stop the work, whoever holds it; its result is lost."""
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        """Under the lock: stop the work unless it is over."""
+        if not self.is_over:
+            self.state = STOPPED
+            if self._process is not None and self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def fail(self, error: str) -> None:
+        """Note why there is no result, unless the run is over: one that was stopped is no news."""
         with self._lock:
             if not self.is_over:
-                self.state = STOPPED
-                if self._process is not None and self._process.poll() is None:
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                self.error, self.state = " ".join(error.split()), FAILED
 
     def work(self, program: Program, basis: Plan | None) -> None:
-        """Do the work in a child process and wait for it; called on a thread."""
+        """Do the work in a child process and wait for it; called on a thread.
+
+        Never raises: whatever goes wrong is the run's `error`, or visitors would wait for ever.
+        """
         with self._lock:
             if self.is_over:
                 return
@@ -92,9 +124,12 @@ class Run:
         try:
             with tempfile.TemporaryDirectory(prefix="explorer-") as folder:
                 self._work_in(Path(folder), program, basis)
-        except (OSError, EngineError, ValueError) as error:
-            self._fail(str(error))
-        self.took_s = time.monotonic() - self.began
+        except (OSError, EngineError) as error:
+            self.fail(str(error))
+        except BaseException as error:  # noqa: BLE001 - also what nobody has thought of
+            self.fail(f"{type(error).__name__}: {error}")
+        finally:
+            self.took_s = time.monotonic() - self.began
 
     def _work_in(self, folder: Path, program: Program, basis: Plan | None) -> None:
         save(program, folder / PROGRAM)
@@ -120,11 +155,12 @@ class Run:
                 )
             try:
                 self._listen(process)
+                _wait(process)
             finally:
-                _end(process)
-            if process.returncode and not self.is_over:
+                _kill(process)
+            if process.returncode:
                 log.seek(0)
-                self._fail(_last_line(log) or f"ended with status {process.returncode}")
+                self.fail(_last_line(log) or f"ended with status {process.returncode}")
         if not self.is_over:
             self._take(folder)
 
@@ -147,12 +183,7 @@ class Run:
                 self.share = None if share is None else float(share)
                 self.message = str(line.get("message", self.message))
                 if "error" in line:
-                    self._fail(str(line["error"]))
-
-    def _fail(self, error: str) -> None:
-        # A stopped run fails as well, but that is not news.
-        if self.state != STOPPED:
-            self.error, self.state = error, FAILED
+                    self.fail(str(line["error"]))
 
 
 def finished(order: Order, result: Result) -> Run:
@@ -244,7 +275,8 @@ class Job:
     def words(self) -> str:
         """What is being done, and since when, in a few words."""
         if self.run.state != RUNNING:
-            return "waits for a free worker"
+            ahead = self.run.ahead
+            return f"waits for a free worker{f' · {ahead} before it' if ahead else ''}"
         elapsed = f"{self.elapsed_s:,.0f}"
         if self._is_past_its_budget:
             over = (
@@ -279,16 +311,18 @@ class Job:
         """Let go of the run, which ends if nobody else holds it."""
         if not self.is_over:
             self._is_stopped = True
-            self.run.holders.discard(self.holder)
-            if not self.run.holders:
-                self.run.end()
+            self.run.let_go(self.holder)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Wait for a process that has closed its output; kill it if it does not end."""
-    try:
+def _wait(process: subprocess.Popen[str]) -> None:
+    """Give a process that has closed its output the time to end by itself."""
+    with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=_PATIENCE_S)
-    except subprocess.TimeoutExpired:
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process that still runs, and what it started."""
+    if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 

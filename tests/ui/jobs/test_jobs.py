@@ -7,17 +7,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from engine.plan.check import check
-from engine.plan.model import Plan
-from engine.program.model import Program
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
-from tests.ui.waiting import SECONDS, are_over, eventually
+from tests.ui.waiting import are_over, eventually
 from ui.jobs.protocol import BOUND, DONE, FAILED, PLAY, RUNNING, SOLVE, STOPPED, WAITING, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
@@ -32,18 +30,45 @@ def workshop() -> Iterator[Workshop]:
     made.close()
 
 
+Worker = Callable[[str], None]
+
+
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Runs that only wait for the gate to open, in the order in which they were begun."""
-    opened = threading.Event()
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """A function that has the processes of runs execute a script instead of the real work."""
 
-    def work(self: Run, program: Program, basis: Plan | None) -> None:
-        self.state, self.began = "running", time.monotonic()
-        opened.wait(SECONDS)
-        self.state = self.state if self.is_over else DONE
+    def use(script: str) -> None:
+        file = tmp_path / "worker.py"
+        file.write_text(script)
+        monkeypatch.setattr("ui.jobs.run._COMMAND", (sys.executable, "-IS", str(file)))
 
-    monkeypatch.setattr(Run, "work", work)
-    return opened
+    return use
+
+
+class Gate:
+    """Runs whose processes only wait until the gate is opened, or they are let in one by one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def set(self) -> None:
+        (self._folder / "open").touch()
+
+    def let_in(self, seed: int) -> None:
+        """Let the run of that seed end."""
+        (self._folder / str(seed)).touch()
+
+
+@pytest.fixture
+def gate(tmp_path: Path, worker: Worker) -> Gate:
+    worker(
+        "import json, pathlib, sys, time\n"
+        f"here = pathlib.Path({str(tmp_path)!r})\n"
+        "order = json.loads((pathlib.Path(sys.argv[1]) / 'order.json').read_text())\n"
+        "own = here / str(order['seed'])\n"
+        "while not (own.exists() or (here / 'open').exists()):\n    time.sleep(0.02)\n"
+    )
+    return Gate(tmp_path)
 
 
 def test_results_reach_the_open_program(workshop: Workshop) -> None:
@@ -87,7 +112,7 @@ def test_the_advisor_works_from_a_plan(workshop: Workshop) -> None:
     assert check(program, job.plan) is None
 
 
-def test_equal_orders_share_one_run(gate: threading.Event) -> None:
+def test_equal_orders_share_one_run(gate: Gate) -> None:
     shop = Workshop()
     mine = shop.start(residual_network(), "greedy", 5, owner="me")
     yours = shop.start(residual_network(), "greedy", 5, owner="you")
@@ -106,7 +131,7 @@ def test_equal_orders_share_one_run(gate: threading.Event) -> None:
     assert not mine.take()
 
 
-def test_a_stopped_run_begins_anew(gate: threading.Event) -> None:
+def test_a_stopped_run_begins_anew(gate: Gate) -> None:
     shop = Workshop()
     first = shop.start(residual_network(), "greedy", 5)
     first.stop()
@@ -117,7 +142,7 @@ def test_a_stopped_run_begins_anew(gate: threading.Event) -> None:
     assert are_over([second])
 
 
-def test_only_so_many_run_and_wait(gate: threading.Event) -> None:
+def test_only_so_many_run_and_wait(gate: Gate) -> None:
     shop = Workshop(at_once=2, most_waiting=3)
     jobs = [shop.start(residual_network(), "greedy", 5, seed) for seed in range(5)]
     assert eventually(lambda: [job.state for job in jobs].count("running") == 2)
@@ -132,7 +157,7 @@ def test_only_so_many_run_and_wait(gate: threading.Event) -> None:
     assert eventually(lambda: not shop.start(residual_network(), "greedy", 5, seed=10).error)
 
 
-def test_one_visitor_does_not_fill_the_queue(gate: threading.Event) -> None:
+def test_one_visitor_does_not_fill_the_queue(gate: Gate) -> None:
     shop = Workshop(at_once=1, most_waiting=9, most_of_one=2)
     jobs = [shop.start(residual_network(), "greedy", 5, seed, "many") for seed in range(3)]
     assert eventually(lambda: jobs[0].state == RUNNING)
@@ -144,13 +169,128 @@ def test_one_visitor_does_not_fill_the_queue(gate: threading.Event) -> None:
     assert are_over(jobs)
 
 
-def test_who_has_nothing_under_way_comes_first(gate: threading.Event) -> None:
-    shop = Workshop(at_once=2)
-    many = [shop.start(residual_network(), "greedy", 5, seed, "busy") for seed in range(4)]
-    one = shop.start(residual_network(), "greedy", 5, 99, "patient")
+def test_visitors_take_turns_however_many_runs_one_has_ordered(gate: Gate) -> None:
+    shop, program = Workshop(at_once=1), residual_network()
+    many = [shop.start(program, "greedy", 5, seed, "many") for seed in range(3)]
+    assert eventually(lambda: many[0].state == RUNNING)
+    two = [shop.start(program, "greedy", 5, seed, "two") for seed in (10, 11)]
+    late = shop.start(program, "greedy", 5, 20, "late")
+    waiting = [two[0], late, many[1], two[1], many[2]]
+    assert [job.run.ahead for job in waiting] == list(range(5))
+    assert [job.words.partition(" · ")[2] for job in waiting[:3]] == [
+        "",
+        "1 before it",
+        "2 before it",
+    ]
+    gate.let_in(0)
+    for job in waiting:
+        assert eventually(lambda: job.state == RUNNING)  # noqa: B023
+        assert [other.state for other in waiting].count(RUNNING) == 1
+        gate.let_in(job.order.seed)
+    assert are_over([*many, *two, late])
+
+
+def test_who_orders_long_runs_waits_longer(gate: Gate) -> None:
+    shop, program = Workshop(at_once=1), residual_network()
+    long = [shop.start(program, "greedy", 60, seed, "long") for seed in range(3)]
+    assert eventually(lambda: long[0].state == RUNNING)
+    short = [shop.start(program, "greedy", 5, seed, "short") for seed in range(10, 14)]
+    assert [job.run.ahead for job in short] == [0, 1, 2, 3]
+    short[3].stop()
+    another = shop.start(program, "greedy", 5, 14, "short")
+    assert another.run.ahead == 3, "what was stopped while it waited costs nothing"
     gate.set()
-    assert are_over([*many, one])
-    assert one.run.began < max(job.run.began for job in many[2:])
+    assert are_over([*long, *short, another])
+
+
+def test_fifty_visitors_are_queued(gate: Gate) -> None:
+    shop, program = Workshop(), residual_network()
+    jobs = [shop.start(program, "greedy", 5, seed, f"visitor {seed}") for seed in range(50)]
+    assert not any(job.error for job in jobs)
+    assert max(job.run.ahead for job in jobs) == 47
+    for job in jobs:
+        job.stop()
+    gate.set()
+
+
+ODD_LINES = {
+    "a share that is a list": '{"share": [1]}',
+    "a share that is a word": '{"share": "half"}',
+}
+
+
+@pytest.mark.parametrize("line", ODD_LINES.values(), ids=ODD_LINES)
+def test_whatever_a_worker_writes_its_run_ends(worker: Worker, line: str) -> None:
+    worker(f"print({line!r}, flush=True)\nimport time\ntime.sleep(3600)")
+    assert_it_fails_and_begins_anew()
+
+
+def test_a_result_that_cannot_be_read_ends_the_run(worker: Worker) -> None:
+    worker(
+        "import pathlib, sys\n(pathlib.Path(sys.argv[1]) / 'result.json').write_text('[' * 10**5)\n"
+    )
+    assert_it_fails_and_begins_anew()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("odd"), MemoryError(), KeyError("x")])
+def test_whatever_goes_wrong_beside_the_worker_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ui.jobs.run.save", broken)
+    job = assert_it_fails_and_begins_anew()
+    assert type(error).__name__ in job.error
+
+
+def assert_it_fails_and_begins_anew() -> Job:
+    shop, program = Workshop(at_once=1), residual_network()
+    first = shop.start(program, "greedy", 5, owner="first")
+    assert are_over([first])
+    assert first.state == FAILED and first.error
+    second = shop.start(program, "greedy", 5, owner="second")
+    assert second.run is not first.run
+    assert are_over([second])
+    return first
+
+
+def test_a_run_without_a_thread_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    shop = Workshop(at_once=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", none_left)
+        job = shop.start(residual_network(), "greedy", 5)
+    assert job.state == FAILED and "thread" in job.error
+    again = shop.start(residual_network(), "greedy", 5)
+    assert are_over([again])
+    assert again.state == DONE
+
+
+def test_who_orders_while_another_stops_has_a_run_of_their_own(gate: Gate) -> None:
+    """The other's order comes at the worst moment: when nobody holds the run, but it still goes."""
+    shop, program, got = Workshop(), residual_network(), []
+    mine = shop.start(program, "greedy", 5, owner="me")
+    other = threading.Thread(
+        target=lambda: got.append(shop.start(program, "greedy", 5, owner="you"))
+    )
+
+    class Holders(set[str]):
+        def __len__(self) -> int:
+            number = super().__len__()
+            if not number and not other.ident:
+                other.start()
+                other.join(0.3)
+            return number
+
+    mine.run.holders = Holders({"me"})
+    mine.stop()
+    other.join()
+    gate.set()
+    assert are_over(got)
+    assert [job.state for job in got] == [DONE]
 
 
 def test_plans_of_one_name_do_not_hide_each_other() -> None:
@@ -208,16 +348,12 @@ def test_the_end_of_a_job_is_news_until_it_is_announced() -> None:
     assert not stopped.has_news, "the visitor knows"
 
 
-def test_what_a_library_prints_in_a_worker_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worker = tmp_path / "worker.py"
-    worker.write_text(
+def test_what_a_library_prints_in_a_worker_is_passed_over(worker: Worker) -> None:
+    worker(
         "print('a library says hello')\nprint('[1, 2]')\n"
         'print(\'{"share": 0.5, "message": "half"}\')\n'
     )
     run = Run(Order(SOLVE, "greedy", 5.0), "me")
-    monkeypatch.setattr("ui.jobs.run._COMMAND", (sys.executable, str(worker)))
     run.work(residual_network(), None)
     assert (run.state, run.share, run.message) == (DONE, 0.5, "half")
 
