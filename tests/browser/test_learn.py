@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
+from engine.lessons.catalogue import shelf
+from engine.lessons.judge import Judge
 from tests.browser.pages import (
     PATIENCE_MS,
     assert_no_error,
@@ -22,6 +25,7 @@ pytestmark = pytest.mark.browser
 FIRST = "what-fast-memory-is-worth"
 LAST = 4
 """Its last move."""
+KEYS = {COPY: "1", NO_COPY: "2", DROP: "3", COPY_OTHER: "Shift+1", NO_COPY_OTHER: "Shift+2"}
 
 
 @pytest.fixture
@@ -75,6 +79,27 @@ def test_the_first_lesson_by_keyboard_and_over_a_reload(
     done = page.locator(f'.lessons .done[data-lesson="{FIRST}"]')
     done.wait_for(timeout=PATIENCE_MS)
     assert "★★★" in done.inner_text(), "a new session, as after a restart of the server"
+    page.close()
+
+
+def test_three_lessons_in_a_row_by_next_answer_at_once(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/learn?lesson={FIRST}")
+    board = page.locator(".map.lesson")
+    lessons = shelf()
+    solved: set[str] = set()
+    for _ in range(3):
+        following = lessons.next_after(solved)
+        assert following is not None
+        page.get_by_role("heading", name=following.title).wait_for(timeout=PATIENCE_MS)
+        wait_for_board(page)
+        assert board.get_attribute("aria-busy") is None, "it waits for the last lesson's answer"
+        for action in Judge(following).best.actions:
+            page.keyboard.press(KEYS[action])
+        onward = page.locator('.turn.lesson .reached [data-do="next"]')
+        onward.wait_for(timeout=PATIENCE_MS)
+        solved.add(following.name)
+        onward.click()
     page.close()
 
 

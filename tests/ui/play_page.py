@@ -35,7 +35,7 @@ def tell(at: AppTest, move: int, **command: object) -> None:
         "nonce": here.cursor.nonce,
     }
     if command:
-        cursor["command"] = {**command, "move": move, "serial": here.handled + 1}
+        cursor["command"] = {**command, "move": move, "serial": here.handled.get("map", 0) + 1}
     at.session_state["map"] = {"cursor": cursor}
     at.run()
     assert not at.exception

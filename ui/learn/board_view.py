@@ -16,6 +16,7 @@ from ui.components.memory_map.component import MEMORY_MAP
 from ui.model.learn.state import Seat
 from ui.model.play.ghosts import blockers, ghosts
 from ui.session import caching
+from ui.session.state import current_session
 
 _LONGEST_REASON = 280
 """Characters of a reason on the map, as on the Play page."""
@@ -76,7 +77,9 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
             "move": seat.move,
             "selected": seat.selected,
             "nonce": seat.nonce,
-            "handled": seat.handled,
+            "board": seat.board,
+            "handled": current_session().handled.get(scene.key, 0),
+            **({"missed": True} if seat.is_missed else {}),
             **({"refusal": seat.refusal[:_LONGEST_REASON]} if seat.refusal else {}),
             "overlay": _overlay(scene, seat),
             "draft": message,
@@ -116,15 +119,17 @@ def _held(scene: Scene, seat: Seat) -> int:
 def _take(scene: Scene, seat: Seat) -> bool:
     """Take over what the visitor did on the map; returns whether the whole page must rerun."""
     cursor = _cursor(scene)
+    command = current_session().take_command(scene.key, cursor)
+    seat.is_missed = False
     if not cursor or cursor["nonce"] != seat.nonce or cursor["plan"] != seat.stored:
+        seat.is_missed = command is not None and command.get("board") == seat.board
         return False
     if cursor["move"] != seat.move:
         seat.question = None
     seat.move, seat.selected = int(cursor["move"]), int(cursor["selected"])
-    command = cursor.get("command")
-    if not command or command["serial"] == seat.handled:
+    if command is None:
         return False
-    seat.handled, seat.move, seat.refusal = command["serial"], int(command["move"]), ""
+    seat.move, seat.refusal = int(command["move"]), ""
     return _dispatch(scene, seat, command)
 
 

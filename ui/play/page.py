@@ -178,7 +178,7 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
     if plan is None:
         return
     shown = _shown(session, plan)
-    is_news = _take(session, shown)
+    is_news = _take(session, plan, shown)
     if session.wanted_page:
         page, session.wanted_page = session.pages[session.wanted_page], ""
         st.switch_page(page)
@@ -202,23 +202,25 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
     caching.last_views().put(session.identity, View("play", query))
 
 
-def _take(session: Session, shown: _Shown) -> bool:
+def _take(session: Session, plan: OpenPlan, shown: _Shown) -> bool:
     """Take over the map's cursor and carry out its command; returns whether there was a command.
 
     After a command something else may have to be shown. The map's state is ignored if it is about
-    another plan, or if the script has moved the cursor since.
+    another plan, or if the script has moved the cursor since; a command that this board loses by
+    that is answered all the same, as missed.
     """
     state = _map_state()
+    command = session.take_command(MAP_KEY, state)
+    session.is_missed = False
     if not state or state["nonce"] != session.cursor.nonce or state["plan"] != shown.identity:
+        session.is_missed = command is not None and command.get("board") == plan.identity
         return False
     if state["move"] != session.cursor.move:
         session.question = session.eviction = None
     session.cursor.move, session.cursor.selected = int(state["move"]), int(state["selected"])
-    command = state.get("command")
-    if not command or command["serial"] == session.handled:
+    if command is None:
         return False
-    session.handled, session.cursor.move = command["serial"], int(command["move"])
-    session.refusal = ""
+    session.cursor.move, session.refusal = int(command["move"]), ""
     dispatch(session, shown.line, command)
     return True
 
@@ -237,7 +239,9 @@ def _map_data(
         "move": session.cursor.move,
         **({"selected": session.cursor.selected} if session.cursor.selected >= 0 else {}),
         "nonce": session.cursor.nonce,
-        "handled": session.handled,
+        "board": plan.identity,
+        "handled": session.handled.get(MAP_KEY, 0),
+        **({"missed": True} if session.is_missed else {}),
         **({"refusal": session.refusal[:_LONGEST_REASON]} if session.refusal else {}),
         "overlay": overlay,
         "draft": shown.draft,

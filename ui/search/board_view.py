@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -82,22 +83,19 @@ def show(session: Session, thought: Thought, key: str) -> None:
     )
 
 
-def _take(session: Session, thought: Thought, key: str) -> dict[str, Any] | None:
+def _take(session: Session, thought: Thought, key: str) -> Mapping[str, Any] | None:
     """Take over the move of the view; returns the view's order if that is new, else None.
 
     The view's cursor is ignored if it is of another game, or if the script has jumped since.
     """
     state = session.open.searches
-    cursor = st.session_state.get(key, {}).get("cursor")
+    cursor = dict(st.session_state.get(key, {}).get("cursor") or {})
+    order = session.take_command(key, cursor)
     if not cursor or cursor["nonce"] != state.nonce:
         return None
     if cursor["game"] != identity_of(session, thought):
         return None
     state.move = max(0, min(thought.trace.num_moves - 1, int(cursor["move"])))
-    order: dict[str, Any] | None = cursor.get("order")
-    if not order or order["serial"] == state.handled:
-        return None
-    state.handled = order["serial"]
     return order
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import cycle
+from typing import Any
 from uuid import uuid4
 
 import streamlit as st
@@ -228,8 +229,10 @@ class Session:
     """Parts of a step's message that the map keeps, by name; emptied, they are sent again."""
     question: int | None = None
     """The refused action whose blockers are shown, if any."""
-    handled: int = 0
-    """Serial number of the last command of the map that was carried out."""
+    handled: dict[str, int] = field(default_factory=dict)
+    """Serial number of the last command that each view was answered, by the view's key."""
+    is_missed: bool = False
+    """Whether the map's last command came too late: it was for another board."""
     refusal: str = ""
     """Why the last action that the visitor tried is not allowed; empty if it was."""
     quiz: Quiz | None = None
@@ -257,6 +260,18 @@ class Session:
     def jobs(self) -> list[tuple[OpenProgram, Job]]:
         """All jobs of this visitor, each with its program."""
         return [(opened, job) for opened in self.programs.values() for job in opened.all_jobs()]
+
+    def take_command(self, key: str, cursor: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The command in what the view `key` told, if it is new; from here on it is answered.
+
+        A view waits for its answer, so it is answered also where the view has another board by
+        now and nothing is done.
+        """
+        command: Mapping[str, Any] | None = cursor.get("command")
+        if not command or command["serial"] == self.handled.get(key):
+            return None
+        self.handled[key] = int(command["serial"])
+        return command
 
     @property
     def open(self) -> OpenProgram:

@@ -61,6 +61,7 @@ def _toy() -> None:
             "move": 0,
             "selected": -1,
             "nonce": 0,
+            "board": "toy",
             "handled": 0,
             "refusal": "",
             "overlay": None,

@@ -41,7 +41,8 @@ def seat_of(at: AppTest, begin: str) -> Seat:
 
 def command(at: AppTest, key: str, seat: Seat, do: str, **given: Any) -> None:
     """What the map would send for a button or a key."""
-    order = {"do": do, "serial": seat.handled + 1, "move": seat.move, **given}
+    serial = at.session_state["explorer"].handled.get(key, 0) + 1
+    order = {"do": do, "serial": serial, "move": seat.move, **given}
     told = {"plan": seat.stored, "held": 0, "move": seat.move, "selected": -1}
     at.session_state[key] = {"cursor": {**told, "nonce": seat.nonce, "command": order}}
     at.run()

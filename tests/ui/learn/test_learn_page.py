@@ -32,8 +32,10 @@ def html(at: AppTest) -> str:
 
 def command(at: AppTest, do: str, **given: Any) -> None:
     """What the map would send for a button or a key."""
-    seat = at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
-    order = {"do": do, "serial": seat.handled + 1, "move": seat.move, **given}
+    here = at.session_state["explorer"]
+    seat = here.learning.seats[f"lesson {FIRST.name}"]
+    serial = here.handled.get("lesson", 0) + 1
+    order = {"do": do, "serial": serial, "move": seat.move, **given}
     told = {"plan": seat.stored, "held": 0, "move": seat.move, "selected": -1}
     at.session_state["lesson"] = {"cursor": {**told, "nonce": seat.nonce, "command": order}}
     at.run()

@@ -1,7 +1,9 @@
 // The state that the map sends Python: its cursor, and commands, one after another.
 
 const COMMIT_MS = 140,
-  ANSWER_MS = 15_000;
+  // How long a command waits before it is looked after, and how often it is sent at most.
+  PATIENCE_MS = 1_000,
+  MOST_TRIES = 2;
 
 // Sends the cursor when the hand rests, not at every step on the way.
 MapView.prototype.commit = function () {
@@ -28,18 +30,64 @@ MapView.prototype.command = function (name, given = {}) {
   }
   clearTimeout(this.timer);
   this.serial = Math.max(Date.now(), (this.serial ?? 0) + 1);
-  this.order = { ...given, do: name, serial: this.serial, move: this.state.move };
+  this.order = { ...given, do: name, serial: this.serial, move: this.state.move, board: this.board };
   this.root.setAttribute("aria-busy", "true");
-  this.patience = setTimeout(() => this.answered(this.serial), ANSWER_MS);
   this.tell();
+  this.watch(1);
 };
 
-MapView.prototype.answered = function (serial) {
-  if (!this.order || serial !== this.order.serial) return;
+// Looks after the command once a second. While Python works it says so; an answer that got lost is
+// asked for again, which Python notices by the serial number, and at last given up.
+MapView.prototype.watch = function (tries) {
   clearTimeout(this.patience);
+  this.patience = setTimeout(() => {
+    if (isPythonAtWork()) {
+      this.say("Working …");
+      this.isWorkSaid = true;
+      this.watch(tries);
+    } else if (tries < MOST_TRIES) {
+      this.say("No answer yet: asking again");
+      this.order = { ...this.order, tries: tries + 1 };
+      this.tell();
+      this.watch(tries + 1);
+    } else {
+      this.waitForNothing();
+      this.say("No answer came: try again, or reload the page", REASON_MS);
+    }
+  }, PATIENCE_MS);
+};
+
+// Whether Streamlit's front end says that a script runs.
+function isPythonAtWork() {
+  return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "running";
+}
+
+// Python has answered all commands up to this serial number; the next one goes out.
+MapView.prototype.answered = function (serial) {
+  if (!this.order || !(serial >= this.order.serial)) return;
+  const { orders } = this;
+  this.waitForNothing();
+  if (!orders.length) return;
+  this.command(...orders[0]);
+  this.orders = orders.slice(1);
+};
+
+// Another board is shown: what waits was meant for the last one.
+MapView.prototype.enter = function (board) {
+  if (board === this.board) return;
+  const isLost = this.orders.length > 0;
+  this.waitForNothing();
+  this.board = board;
+  if (isLost) this.say("This is another board: what you did meanwhile was not done here", REASON_MS);
+};
+
+MapView.prototype.waitForNothing = function () {
+  clearTimeout(this.patience);
+  if (this.isWorkSaid) this.root.querySelector(".toast").hidden = true;
+  this.isWorkSaid = false;
   this.order = null;
+  this.orders = [];
   this.root.removeAttribute("aria-busy");
-  if (this.orders.length) this.command(...this.orders.shift());
 };
 
 MapView.prototype.letPlay = function () {

@@ -2,10 +2,11 @@
 
 `MEMORY_MAP.store` takes a packed plan (`board.py`). `MEMORY_MAP.show` takes `plan` (identity),
 `move`, `selected` (group or -1), `nonce` (a new number makes the browser take over `move` and
-`selected`), `handled` (serial number of the last command carried out), `refusal` (why it was not
-allowed, if it was not), `overlay`, `draft`,
-`tree` and `players`, `link` and `look` (`ui.session.links`). What the user does comes back as
-`st.session_state[key]["cursor"]`: plan, move, selected, nonce, and, until it is handled, the last
+`selected`), `board` (the game that is played on; commands that wait are dropped when another one is
+shown), `handled` (serial number of the last command answered), `missed` (the answer is that it came
+too late), `refusal` (why it was not allowed, if it was not), `overlay`, `draft`, `tree` and
+`players`, `link` and `look` (`ui.session.links`). What the user does comes back as
+`st.session_state[key]["cursor"]`: plan, move, selected, nonce, and, until it is answered, the last
 `command` (`ui.play.commands`).
 """
 

@@ -5,6 +5,7 @@ const TOAST_MS = 2_500,
 // The panel beside the map is drawn at about the same time as the map gets a step's message.
 const PANEL_MS = 120;
 const CURVES = ["total", "lead"];
+const MISSED = "The board changed at that moment, so this was not done: try again";
 
 class MapView extends View {
   constructor(parent, template, style) {
@@ -40,6 +41,7 @@ class MapView extends View {
     this.link = sent.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;
+    this.enter(data.board);
     if (isOther) this.open(plan, sent.look);
     this.state.overlay = data.overlay;
     if (isOther || data.nonce !== this.nonce) {
@@ -47,9 +49,10 @@ class MapView extends View {
       this.state.selected = data.selected ?? NONE;
       this.state.move = this.bounded(data.move);
       this.reveal();
-    } else if (this.order?.do === "play" && this.order.serial === data.handled) {
+    } else if (this.order?.do === "play" && this.order.serial === data.handled && !data.missed) {
       this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal ?? ""}`, REASON_MS);
     }
+    if (data.missed && this.order?.serial === data.handled) this.say(MISSED, REASON_MS);
     this.state.move = this.bounded(this.state.move);
     drawTree(this, data.tree);
     drawPlayers(this, sent.players);

@@ -14,17 +14,19 @@ from ui.model.learn.progress import Progress, progress_of
 class Seat:
     """A board in use: the game on it, the cursor, and what was asked last.
 
-    `nonce`: a new one makes the browser take over the cursor. `handled`: serial number of the last
-    command carried out. `stored`: identity of the board that the browser was sent last.
+    `board`: its name, which no other board has. `nonce`: a new one makes the browser take over the
+    cursor. `stored`: identity of what the browser was sent last. `is_missed`: whether the last
+    command came after the cursor had been moved, and so was not carried out.
     """
 
     attempt: Attempt
+    board: str
     move: int = 0
     selected: int = -1
     nonce: int = 1
-    handled: int = 0
     question: int | None = None
     refusal: str = ""
+    is_missed: bool = False
     stored: str = ""
     num_hints: int = 0
 
@@ -81,8 +83,8 @@ class Learning:
         """The board of that name; `attempt` is laid on it if there is none."""
         if name not in self.seats:
             self.nonce += 1000
-            seat = Seat(attempt, move=attempt.tip.game.move_index, nonce=self.nonce)
-            self.seats[name] = seat
+            begin, board = attempt.tip.game.move_index, f"{name} {self.nonce}"
+            self.seats[name] = Seat(attempt, board, move=begin, nonce=self.nonce)
         return self.seats[name]
 
 

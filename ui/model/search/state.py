@@ -113,7 +113,6 @@ class Searches:
     move: int = -1
     """The move that is looked at; -1: none was chosen yet."""
     nonce: int = 0
-    handled: int = 0
     panel: str = "inbox"
     inbox_row: int | None = None
 

@@ -3,7 +3,7 @@
 `SEARCH_TREE.store` takes what belongs to the whole game (`game_message` of
 `ui.model.search.messages`), `SEARCH_TREE.show` a position of it (`position_message`). What the user
 does comes back as `st.session_state[key]["cursor"]`: game, move, nonce, and, if there is one, an
-`order` with its serial number: `open` the `actions` of a line in Play.
+`command` with its serial number: `open` the `actions` of a line in Play.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class SearchView extends View {
 
   tell() {
     const cursor = { game: this.game.id, move: this.move, nonce: this.nonce };
-    this.send("cursor", this.order ? { ...cursor, order: this.order } : cursor);
+    this.send("cursor", this.order ? { ...cursor, command: this.order } : cursor);
   }
 
   // Sends Python an order, which it carries out: see ui/search/board_view.py.
