@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.rows import RESULTS, ROOT
 from benchmarks.settings import Settings
 from engine.errors import UsageError
-from engine.program.io import write_bytes
+from engine.files import write_bytes
 
 KILLED, SURVIVED = 1, 0
 TIMED_OUT = (24, 36, 152, 255, -24)

@@ -21,8 +21,8 @@ from benchmarks.agent_tables import (
 from benchmarks.agent_weights import FRESH
 from benchmarks.rows import RESULTS, ROOT, Row, rows_of
 from benchmarks.settings import Settings
+from engine.files import write_bytes
 from engine.program import library
-from engine.program.io import write_bytes
 from ui.screenshots import chromium
 
 HEAD = "# What the agent reaches\n\nWritten by `python -m benchmarks report`."

@@ -15,8 +15,8 @@ from functools import lru_cache
 from benchmarks.rows import RESULTS, Row, keep, read
 from benchmarks.runs import Run, fill, held_to
 from benchmarks.settings import Settings, is_contested
+from engine.files import write_bytes
 from engine.program import library
-from engine.program.io import write_bytes
 from engine.program.provenance import reading_warning
 from engine.solvers import SOLVERS
 from engine.solvers.generalist import is_held_out

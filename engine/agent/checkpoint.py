@@ -22,8 +22,8 @@ from engine.agent.arrays import pack, unpack
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params, init_params
 from engine.errors import CheckpointError, ConfigError
+from engine.files import json_of, write_bytes
 from engine.game.observation import layout
-from engine.program.io import json_of, write_bytes
 
 KIND = "mallocmuzero-checkpoint"
 VERSION = 1

@@ -26,9 +26,10 @@ from engine.agent.trainer import Round, Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
+from engine.files import write_bytes
 from engine.game.moves import RULES_VERSION
 from engine.game.observation import layout
-from engine.program.io import content_hash, write_bytes
+from engine.program.io import content_hash
 
 STATE, ROUNDS, CURVE = "state.npz", "rounds", "curve.jsonl"
 FORGET_EVERY = 32

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.agent.arrays import pack, unpack
 from engine.errors import CheckpointError
-from engine.program.io import json_of, write_bytes
+from engine.files import json_of, write_bytes
 
 KIND, VERSION = "mallocmuzero-trace", 1
 MAX_BYTES = 512 * 2**20

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.arguments import add_command, add_program, refuse_missing_folder
 from engine.cli.output import note, show
 from engine.errors import CheckpointError, UsageError
+from engine.files import write_bytes
 from engine.program import library
-from engine.program.io import write_bytes
 
 if TYPE_CHECKING:
     from engine.debugging.agent_games import Side

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.arguments import add_command, refuse_missing_folder
 from engine.cli.output import note, show, show_program
 from engine.errors import UsageError
+from engine.files import read_bytes
 from engine.program import library
-from engine.program.io import read_bytes, save
+from engine.program.io import save
 from engine.program.model import Program
 from engine.workflows.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, capturing
 

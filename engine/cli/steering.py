@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.arguments import add_command, add_program, refuse_missing_folder
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
+from engine.files import read_json
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
-from engine.program.io import read_json
 from engine.workflows.capturing import ANSWERS_FOLDER, SOLVERS
 
 if TYPE_CHECKING:

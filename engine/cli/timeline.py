@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.cli.arguments import add_command, add_program, load_valid_plan
 from engine.cli.output import show
-from engine.program.io import write_bytes
+from engine.files import write_bytes
 
 
 def add_parser(commands: Any) -> None:

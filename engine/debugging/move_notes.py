@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import UsageError
-from engine.program.io import json_of
+from engine.files import json_of
 
 MOST_NOTES = 200
 LONGEST_NOTE = 500

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import LessonError
+from engine.files import write_bytes
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.lessons.opponents import Recorded, recorded
-from engine.program.io import content_hash, write_bytes
+from engine.program.io import content_hash
 from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
 

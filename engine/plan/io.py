@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import PlanError
+from engine.files import read_json, require_header, write_bytes
 from engine.plan.model import Copy, Plan, Stay
-from engine.program.io import read_json, require_header, write_bytes
 
 FORMAT = "mallocmuzero-plan"
 VERSION = 1

@@ -6,11 +6,9 @@ Exact: `load(save(p)) == p`, bit for bit, since floats are written as their shor
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
@@ -18,13 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import ProgramFormatError
+from engine.files import read_json, require_header, write_bytes
 from engine.program.model import Access, Hardware, Instruction, Program, Region, Value
 from engine.program.validate import validate
 
 FORMAT = "mallocmuzero-program"
 VERSION = 1
-MAX_BYTES = 256 * 2**20
-"""Largest unpacked program or plan file that is read."""
 
 _Row = TypeVar("_Row", Instruction, Value, Access, Region)
 _TABLES: Mapping[str, type] = {
@@ -35,8 +32,6 @@ _TABLES: Mapping[str, type] = {
 }
 _OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow"}
 """Columns that are left out where they say nothing."""
-MAX_DIGITS = 40
-"""Most digits of a whole number in a file."""
 _NO_IDENTITY = {"flops", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
 
@@ -102,76 +97,6 @@ def save(program: Program, path: str | PathLike[str]) -> None:
 def load(path: Path) -> Program:
     """Read a program file. Raises ProgramFormatError."""
     return from_json(read_json(path), str(path))
-
-
-def require_header(body: Any, kind: str, version: int, where: str) -> None:
-    """Check the format name and version that every file of ours begins with."""
-    if not isinstance(body, dict) or body.get("format") != kind:
-        raise ProgramFormatError(f"{where}: not a {kind} file (its 'format' says otherwise)")
-    if body.get("version") != version:
-        raise ProgramFormatError(
-            f"{where}: {kind} version {body.get('version')!r} cannot be read, only {version};"
-            " capture or import the program again with this release"
-        )
-
-
-def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a file, unpacked if gzipped. Raises ProgramFormatError, also past `limit`."""
-    try:
-        if path.stat().st_size > limit:
-            raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB")
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = _unpack(data, limit)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ProgramFormatError(f"{path}: cannot be read ({error})") from error
-    if len(data) > limit:
-        raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB unpacked")
-    return data
-
-
-def json_of(text: str | bytes) -> Any:
-    """JSON data that may come from anybody. Raises ValueError, RecursionError where it is nested
-    too deep.
-
-    Whole numbers that no float can hold are refused: sums and comparisons with them raise.
-    """
-    return json.loads(text, parse_int=_whole)
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ValueError(f"a whole number of {len(digits)} digits")
-    return int(digits)
-
-
-def read_json(path: Path) -> Any:
-    """JSON data of a (gzipped) file. Raises ProgramFormatError."""
-    try:
-        return json_of(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise ProgramFormatError(f"{path}: not JSON ({type(error).__name__})") from error
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, gzipped (without a time stamp) if its name says so."""
-    if path.suffix == ".gz":
-        data = gzip.compress(data, mtime=0)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ProgramFormatError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _unpack(data: bytes, limit: int) -> bytes:
-    unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    out = unpacked.decompress(data, limit + 1)
-    if len(out) <= limit and not unpacked.eof:
-        raise EOFError("the compressed data are truncated")
-    return out
 
 
 def _rows(columns: Any, row: type[_Row]) -> tuple[_Row, ...]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from engine.errors import ProgramFormatError, UnknownNameError
-from engine.program.io import content_hash, load, read_json, require_header, write_bytes
+from engine.files import read_json, require_header, write_bytes
+from engine.program.io import content_hash, load
 from engine.program.model import Program
 from engine.program.proof import is_optimal
 

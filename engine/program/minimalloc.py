@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import ProgramFormatError
-from engine.program.io import read_bytes
+from engine.files import read_bytes
 from engine.program.model import Access, Hardware, Instruction, Program, Value
 from engine.program.validate import validate
 

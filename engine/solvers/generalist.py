@@ -24,13 +24,14 @@ from engine.agent.run import CURVE, resume, save_round
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, UsageError
+from engine.files import write_bytes
 from engine.game.jaxgame.encoding import Shape, common_shape, encode
 from engine.game.moves import Rules
 from engine.game.replay import replay
 from engine.hardware.what_if import WhatIf, derive, name_of
 from engine.plan.bounds import lower_bound
 from engine.program import library
-from engine.program.io import content_hash, write_bytes
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers.demonstrations import Demonstrations, demonstrate
 from engine.solvers.registry import Budget, refuse_bad_budget, solve

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import PlanError
+from engine.files import write_bytes
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
-from engine.program.io import content_hash, load, save, write_bytes
+from engine.program.io import content_hash, load, save
 from engine.program.library import (
     HELD_OUT,
     INDEX_NAME,

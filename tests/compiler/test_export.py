@@ -32,10 +32,11 @@ from engine.compiler.steering.flags import (
     save_flags,
 )
 from engine.errors import PlanError, ProgramFormatError
+from engine.files import read_json
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
-from engine.program.io import content_hash, read_json
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.solvers.xla_msa.steered import Steering as PlanSteering

@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+from engine.files import write_bytes
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
 from engine.game.reference.game import ReferenceGame
-from engine.program.io import write_bytes
 from engine.program.model import Program
 from tests.strategies import random_program
 

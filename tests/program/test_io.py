@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ProgramFormatError
+from engine.files import read_bytes
 from engine.program import io
 from engine.program.model import Program
 from engine.program.validate import validate
@@ -315,8 +316,8 @@ def test_damaged_gzip_never_gives_another_program(
 def test_more_than_the_limit_is_refused_without_unpacking_it(tmp_path: Path) -> None:
     bomb = gzip.compress(b" " * 2**20)
     with pytest.raises(ProgramFormatError, match="larger than 0 MiB"):
-        io.read_bytes(written(tmp_path, bomb), 2**19)
-    assert len(io.read_bytes(written(tmp_path, bomb), 2**20)) == 2**20
+        read_bytes(written(tmp_path, bomb), 2**19)
+    assert len(read_bytes(written(tmp_path, bomb), 2**20)) == 2**20
 
 
 HUGE = b"1" + 400 * b"0"

@@ -12,7 +12,7 @@ from engine.debugging.debug_report import Block, GameReport, blocks, html, markd
 from engine.debugging.game_curves import curves
 from engine.debugging.move_notes import notes_from_json
 from engine.errors import EngineError, UsageError
-from engine.program.io import json_of
+from engine.files import json_of
 from ui.components.units import time_text
 from ui.debug import force_view, studies
 from ui.model.search.state import Thought, brought, search_name

@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from engine.errors import EngineError
+from engine.folders import temporary_folder
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import save
@@ -122,8 +122,8 @@ class Run:
                 return
             self.began, self.state = time.monotonic(), RUNNING
         try:
-            with tempfile.TemporaryDirectory(prefix="explorer-") as folder:
-                self._work_in(Path(folder), program, basis)
+            with temporary_folder("explorer") as folder:
+                self._work_in(folder, program, basis)
         except (OSError, EngineError) as error:
             self.fail(str(error))
         except BaseException as error:  # noqa: BLE001 - also what nobody has thought of

@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
+from engine.folders import cache_folder, temporary_folder
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from ui.jobs.protocol import FILES, ORDER, PLAN, RESULT, Order
@@ -51,8 +51,9 @@ _MOST_BYTES = 2**30
 
 def default_folder() -> Path | None:
     """The user's cache folder, unless the environment says otherwise."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = os.environ.get(VARIABLE, str(home / "mallocmuzero" / "results"))
+    folder = os.environ.get(VARIABLE)
+    if folder is None:
+        return cache_folder("results")
     return Path(folder) if folder else None
 
 
@@ -80,14 +81,14 @@ class ResultStore:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".new-", dir=self._folder) as made:
-                place = Path(made) / "result"
+            with temporary_folder("new", self._folder) as made:
+                place = made / "result"
                 _write(place, order, result)
                 target = self._place(program_hash, order)
                 shutil.rmtree(target, ignore_errors=True)
                 place.rename(target)
             self._forget()
-        except OSError:
+        except (OSError, EngineError):
             return
 
     def find(self, program_hash: str, order: Order) -> Result | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import EngineError
+from engine.folders import temporary_folder
 from engine.program.io import content_hash, load, save
 from engine.program.model import Program
 from ui.jobs.store import age, forget_oldest
@@ -56,8 +56,8 @@ class OwnPrograms:
         own_folder = self._folder / visitor
         try:
             own_folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".new-", dir=own_folder) as made:
-                place = Path(made) / "own"
+            with temporary_folder("new", own_folder) as made:
+                place = made / "own"
                 place.mkdir()
                 save(own.program, place / _PROGRAM)
                 (place / _LISTING).write_text(json.dumps([own.name, own.summary]))
@@ -65,7 +65,7 @@ class OwnPrograms:
                 shutil.rmtree(target, ignore_errors=True)
                 place.rename(target)
             self._forget(own_folder)
-        except OSError:
+        except (OSError, EngineError):
             return
 
     def names(self, visitor: str) -> list[str]:

@@ -13,6 +13,7 @@ from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.writable import with_unwritable
 from engine.compiler.reading.xla_plan import read_plan
 from engine.errors import ProgramFormatError
+from engine.files import read_bytes
 from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
 from engine.plan.io import plan_to_json
@@ -21,7 +22,7 @@ from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.hlo.shape import memory_space
-from engine.program.io import content_hash, read_bytes
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from engine.compiler.reading.observation import Observation
 from engine.errors import ProgramFormatError, UnknownNameError
-from engine.program.io import read_json, require_header, write_bytes
+from engine.files import read_json, require_header, write_bytes
 from engine.program.library import SAMPLES_FOLDER, find_sample
 from engine.program.model import Program
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from engine.compiler.steering.export import Aim, instruction_patterns
 from engine.errors import PlanError
-from engine.program.io import content_hash, read_json, require_header, write_bytes
+from engine.files import read_json, require_header, write_bytes
+from engine.program.io import content_hash
 from engine.program.model import Program
 
 FORMAT = "mallocmuzero-flags"

@@ -24,9 +24,9 @@ from engine.compiler.steering.candidates import (
 from engine.compiler.steering.compiled_plan import Bench, Outcome
 from engine.compiler.steering.export import KNOBS, Steering
 from engine.errors import CompilerError, PlanError, ProgramFormatError
+from engine.files import read_json, require_header, write_bytes
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
-from engine.program.io import read_json, require_header, write_bytes
 from engine.program.model import Program
 
 FORMAT = "mallocmuzero-tuning"

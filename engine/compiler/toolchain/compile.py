@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.child import REFUSED
 from engine.compiler.toolchain.memory_log import Refusal, read_log
 from engine.errors import CompileInterruptedError, CompilerError
+from engine.folders import temporary_folder
 
 FULL_TIMEOUT_S = 3600.0
 EARLY_TIMEOUT_S = 900.0
@@ -100,8 +100,7 @@ def _compile(
     if len(stablehlo) > MAX_SOURCE_BYTES:
         raise CompilerError(f"the StableHLO is larger than {MAX_SOURCE_BYTES >> 20} MiB")
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="compile-") as name:
-        folder = Path(name)
+    with temporary_folder("compile") as folder:
         (folder / "dump").mkdir()
         (folder / "stablehlo").write_bytes(stablehlo)
         request = {"hardware": hardware, "options": dict(options)}

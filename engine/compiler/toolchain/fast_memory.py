@@ -21,7 +21,7 @@ from pathlib import Path
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.stablehlo import exported
 from engine.errors import CompilerError
-from engine.program.io import write_bytes
+from engine.files import write_bytes
 
 MODULE = "engine.compiler.toolchain.fast_memory"
 

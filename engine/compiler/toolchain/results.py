@@ -18,7 +18,7 @@ from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
 from engine.compiler.toolchain.memory_log import Refusal
 from engine.errors import CompileInterruptedError, CompilerError
-from engine.program.io import write_bytes
+from engine.files import write_bytes
 
 SLOW_OPTIONS: Mapping[str, str] = {"xla_msa_enable": "DISABLED"}
 """With these the compiler leaves everything in slow memory, in the same schedule."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ProgramFormatError
+from engine.files import read_bytes
 from engine.program.hlo.proto import decode_module
-from engine.program.io import read_bytes
 
 MAX_TEXT_BYTES = 64 * 2**20
 TIMEOUT_S = 90.0

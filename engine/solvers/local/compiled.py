@@ -18,16 +18,15 @@ import numba
 from numba import njit
 from numba.core import config
 
-VARIABLE = "MALLOCMUZERO_CACHE"
-"""Environment variable that names the folder of compiled code; empty: keep nothing."""
+from engine.folders import cache_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
 
 
-def _folder() -> Path:
-    """One folder per state of this package's sources, of Numba, its optimisation, the processor.
+def _folder() -> Path | None:
+    """A folder per state of these sources, of Numba, its optimisation, the processor; or None.
 
     Numba looks only at the file of a function when it decides whether what it kept is stale, not at
     the files of the functions that it calls. Of a file it looks at path, time and size; so do we.
@@ -36,14 +35,13 @@ def _folder() -> Path:
     words = [f"{path} {stat.st_mtime_ns} {stat.st_size}" for path, stat in stats]
     words += [numba.__version__, sys.version, llvmlite.binding.get_host_cpu_name()]
     words.append(f"NUMBA_OPT={config.OPT}")
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    top = os.environ.get(VARIABLE) or home / "mallocmuzero"
-    return Path(top) / "numba" / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    top = cache_folder("numba")
+    return None if top is None else top / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
 
 def _is_kept() -> bool:
     """Whether the folder can be written; else everything is compiled anew in each process."""
-    if os.environ.get(VARIABLE) == "":
+    if FOLDER is None:
         return False
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -66,10 +64,10 @@ def compiled(function: Function) -> Function:
 
 def is_warm() -> bool:
     """Whether a call needs no compiling: everything is in the cache, or runs interpreted."""
-    return IS_INTERPRETED or (FOLDER / "complete").exists()
+    return IS_INTERPRETED or (FOLDER is not None and (FOLDER / "complete").exists())
 
 
 def note_warm() -> None:
     """Remember that everything has been compiled and kept."""
-    if IS_KEPT and not IS_INTERPRETED:
+    if FOLDER is not None and IS_KEPT and not IS_INTERPRETED:
         (FOLDER / "complete").touch()

@@ -7,7 +7,6 @@ import os
 import queue
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 
 from engine.cores import num_cores
 from engine.errors import ConfigError, EngineError, SolverError
+from engine.folders import temporary_folder
 from engine.plan.check import check
 from engine.plan.io import plan_from_json, plan_to_json
 from engine.plan.model import Plan
@@ -235,7 +235,7 @@ class _Race:
         """Stints on all cores until the time is over or nobody has anything to find."""
         answers: Answers = queue.SimpleQueue()
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            folder = stack.enter_context(temporary_folder("portfolio"))
             file = folder / "program.json"
             save(self._program, file)
             stack.callback(self._end_all)

@@ -25,6 +25,7 @@ from engine.compiler.reading.observation import observe
 from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.xla_plan import read_plan
 from engine.errors import EngineError
+from engine.files import read_json
 from engine.hardware.presets import DEVICES, PRESETS
 from engine.plan.check import check
 from engine.plan.io import plan_from_json, plan_to_json
@@ -32,7 +33,7 @@ from engine.plan.model import Plan
 from engine.program.hlo.build import build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo_file
-from engine.program.io import content_hash, from_json, read_json, to_json
+from engine.program.io import content_hash, from_json, to_json
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
 from engine.program.validate import TINY_S

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.errors import LessonError
-from engine.program.io import json_of
+from engine.files import json_of
 
 FORMAT = "mallocmuzero-progress"
 VERSION = 1

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ProgramFormatError
+from engine.files import read_bytes
+from engine.folders import temporary_folder
 from engine.hardware.presets import PRESETS
 from engine.plan.io import plan_from_json, plan_to_json
 from engine.program.hlo.parse import MAX_TEXT_BYTES
-from engine.program.io import content_hash, load, read_bytes
+from engine.program.io import content_hash, load
 from engine.program.minimalloc import import_minimalloc
 from engine.program.model import Program
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE
@@ -102,9 +103,9 @@ def read(files: Sequence[Upload], hardware: str | None) -> Program:
             f"{len(files)} files: bring one, or one or two HLO dumps of the same program with a"
             " buffer-assignment dump"
         )
-    with tempfile.TemporaryDirectory(prefix="upload-") as folder:
+    with temporary_folder("upload") as folder:
         try:
-            paths = [_write(Path(folder), name, data) for name, data in files]
+            paths = [_write(folder, name, data) for name, data in files]
             return _read(paths, hardware)
         except ProgramFormatError as error:
             # The visitor knows the file by its name, not by where it was put.

@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 from engine.agent.trace_io import SearchTrace
 from engine.debugging.model_error import DriftStep
 from engine.debugging.trace_units import MICRO
+from engine.files import json_of
 from engine.game.moves import ACTION_NAMES
-from engine.program.io import json_of
 
 CURVE = "curve.jsonl"
 _FOLDERS = (".training", "checkpoints")

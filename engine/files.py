@@ -1,0 +1,189 @@
+"""Files read with limits, whoever wrote them, and written whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import secrets
+import stat
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ProgramFormatError, UsageError
+from engine.folders import lock, sweep
+
+MAX_BYTES = 256 * 2**20
+"""Largest unpacked program or plan file that is read."""
+MAX_DIGITS = 40
+"""Most digits of a whole number in a file."""
+
+_GZIP = b"\x1f\x8b"
+_PART = ".mallocmuzero-{}.part"
+_PROBE = b"\0" * 2**16
+"""What is written to see whether a folder can take a file."""
+
+
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """The bytes of a file, unpacked if gzipped. Raises ProgramFormatError, also past `limit`."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB")
+        if data.startswith(_GZIP):
+            data = _unpack(data, limit)
+    except OSError as error:
+        raise ProgramFormatError(f"{path}: cannot be read ({error.strerror})") from error
+    except (EOFError, zlib.error) as error:
+        raise ProgramFormatError(f"{path}: cannot be read ({error})") from error
+    if len(data) > limit:
+        raise ProgramFormatError(f"{path}: larger than {limit >> 20} MiB unpacked")
+    return data
+
+
+def _unpack(data: bytes, limit: int) -> bytes:
+    """All members of a gzip file; zeros after the last one pad it. May end beyond `limit`."""
+    unpacked = bytearray()
+    while data:
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        unpacked += member.decompress(data, limit + 1 - len(unpacked))
+        if len(unpacked) > limit:
+            break
+        if not member.eof:
+            raise EOFError("the compressed data are truncated")
+        data = member.unused_data.lstrip(b"\0")
+        if data and not data.startswith(_GZIP):
+            raise EOFError(f"{len(data)} bytes that are not gzip follow the compressed data")
+    return bytes(unpacked)
+
+
+def json_of(text: str | bytes) -> Any:
+    """JSON data that may come from anybody. Raises ValueError, RecursionError where it is nested
+    too deep.
+
+    Whole numbers that no float can hold are refused: sums and comparisons with them raise.
+    """
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
+
+
+def read_json(path: Path) -> Any:
+    """JSON data of a (gzipped) file. Raises ProgramFormatError."""
+    try:
+        return json_of(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise ProgramFormatError(f"{path}: not JSON ({type(error).__name__})") from error
+
+
+def require_header(body: Any, kind: str, version: int, where: str) -> None:
+    """Check the format name and version that every file of ours begins with."""
+    if not isinstance(body, dict) or body.get("format") != kind:
+        raise ProgramFormatError(f"{where}: not a {kind} file (its 'format' says otherwise)")
+    if body.get("version") != version:
+        raise ProgramFormatError(
+            f"{where}: {kind} version {body.get('version')!r} cannot be read, only {version};"
+            " capture or import the program again with this release"
+        )
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, gzipped (without a time stamp) if its name says so.
+
+    A link's target is written, with its owner and permissions; devices and pipes take the bytes.
+    Raises ProgramFormatError for a path that cannot be written.
+    """
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    try:
+        old = _stat(path)
+        if old is None or stat.S_ISREG(old.st_mode):
+            _replace(path.resolve(), data, old)
+        else:
+            path.write_bytes(data)
+    except OSError as error:
+        raise ProgramFormatError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def refuse_unwritable(path: Path | None) -> None:
+    """Raises UsageError if a file could not be written, before the work whose result it is to hold.
+
+    A file system that is full is noticed too. No path: nothing is checked.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: its folder does not exist; make it first")
+    try:
+        old = _stat(path)
+        if old is not None and not os.access(path, os.W_OK):
+            raise PermissionError(0, "it may not be written")
+        if old is not None and stat.S_ISDIR(old.st_mode):
+            raise IsADirectoryError(0, "it is a folder")
+        if old is None or stat.S_ISREG(old.st_mode):
+            _part_of(path.resolve(), _PROBE).unlink()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror}); name another") from error
+
+
+def refuse_unwritable_folder(folder: Path | None) -> None:
+    """As `refuse_unwritable`, for a folder of results that is made when there are some."""
+    while folder is not None and not folder.exists() and folder.parent != folder:
+        folder = folder.parent
+    if folder is not None:
+        refuse_unwritable(folder / _PART.format("probe"))
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """About the file, or what a link leads to; None if there is none yet."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: Path, data: bytes, old: os.stat_result | None) -> None:
+    """Put a new file in the place of the `old` one. Raises OSError, and leaves the old one."""
+    if old is not None and not os.access(path, os.W_OK):
+        raise PermissionError(0, "Permission denied")
+    sweep(path.parent, _PART.format("*"))
+    part = _part_of(path, data)
+    try:
+        if old is not None:
+            _take_over(part, old)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _take_over(part: Path, old: os.stat_result) -> None:
+    """Give a file the owner and permissions of the one that it replaces, as far as we may."""
+    new = part.stat()
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.chown(part, old.st_uid, old.st_gid)
+    part.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _part_of(path: Path, data: bytes) -> Path:
+    """A new file beside `path`, with permissions by the umask, whose bytes are on disk."""
+    part = path.with_name(_PART.format(secrets.token_hex(8)))
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            lock(descriptor)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return part

@@ -1,0 +1,258 @@
+"""Files written whole or not at all, also by two at once, and gzip read to its end."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pwd
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import ProgramFormatError, UsageError
+from engine.files import read_bytes, refuse_unwritable, refuse_unwritable_folder, write_bytes
+from engine.folders import VARIABLE, cache_folder, temporary_folder
+
+
+def names(folder: Path) -> list[str]:
+    """What lies in a folder, hidden files too."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+# Writing
+
+
+def test_of_many_writers_at_once_each_write_is_whole_and_none_fails(tmp_path: Path) -> None:
+    path, failed = tmp_path / "out", []
+    texts = [bytes([65 + n]) * 100_000 for n in range(4)]
+
+    def write(text: bytes) -> None:
+        for _ in range(25):
+            try:
+                write_bytes(path, text)
+            except ProgramFormatError as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if path.exists():
+            assert path.read_bytes() in texts
+    assert not failed
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_has_the_permissions_of_the_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        write_bytes(tmp_path / "out", b"1")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o666 & ~umask
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.touch()
+    path.chmod(0o640)
+    write_bytes(path, b"1")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_links_are_followed(tmp_path: Path, is_there: bool) -> None:
+    (tmp_path / "inner").mkdir()
+    target, link = tmp_path / "inner" / "target", tmp_path / "link"
+    if is_there:
+        target.write_bytes(b"old")
+    link.symlink_to(target)
+    refuse_unwritable(link)
+    write_bytes(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert (names(tmp_path), names(target.parent)) == (["inner", "link"], ["target"])
+
+
+def test_a_pipe_stays_a_pipe_and_takes_the_bytes(tmp_path: Path) -> None:
+    path, heard = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: heard.append(path.read_bytes()))
+    reader.start()
+    refuse_unwritable(path)
+    write_bytes(path, b"plan")
+    reader.join()
+    assert heard == [b"plan"]
+    assert path.is_fifo()
+
+
+def test_a_terminal_stays_a_device(tmp_path: Path) -> None:
+    """Reached through a link, so that nothing of the machine's is lost where it is replaced."""
+    ours, theirs = os.openpty()
+    device = tmp_path / "device"
+    device.symlink_to(os.ttyname(theirs))
+    write_bytes(device, b"plan")
+    assert os.read(ours, 100) == b"plan"
+    assert device.is_symlink() and device.is_char_device()
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import engine.files as f, os, pathlib, time\n"
+        "f.os.fsync = lambda _: (print(flush=True), time.sleep(600))\n"
+        f"f.write_bytes(pathlib.Path({str(tmp_path)!r}) / 'theirs', b'1')\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    (part,) = tmp_path.iterdir()
+    long_ago = time.time() - 3600
+    os.utime(part, (long_ago, long_ago))
+    write_bytes(tmp_path / "ours", b"2")
+    assert names(tmp_path) == sorted([part.name, "ours"])
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    write_bytes(tmp_path / "ours", b"3")
+    assert names(tmp_path) == ["ours"]
+
+
+# Before long work
+
+
+def full_disk(*_: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_file_that_can_be_written_passes_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    for name in ("old", "new"):
+        refuse_unwritable(tmp_path / name)
+    refuse_unwritable(Path("/dev/null"))
+    refuse_unwritable_folder(tmp_path / "run" / "weights")
+    assert names(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+def test_a_file_that_cannot_be_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="its folder does not exist"):
+        refuse_unwritable(tmp_path / "missing" / "out")
+    with pytest.raises(UsageError, match="folder"):
+        refuse_unwritable(tmp_path)
+    with pytest.raises(UsageError, match="file"):
+        refuse_unwritable_folder(tmp_path / "file" / "weights")
+    monkeypatch.setattr(os, "fsync", full_disk)
+    for refuse in (refuse_unwritable, refuse_unwritable_folder):
+        with pytest.raises(UsageError, match="No space left"):
+            refuse(tmp_path / "out")
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(ProgramFormatError, match="File too large"):
+            write_bytes(path, bytes(2000))
+        with pytest.raises(UsageError, match="File too large"):
+            refuse_unwritable(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["out"]
+
+
+# Reading
+
+
+@pytest.mark.parametrize("padding", [b"", bytes(500)])
+def test_all_members_of_a_gzip_file_are_read(tmp_path: Path, padding: bytes) -> None:
+    path = tmp_path / "two.gz"
+    path.write_bytes(gzip.compress(b"one ") + gzip.compress(b"two") + padding)
+    assert read_bytes(path) == b"one two"
+
+
+@pytest.mark.parametrize(
+    ("tail", "problem"), [(b"garbage", "not gzip"), (gzip.compress(b"two")[:-3], "truncated")]
+)
+def test_what_follows_gzip_data_must_be_whole_gzip(
+    tmp_path: Path, tail: bytes, problem: str
+) -> None:
+    path = tmp_path / "file.gz"
+    path.write_bytes(gzip.compress(b"one") + tail)
+    with pytest.raises(ProgramFormatError, match=problem):
+        read_bytes(path)
+
+
+def test_members_share_one_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file.gz"
+    path.write_bytes(gzip.compress(bytes(600)) * 2)
+    assert len(read_bytes(path, 1200)) == 1200
+    with pytest.raises(ProgramFormatError, match="larger than"):
+        read_bytes(path, 1199)
+
+
+def test_a_file_without_end_is_read_to_the_limit() -> None:
+    with pytest.raises(ProgramFormatError, match="larger than"):
+        read_bytes(Path("/dev/zero"), 1000)
+
+
+# Folders
+
+
+def test_a_temporary_folder_that_outlived_its_process_is_swept_by_the_next(
+    tmp_path: Path,
+) -> None:
+    with temporary_folder("work", tmp_path) as dead, temporary_folder("work", tmp_path) as living:
+        kept = living.name
+        (dead / "file").touch()
+        lost = dead.rename(dead.with_name(dead.name + "-killed"))
+        long_ago = time.time() - 3600
+        for folder in (lost, living):
+            os.utime(folder, (long_ago, long_ago))
+        # The lock of this one ends, as with its process.
+        copy = tmp_path / (lost.name + "-2")
+        copy.mkdir()
+        os.utime(copy, (long_ago, long_ago))
+        with temporary_folder("work", tmp_path) as mine:
+            assert names(tmp_path) == sorted([kept, lost.name, mine.name])
+        lost.rename(dead)
+    assert names(tmp_path) == []
+
+
+def test_caches_lie_under_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert cache_folder("jax") == tmp_path / "jax"
+    monkeypatch.setenv(VARIABLE, "")
+    assert cache_folder("jax") is None
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder("jax") == tmp_path / "mallocmuzero" / "jax"
+
+
+def test_a_user_without_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (VARIABLE, "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def unknown(_: int) -> None:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert cache_folder("jax") is None
