@@ -1,7 +1,8 @@
 """`python -m benchmarks SECTION …`: measure sections, print their tables, keep their rows.
 
 Rows go to `docs/results/`; those of the agent's sections are kept as soon as they are measured, and
-rows that are there already are not measured again. `report` makes tables and pictures of them.
+rows that are there already are not measured again. `report` makes tables and pictures of them,
+`figures` prints what they come to.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ SECTIONS = {
     "tuning": "tuning",
     "sizes": "sizes",
     "report": "report",
+    "figures": "figures",
     "mutants": "mutants",
 }
 """Every section, and the module whose `run(section, settings)` measures it."""

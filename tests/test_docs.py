@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ui.screenshots import BROWSERS
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
@@ -59,22 +57,3 @@ def test_what_is_missing_is_seen() -> None:
     assert list(missing_files(text)) == ["engine/plan/chek.py"]
     assert list(missing_tests(text)) == ["plan/test_check.py::test_alia"]
     assert list(missing_targets(ROOT / "README.md", text)) == ["docs/agnt.md"]
-
-
-def test_each_way_through_the_code_is_told_in_ten_lines_with_files() -> None:
-    _, *ways = (ROOT / "docs" / "architecture.md").read_text().split("\n## ")
-    assert len(ways) == 4
-    for way in ways:
-        steps = re.findall(r"^\d+\. (?:.|\n(?!\d))*", way, re.MULTILINE)
-        assert 5 <= len(steps) <= 10
-        assert len(set(NAMED.findall(way))) >= 8
-
-
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 90
-
-
-def test_the_makefile_looks_for_the_browsers_that_the_tests_use() -> None:
-    names = re.search(r"^BROWSERS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert names is not None
-    assert tuple(names[1].split()) == BROWSERS

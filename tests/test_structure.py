@@ -249,14 +249,3 @@ def test_pages_start_without_what_only_work_needs() -> None:
     loaded = set(done.stdout.split())
     assert "engine.lessons.catalogue" in loaded
     assert not loaded & {"jax", "mctx", "numba", "highspy", "engine.solvers"}
-
-
-def prints(source: str) -> bool:
-    """Whether a source calls `print`."""
-    calls = (node.func for node in ast.walk(parsed(source)) if isinstance(node, ast.Call))
-    return any(isinstance(called, ast.Name) and called.id == "print" for called in calls)
-
-
-def test_only_the_command_line_prints() -> None:
-    found = {p.relative_to(ROOT).as_posix() for p in SOURCES if prints(p.read_text())}
-    assert found == {"engine/cli/output.py", "ui/screenshots.py"}

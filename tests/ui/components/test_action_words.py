@@ -1,9 +1,10 @@
-"""The actions are the same in Python and in the scripts of the pages."""
+"""What Python and the scripts of the pages both declare is the same."""
 
 import json
 import re
 from pathlib import Path
 
+from engine.debugging.regret import CLASSES
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS
 from ui.components.glossary import find
 from ui.components.memory_map.actions import NO_ACTION
@@ -31,6 +32,10 @@ def test_links_have_the_same_letters_on_both_sides() -> None:
     assert isinstance(letters, str)
     told = line_text(0, range(NUM_ACTIONS)).removeprefix("0-")
     assert letters == told + told[DROP], "a sink is dropped"
+
+
+def test_moves_are_classed_alike_on_both_sides() -> None:
+    assert constant("../search/tree/messages.js", "MARKS") == ["", *CLASSES]
 
 
 def test_every_action_and_its_sign_are_explained() -> None:

