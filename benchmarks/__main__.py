@@ -35,7 +35,6 @@ SECTIONS = {
     "bounds": "bounds",
     "steering": "steering",
     "replays": "replays",
-    "rules": "rules",
     "fidelity": "fidelity",
     "exported": "exported",
     "soundness": "soundness",
