@@ -20,7 +20,7 @@ from engine.lessons.judge import best_from
 from engine.lessons.mining import MARGIN, mine
 from engine.lessons.opponents import Polish, judged, known_games, legal_actions, recorded
 from engine.lessons.positions import Mined, read_positions, write_positions
-from engine.lessons.score import PHASES, score
+from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program import library
 from engine.program.model import Program
 
@@ -117,20 +117,55 @@ def test_the_score_sheet_of_greed_and_of_the_optimum() -> None:
     assert best is not None
     strong = recorded(program, start.rules, best.actions)
     decided = list(range(start.num_moves))
-    perfect = score(start, best.actions, decided, [strong])
+    best_s = best.total_reward * program.all_slow_s
+    perfect = score(start, best.actions, decided, [strong], best_s)
     assert perfect.worst is None and perfect.best is not None
     assert all(row.lost_s <= 1e-12 for row in perfect.rows)
+    assert perfect.distance_s == pytest.approx(0.0, abs=1e-12)
     greedy = start.clone()
     while not greedy.is_over:
         greedy.step(best_action(greedy))
-    sheet = score(start, greedy.actions, decided, [strong])
-    assert sheet.worst is not None and sheet.best is None
-    lost = sum(sheet.lost_in(phase) for phase in range(len(PHASES)))
-    assert lost == pytest.approx(sum(row.lost_s for row in sheet.rows))
-    gap_s = (best.total_reward - greedy.total_reward) * program.all_slow_s
-    assert sheet.worst.lost_s <= gap_s + 1e-12
-    few = score(start, greedy.actions, decided, [strong], most=3)
+    gap_s = best_s - greedy.total_reward * program.all_slow_s
+    sheet = score(start, greedy.actions, decided, [strong], best_s)
+    assert sheet.worst is not None and sheet.worst is not sheet.best
+    assert sheet.distance_s == pytest.approx(gap_s) == pytest.approx(_explained(sheet))
+    few = score(start, greedy.actions, decided, [strong], best_s, most=3)
     assert len(few.rows) == 3 and few.num_decisions == len(decided)
+    assert few.distance_s == pytest.approx(gap_s) == pytest.approx(_explained(few))
+
+
+def _explained(sheet: Sheet) -> float:
+    lost = sum(sheet.lost_in(phase) for phase in range(len(PHASES)))
+    assert all(row.lost_s >= 0 and row.after_s >= 0 for row in sheet.rows)
+    return lost + sheet.between_s + sheet.unexplained_s
+
+
+def test_without_a_strong_game_the_distance_is_what_no_single_move_explains() -> None:
+    """Greed lost nothing to greed, and yet is behind a plan that plays another game."""
+    program = board(NAMES[0])
+    start = ReferenceGame(program)
+    greedy = start.clone()
+    while not greedy.is_over:
+        greedy.step(best_action(greedy))
+    own_s = greedy.total_reward * program.all_slow_s
+    sheet = score(start, greedy.actions, range(start.num_moves), [], own_s + 1.58e-3)
+    assert sheet.distance_s == pytest.approx(1.58e-3) == pytest.approx(_explained(sheet))
+    assert sheet.unexplained_s > 0
+
+
+def test_noise_is_no_best_and_no_worst_move() -> None:
+    def sheet(*lost_and_won: tuple[float, float], distance_s: float = 1.58e-3) -> Sheet:
+        rows = [Row(n, 0, 1, lost_s, won_s) for n, (lost_s, won_s) in enumerate(lost_and_won)]
+        return Sheet(tuple(rows), 9, 9, distance_s, 0.0)
+
+    noisy = sheet((3.3e-11, 0.9e-6), (0.0, -2e-6))
+    assert noisy.best is None and noisy.worst is None
+    # One move is not both: it won much over greed, and lost more against the best.
+    both = sheet((2e-6, 5e-6))
+    assert both.worst is not None and both.best is None
+    # Beside a gap of a second, ten microseconds are noise too.
+    assert sheet((1e-5, 0.0), distance_s=1.0).worst is None
+    assert sheet((1e-5, 0.0), distance_s=1e-2).worst is not None
 
 
 def test_a_file_read_again_is_the_same(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
-from ui.components.units import share_text, time_text
+from ui.components.units import column_texts, share_text, time_text
 from ui.learn import board_view
 from ui.model.challenges.match import CHOICES, EVERY, Match, MatchScene, inviting, leads_of
 from ui.model.challenges.state import ChallengeState
@@ -125,58 +125,72 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
 
         first = attempt.points[0].game
         rest = attempt.tip.game.actions[first.move_index :]
-        state.sheets[key] = score(first, rest, attempt.decided, match.games, progress=tell)
+        state.sheets[key] = score(
+            first, rest, attempt.decided, match.games, match.best_saved_s, progress=tell
+        )
         bar.empty()
     learning.wanted = ""
-    st.html(sheet_html(match, seat, state.sheets[key]))
+    st.html(sheet_html(seat, state.sheets[key]))
 
 
-def sheet_html(match: Match, seat: Seat, sheet: Sheet) -> str:
-    """The score sheet as HTML: what each phase lost, the best and the worst decision."""
-    total = sum(row.lost_s for row in sheet.rows)
-    rows = []
-    for number, phase in enumerate(PHASES):
-        decided = [row for row in sheet.rows if sheet.phase_of(row.move) == number]
-        lost_s = sheet.lost_in(number)
-        share = 100 * lost_s / total if total else 0.0
-        rows.append(
-            f"<tr><td>{phase}</td><td>{len(decided)}</td><td>{time_text(lost_s)}</td>"
-            f'<td><i style="width:{share:.0f}%"></i></td></tr>'
-        )
-    looked = ""
-    if len(sheet.rows) < sheet.num_decisions:
-        looked = f" of the {len(sheet.rows)} weightiest of {sheet.num_decisions}"
+def sheet_html(seat: Seat, sheet: Sheet) -> str:
+    """The score sheet as HTML: where the distance to the best plan known was lost, and by what."""
+    names = [f"your decisions in the {phase}" for phase in PHASES]
+    counts = [sum(sheet.phase_of(r.move) == n for r in sheet.rows) for n in range(len(PHASES))]
+    parts_s = [sheet.lost_in(number) for number in range(len(PHASES))]
+    names += ["the moves between them", "what no single move explains: the best plan plays another"]
+    parts_s += [sheet.between_s, sheet.unexplained_s]
+    *texts, total = column_texts(parts_s)
+    rows = "".join(
+        f"<tr><td>{name}</td><td>{count}</td><td>{text}</td>"
+        f'<td><i style="width:{100 * lost_s / sheet.distance_s if sheet.distance_s else 0:.0f}%">'
+        "</i></td></tr>"
+        for name, count, lost_s, text in zip(names, [*counts, "", ""], parts_s, texts, strict=True)
+    )
+    head = "You are level with the best plan known"
+    if sheet.distance_s >= sheet.noise_s:
+        head = f"You are {time_text(sheet.distance_s)} behind the best plan known"
+    table = (
+        f"<table><tr><th>lost by</th><th>number</th><th>time</th><th></th></tr>{rows}"
+        f'<tr class="sum"><td>in all</td><td></td><td>{total}</td><td></td></tr></table>'
+    )
+    return (
+        f'<div class="sheet"><h4>Score sheet</h4><p><b>{head}.</b>{_looked(sheet)}</p>'
+        f"{table if sheet.distance_s >= sheet.noise_s else ''}{_moves_html(seat, sheet)}</div>"
+    )
+
+
+def _looked(sheet: Sheet) -> str:
+    if len(sheet.rows) >= sheet.num_decisions:
+        return ""
+    return (
+        f" Judged are the {len(sheet.rows)} weightiest of your {sheet.num_decisions:,} decisions;"
+        " the others count among the moves between them."
+    )
+
+
+def _moves_html(seat: Seat, sheet: Sheet) -> str:
+    """The best and the worst decision, where one stands out."""
     best, worst = sheet.best, sheet.worst
-    parts = [
-        '<div class="sheet"><h4>Score sheet</h4>',
-        f"<p>Lost by your decisions{looked}, against the best continuation known:</p>",
-        "<table><tr><th>phase</th><th>decisions</th><th>lost</th><th></th></tr>",
-        *rows,
-        "</table>",
-        f"<p><b>Best move:</b> {_best_words(match, seat, best)}</p>" if best else "",
-        f"<p><b>Worst move:</b> {_worst_words(match, seat, worst)}</p>"
-        if worst
-        else "<p><b>No decision lost anything</b> that is known.</p>",
-        "</div>",
-    ]
-    return "".join(parts)
+    texts = []
+    if best is not None:
+        texts.append(
+            f"<b>Best move:</b> {_where(seat, best)} {ACTION_NAMES[best.action]} won"
+            f" {time_text(best.won_s)} over what earns most at once."
+        )
+    if worst is not None:
+        texts.append(
+            f"<b>Worst move:</b> {_where(seat, worst)} {ACTION_NAMES[worst.action]} lost"
+            f" {time_text(worst.lost_s)}; {ACTION_NAMES[worst.better]} was better."
+        )
+    elif sheet.distance_s >= sheet.noise_s:
+        texts.append(
+            f"<b>No single decision</b> is known to have lost {time_text(sheet.noise_s)} or more."
+        )
+    return "".join(f"<p>{text}</p>" for text in texts)
 
 
-def _best_words(match: Match, seat: Seat, row: Row) -> str:
-    return (
-        f"{_where(match, seat, row)} {ACTION_NAMES[row.action]} won {time_text(row.won_s)} over"
-        " what earns most at once."
-    )
-
-
-def _worst_words(match: Match, seat: Seat, row: Row) -> str:
-    return (
-        f"{_where(match, seat, row)} {ACTION_NAMES[row.action]} lost {time_text(row.lost_s)};"
-        f" {ACTION_NAMES[row.better]} was better."
-    )
-
-
-def _where(match: Match, seat: Seat, row: Row) -> str:
+def _where(seat: Seat, row: Row) -> str:
     game = seat.attempt.points[0].game
     name = group_name(game, game.moves[row.move].group)
     return f"move {row.move + 1:,}, <code>{escape(name)}</code>:"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from html import escape
 
 from ui.components.glossary import term_html
-from ui.components.units import NOTHING_S, time_text
 
 
 def command_html(do: str, label: str, **arguments: object) -> str:
@@ -32,10 +31,3 @@ def names_html(names: Sequence[str]) -> str:
 def values_html(values: Sequence[str]) -> str:
     """Figures in large letters, side by side; apart from their names, which stay when these go."""
     return f'<div class="figures">{"".join(f"<b>{escape(value)}</b>" for value in values)}</div>'
-
-
-def gain_text(seconds: float) -> str:
-    """Signed seconds; `± 0` for what is only rounding."""
-    if abs(seconds) < NOTHING_S:
-        return "± 0"
-    return f"{'+' if seconds > 0 else '−'}{time_text(abs(seconds))}"

@@ -1,32 +1,51 @@
-"""Quantities in the words a reader expects: bytes, seconds, shares."""
+"""Quantities as pages show them: as `engine.game.units` says them, each tied to its unit."""
 
 from __future__ import annotations
 
-NOTHING_S = 5e-13
-"""Seconds below which a time is the rounding of the game's ticks, or of a sum."""
+from collections.abc import Sequence
+
+from engine.game import units
+from engine.game.units import NOTHING_S, count_text, noise_s
+
+__all__ = [
+    "NOTHING_S",
+    "address_text",
+    "column_texts",
+    "count_text",
+    "gain_text",
+    "noise_s",
+    "share_text",
+    "size_text",
+    "time_text",
+    "times_text",
+    "unobserved_text",
+]
 _GAP = "\N{NO-BREAK SPACE}"
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
-_SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
 def size_text(num_bytes: float) -> str:
     """Bytes with a binary prefix and three significant digits: `12.3 MiB`."""
-    amount, unit = float(num_bytes), 0
-    while abs(amount) >= 1024 and unit < len(_BINARY) - 1:
-        amount /= 1024
-        unit += 1
-    return f"{_digits(amount)}{_GAP}{_BINARY[unit]}" if unit else f"{amount:,.0f}{_GAP}B"
+    return _tied(units.size_text(num_bytes))
 
 
 def time_text(seconds: float) -> str:
     """Seconds with the prefix that leaves one to three digits before the point: `14.2 µs`."""
-    if abs(seconds) < NOTHING_S:
-        return f"0{_GAP}ns"
-    for unit, scale in _SECONDS:
-        # 999.95 would be printed as 1,000 of the smaller unit.
-        if abs(seconds) >= 0.9995 * scale:
-            return f"{_digits(seconds / scale)}{_GAP}{unit}"
-    return f"{seconds / 1e-9:.2g}{_GAP}ns"
+    return _tied(units.time_text(seconds))
+
+
+def times_text(*seconds: float) -> tuple[str, ...]:
+    """Seconds of one sentence, all in one unit."""
+    return tuple(map(_tied, units.times_text(*seconds)))
+
+
+def column_texts(seconds: Sequence[float]) -> list[str]:
+    """Seconds to stand below each other in one unit, and their sum as the last."""
+    return [_tied(text) for text in units.column_texts(seconds)]
+
+
+def gain_text(seconds: float) -> str:
+    """Signed seconds: `+14.2 µs`; `± 0` for what is only rounding."""
+    return _tied(units.gain_text(seconds))
 
 
 def unobserved_text(saving_s: float, more_s: float) -> str:
@@ -37,15 +56,9 @@ def unobserved_text(saving_s: float, more_s: float) -> str:
     return f"not observed: up to {time_text(saving_s + more_s)}" if more_s > 0 else ""
 
 
-def share_text(share: float) -> str:
-    """A fraction as a percentage with one decimal: `83.1 %`."""
-    # Adding zero takes the sign off a negative share that rounds to none.
-    return f"{round(100 * share, 1) + 0.0:.1f}{_GAP}%"
-
-
-def count_text(count: int, noun: str) -> str:
-    """`1 stay`, `2,048 stays`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def share_text(share: float, decimals: int = 1) -> str:
+    """A fraction as a percentage: `83.1 %`."""
+    return _tied(units.share_text(share, decimals))
 
 
 def address_text(offset: int) -> str:
@@ -53,9 +66,5 @@ def address_text(offset: int) -> str:
     return f"0x{offset:x}"
 
 
-def _digits(amount: float) -> str:
-    if abs(amount) >= 999.5:
-        return f"{amount:,.0f}"
-    if abs(amount) >= 99.95:
-        return f"{amount:.0f}"
-    return f"{amount:.1f}" if abs(amount) >= 9.995 else f"{amount:.2f}"
+def _tied(text: str) -> str:
+    return text.replace(" ", _GAP)

@@ -1,12 +1,12 @@
-// Quantities and sentences, in the same words as units.py.
+// Quantities and sentences, in the same words as engine/game/units.py.
 
 const ACTIONS = ["Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end"];
 const DROP = 2;
 // For each action the one that does the same at the end that the place rule chooses.
 const ACTION_KINDS = [0, 1, 2, 0, 1];
 const KINDS = ["input", "temporary", "output", "cross-program"];
-// Seconds below which a time is only rounding.
-const NOTHING_S = 5e-13;
+// Seconds that are no time: the ticks of the game are rounded.
+const NOTHING_S = 5e-10;
 const READS = 1,
   WRITES = 2,
   SINK = 4;
@@ -21,20 +21,25 @@ function isFast(action) {
   return action < ACTIONS.length && action !== DROP;
 }
 
+// A whole number, its thousands separated as everywhere.
+function whole(amount) {
+  return Math.round(amount).toLocaleString("en");
+}
+
 function digits(amount) {
   const size = Math.abs(amount);
-  if (size >= 99.95) return Math.round(amount).toLocaleString("en");
+  if (size >= 99.95) return whole(amount);
   return amount.toFixed(size >= 9.995 ? 1 : 2);
 }
 
 function sizeText(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
-  while (bytes >= 1024 && unit < units.length - 1) {
+  while (bytes >= 1023.5 && unit < units.length - 1) {
     bytes /= 1024;
     unit++;
   }
-  return unit ? `${digits(bytes)} ${units[unit]}` : `${Math.round(bytes)} B`;
+  return unit ? `${digits(bytes)} ${units[unit]}` : `${whole(bytes)} B`;
 }
 
 function timeText(seconds) {
@@ -48,7 +53,7 @@ function timeText(seconds) {
   ]) {
     if (seconds >= 0.9995 * scale) return `${digits(seconds / scale)} ${unit}`;
   }
-  return `${(seconds * 1e9).toPrecision(2)} ns`;
+  return `${digits(seconds * 1e9)} ns`;
 }
 
 // `± 0` for what is only rounding.
@@ -105,18 +110,18 @@ function stayCard(plan, i) {
     ["shape", plan.value_shapes[value] || "unknown"],
     ["size", sizeText(plan.group_bytes[group])],
     ["kind", KINDS[kindOf(plan, group, start)]],
-    ["stays", start < 0 ? `from the previous run to ${end}` : `slots ${start} to ${end}`],
+    ["stays", start < 0 ? `from the previous run to slot ${whole(end)}` : `slots ${whole(start)} to ${whole(end)}`],
     ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
     ["could save", timeText(saving) + unobservedText(saving, plan.group_more[group])],
     ["layer", plan.layers[plan.group_layer[group]] ?? "none"],
   ];
-  if (arrival > NONE) rows.push(["prefetched", `slots ${start} to ${arrival}`]);
+  if (arrival > NONE) rows.push(["prefetched", `slots ${whole(start)} to ${whole(arrival)}`]);
   return cardOf(plan.value_names[value], rows);
 }
 
 function slotCard(plan, slot) {
   const rows = [
-    ["slot", `${slot.toLocaleString("en")} (${plan.opcodes[plan.slot_opcode[slot]]})`],
+    ["slot", `${whole(slot)} (${plan.opcodes[plan.slot_opcode[slot]]})`],
     ["takes", timeText(plan.slot_fast[slot] + plan.slot_slow[slot])],
     ["of it slow memory", timeText(plan.slot_slow[slot])],
   ];

@@ -14,9 +14,9 @@ from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.components.html import command_html, facts_html, gain_text
+from ui.components.html import command_html, facts_html
 from ui.components.memory_map.actions import NO_ACTION
-from ui.components.units import address_text, count_text, time_text
+from ui.components.units import address_text, count_text, gain_text, time_text
 from ui.model.play import placed
 from ui.model.play.decision import Choice, choice_html, choices, room_text, story, story_html
 from ui.model.play.eviction import Eviction

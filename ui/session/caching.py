@@ -263,10 +263,10 @@ def match_on(name: str) -> Match:
     entry = library.find_sample(name)
     try:
         mined = next((m for m in mined_positions() if m.program == name), None)
-        return match_of(sample(name), entry, mined)
+        return match_of(sample(name), entry, mined, best_plan(name))
     except LessonError:
-        # Without a strong game that is still valid, greedy is all there is to judge by.
-        return match_of(sample(name), entry, None)
+        # The strong game is none any more: rules or program have changed since it was mined.
+        return match_of(sample(name), entry, None, best_plan(name))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Setting up the position …")

@@ -2,7 +2,16 @@
 
 import pytest
 
-from ui.components.units import count_text, share_text, size_text, time_text
+from ui.components.units import (
+    column_texts,
+    count_text,
+    gain_text,
+    noise_s,
+    share_text,
+    size_text,
+    time_text,
+    times_text,
+)
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -32,7 +41,8 @@ def test_sizes(num_bytes: int, text: str) -> None:
         (0.99996e-3, "1.00 ms"),
         (2.5, "2.50 s"),
         (3e-9, "3.00 ns"),
-        (4e-11, "0.04 ns"),
+        (-1.5e-12, "0 ns"),
+        (-3e-6, "−3.00 µs"),
     ],
 )
 def test_times(seconds: float, text: str) -> None:
@@ -44,3 +54,36 @@ def test_counts_and_shares() -> None:
     assert count_text(2048, "step") == "2,048 steps"
     assert share_text(0.8314) == f"83.1{NBSP}%"
     assert share_text(-1e-9) == f"0.0{NBSP}%"
+    assert share_text(-0.00004, 2) == f"0.00{NBSP}%"
+
+
+def test_a_gain_has_its_sign_and_rounding_has_none() -> None:
+    gains = [gain_text(s).replace(NBSP, " ") for s in (2e-6, -2e-6, -1.5e-12)]
+    assert gains == ["+2.00 µs", "−2.00 µs", "± 0"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "texts"),
+    [
+        ((12e-6, 1.2e-3), ["12 µs", "1,200 µs"]),
+        ((12.3e-6, 0.98e-3), ["12.3 µs", "980.0 µs"]),
+        ((0.0, 3e-4), ["0 µs", "300 µs"]),
+        ((-0.38e-3, 16.58e-3), ["−0.38 ms", "16.58 ms"]),
+        ((2e-9, 2e-3), ["0.000002 ms", "2.00 ms"]),
+        ((0.0, 0.0), ["0 ns", "0 ns"]),
+    ],
+)
+def test_times_of_one_sentence_have_one_unit(seconds: tuple[float, ...], texts: list[str]) -> None:
+    assert [text.replace(NBSP, " ") for text in times_text(*seconds)] == texts
+
+
+def test_a_column_adds_up_as_it_is_printed() -> None:
+    printed = column_texts([1e-3 / 3, 1e-3 / 3, 1e-3 / 3, 2e-9])
+    amounts = [float(text.split(NBSP)[0]) for text in printed]
+    assert sum(amounts[:-1]) == pytest.approx(amounts[-1]) and amounts[-1] == 1.0
+    assert {text.split(NBSP)[1] for text in printed} == {"ms"}
+    assert column_texts([]) == [f"0{NBSP}ns"]
+
+
+def test_noise_is_a_microsecond_or_a_ten_thousandth_of_the_gap() -> None:
+    assert noise_s(1e-4) == 1e-6 and noise_s(1.0) == pytest.approx(1e-4)

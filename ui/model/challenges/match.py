@@ -11,12 +11,15 @@ from engine.game.moves import ACTION_NAMES, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.opponents import (
+    NEARLY,
+    RECORD,
     Judged,
     Recorded,
     Rung,
     greedy_end_s,
     greedy_game,
     judged,
+    known_games,
     play_on,
     rungs,
     saved_before,
@@ -24,6 +27,7 @@ from engine.lessons.opponents import (
 )
 from engine.lessons.positions import Mined
 from engine.plan.io import plan_from_json
+from engine.plan.model import Plan
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.provenance import reading_warning
@@ -50,8 +54,8 @@ _GREEDY = "greedy"
 class Match:
     """A challenge on one program: its rules, its opponents, and games to judge moves by.
 
-    `rungs`: the opponents, the weakest first. `games`: strong games, the best first. `decisive`:
-    moves at which greed goes wrong, always the visitor's own.
+    `rungs`: the opponents, the weakest first. `games`: strong games, the best first. `best_s`: the
+    best latency known. `decisive`: moves at which greed goes wrong, always the visitor's own.
     """
 
     program: Program
@@ -59,7 +63,13 @@ class Match:
     rungs: tuple[Rung, ...]
     games: tuple[Recorded, ...]
     bound_s: float | None
+    best_s: float | None = None
     decisive: tuple[int, ...] = ()
+
+    @property
+    def best_saved_s(self) -> float:
+        """Seconds that the best plan known saves; 0 where none is known."""
+        return 0.0 if self.best_s is None else self.program.all_slow_s - self.best_s
 
     def attempt(self, decisions: int) -> Attempt:
         """A new game in which the decisive and the weightiest moves are the visitor's, the rest
@@ -89,22 +99,28 @@ class Match:
         return next((r for r in self.rungs if not r.is_won(latency_s)), None)
 
 
-def match_of(program: Program, entry: SampleEntry | None, mined: Mined | None) -> Match:
+def match_of(
+    program: Program, entry: SampleEntry | None, mined: Mined | None, best: Plan | None = None
+) -> Match:
     """The challenge on a program; judged by the strong game that was mined, where there is one.
 
-    XLA is no opponent where its plan was read in part only.
+    Else by the `best` plan known, as the game plays it. XLA is no opponent where its plan was read
+    in part only.
     """
     is_measure = reading_warning(program) is None
     compiled = program.provenance.get("xla_plan") if is_measure else None
     plan = plan_from_json(compiled, f"{program.name}: xla_plan") if compiled else None
     bound_s, best_s = (entry.bound_s, entry.best_s) if entry else (None, None)
-    games = (mined.strong(program),) if mined else ()
+    rules, games = known_games(program, [best]) if best and not mined else (Rules(), ())
+    if mined:
+        rules, games = mined.rules, (mined.strong(program),)
     return Match(
         program=program,
-        rules=mined.rules if mined else Rules(),
+        rules=rules,
         rungs=rungs(program, plan, bound_s, best_s),
         games=games,
         bound_s=bound_s,
+        best_s=best_s,
         decisive=mined.decisive if mined else (),
     )
 
@@ -208,10 +224,16 @@ def ladder_html(match: Match, latency_s: float, is_over: bool) -> str:
             ahead = "level"
         kind = "won" if is_won else "next" if rung is following else ""
         rows.append(
-            f'<li class="{kind}"><span>{mark} {escape(rung.name)}</span><span>{ahead}</span></li>'
+            f'<li class="{kind}"><span>{mark} {escape(_label(rung))}</span>'
+            f"<span>{ahead}</span></li>"
         )
     title = "Beaten" if is_over else "With that clock"
     return f'<div class="ladder"><b>{title}</b><ol>{"".join(rows)}</ol></div>'
+
+
+def _label(rung: Rung) -> str:
+    """The rung's name; that of the best known says from where on it counts as beaten."""
+    return f"{rung.name}, within {100 * (NEARLY - 1):.1f} %" if rung.name == RECORD else rung.name
 
 
 def scale_html(match: Match, latency_s: float) -> str:

@@ -13,9 +13,9 @@ from engine.game.reference.game import ReferenceGame
 from engine.lessons.hints import imagined, seen
 from engine.lessons.judge import MOST_STARS, Condition, Judge
 from engine.lessons.lesson import SEARCH, Aid
-from ui.components.html import command_html, gain_text
+from ui.components.html import command_html
 from ui.components.memory_map.board import Company
-from ui.components.units import count_text, time_text
+from ui.components.units import count_text, gain_text, time_text
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
 

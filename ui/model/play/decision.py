@@ -15,10 +15,11 @@ from engine.program.floors import has_floor, slow_s, worth_s
 from engine.program.model import TOP_LEVEL, Program, Touch
 from engine.program.provenance import is_estimated, more_s
 from ui.components.glossary import term_html
-from ui.components.html import command_html, gain_text
+from ui.components.html import command_html
 from ui.components.units import (
     address_text,
     count_text,
+    gain_text,
     share_text,
     size_text,
     time_text,

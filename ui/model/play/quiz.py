@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from engine.game.moves import ACTION_NAMES
-from ui.components.html import command_html, gain_text
-from ui.components.units import time_text
+from ui.components.html import command_html
+from ui.components.units import gain_text, time_text
 from ui.model.play.film import Film
 from ui.model.play.line import Rating
 
