@@ -21,7 +21,7 @@ they are given out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,13 +113,23 @@ def import_hlo(
 
 
 def capture(
-    jitted: Any, *args: Any, hardware: str, name: str | None = None, **options: Any
+    jitted: Any,
+    *args: Any,
+    hardware: str,
+    name: str | None = None,
+    topology: str = "",
+    compiler_options: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Program:
     """The program of a jitted JAX function, compiled by the real TPU compiler; minutes.
 
     `args`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place; no TPU is
-    needed. `options` are those of `engine.workflows.capturing.capturing`. Raises UnknownNameError
-    for other hardware, MissingDependencyError without the compiler, CompilerError where it refuses.
+    needed. Jitted for a mesh, it is partitioned over the first devices of `topology`: a name like
+    `v5e:4x4` or a number of chips; without, the smallest one that is large enough.
+    `compiler_options`: your own, which hold for every compile, as `LIBTPU_INIT_ARGS` in the
+    environment does. `options` are those of `engine.workflows.capturing.capturing`. Raises
+    UnknownNameError for other hardware, MissingDependencyError without the compiler, CompilerError
+    where it refuses.
 
     >>> import jax
     >>> capture(jax.jit(lambda x: x + 1), 2.0, hardware="tpu-v1")  # doctest: +ELLIPSIS
@@ -127,9 +137,11 @@ def capture(
     engine.errors.UnknownNameError: the compiler is not asked for 'tpu-v1'; only for tpu-v4, ...
     """
     from engine.compiler.capture.capture import capture as run
+    from engine.compiler.toolchain.target import Target, init_args
     from engine.workflows.capturing import capturing
 
-    return run(jitted, *args, hardware=hardware, how=capturing(**options), name=name)
+    target = Target(hardware, topology, dict(compiler_options or {}), init_args())
+    return run(jitted, *args, target=target, how=capturing(**options), name=name)
 
 
 def solver_names(program: Program) -> list[str]:
@@ -243,11 +255,16 @@ def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
 
 
 def verify(
-    program: Program, plan: Plan | None = None, answers: str | PathLike[str] = ".capture/answers"
+    program: Program,
+    plan: Plan | None = None,
+    answers: str | PathLike[str] = ".capture/answers",
+    compiler_options: Mapping[str, str] | None = None,
 ) -> Verdict:
     """What the real compiler makes of a plan, beside its default; minutes.
 
     `plan`: None for the default alone. `answers`: a folder that keeps what the compiler said.
+    `compiler_options`: your own, on top of those that the program was captured with; the default is
+    the compile under these.
     Raises ProgramFormatError for a program that holds nothing to compile again, PlanError for an
     invalid plan, CompilerError where it cannot be compiled.
 
@@ -255,14 +272,14 @@ def verify(
     Traceback (most recent call last):
     engine.errors.ProgramFormatError: teach-prefetch: holds no StableHLO to compile again; ...
     """
-    from engine.compiler.reading.own_compile import stored_stablehlo
+    from engine.compiler.reading.own_compile import stored_answers
     from engine.compiler.steering.compiled_plan import Bench
     from engine.compiler.steering.verify import DEFAULT, asked_by_plan
     from engine.compiler.steering.verify import verify as compiled
-    from engine.compiler.toolchain.results import Answers
+    from engine.compiler.toolchain.target import init_args
 
-    source = stored_stablehlo(program)
-    bench = Bench(program, Answers(source, program.hardware.name, Path(answers)))
+    options = dict(compiler_options or {})
+    bench = Bench(program, stored_answers(program, Path(answers), options, init_args()))
     asked = DEFAULT if plan is None else asked_by_plan(bench, plan, lambda _: None)
     return compiled(bench, asked)
 

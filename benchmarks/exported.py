@@ -19,12 +19,12 @@ from benchmarks.fidelity import summary
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from engine.compiler.costs.observations import load_observations, observations_path
-from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.compiled_plan import Bench, Outcome
 from engine.compiler.steering.export import ORDERS, Steering, exports
 from engine.compiler.steering.tune import total
 from engine.compiler.steering.verify import best_export
-from engine.compiler.toolchain.results import DEFAULT_OPTIONS, Answers
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -99,7 +99,7 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     entry = library.find_sample(name)
     program = library.load_entry(entry)
     plan = solve(solver, program, budget)
-    answers = Answers(stored_stablehlo(program), program.hardware.name, ANSWERS_FOLDER)
+    answers = stored_answers(program, ANSWERS_FOLDER)
     bench = Bench(program, answers)
     default = bench.full(DEFAULT_OPTIONS)
     outcome = bench.full(_best(bench, plan).options)

@@ -22,6 +22,7 @@ from benchmarks.stopwatch import median_seconds, seconds_of
 from engine.compiler.capture.importer import import_hlo
 from engine.compiler.reading.own_compile import stored_stablehlo
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError
 from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan
@@ -30,7 +31,7 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.workflows.capturing import RAW_FOLDER
+from engine.workflows.capturing import ANSWERS_FOLDER
 
 ROWS = RESULTS / "sizes.json"
 LIMITS_S = {"import": 10.0, "bound": 60.0, "simulate": 0.1, "first plan": 5.0}
@@ -85,8 +86,10 @@ def _solver_seconds(name: str, program: Program) -> float:
 
 def _import_seconds(program: Program) -> float | None:
     """Seconds to import the HLO of its own compile; None where `.capture/` does not have it."""
-    folder = ROOT / RAW_FOLDER / program.name / "answers"
-    answers = Answers(stored_stablehlo(program), program.hardware.name, folder, is_offline=True)
+    folder = ROOT / ANSWERS_FOLDER
+    answers = Answers(
+        stored_stablehlo(program), Target(program.hardware.name), folder, is_offline=True
+    )
     try:
         hlo = answers.full(SLOW_OPTIONS).hlo
     except CompilerError:

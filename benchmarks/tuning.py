@@ -16,12 +16,12 @@ from collections.abc import Sequence
 
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings, is_contested
-from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.candidates import knobs, random_rules
 from engine.compiler.steering.compiled_plan import Bench
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
-from engine.compiler.toolchain.results import DEFAULT_OPTIONS, Answers
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS
 from engine.errors import CompilerError
 from engine.program import library
 from engine.workflows.capturing import ANSWERS_FOLDER
@@ -92,7 +92,7 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
-    answers = Answers(stored_stablehlo(program), program.hardware.name, ANSWERS_FOLDER)
+    answers = stored_answers(program, ANSWERS_FOLDER)
     return {
         "set": "samples" if name in library.sample_names() else "held out",
         "ours": tuned.verdict.improvement,

@@ -43,6 +43,21 @@ class CompilerError(EngineError):
     """The compiler refused a program or its options, aborted, or took too long."""
 
 
+class NotCompilableError(CompilerError):
+    """What is to be compiled is no program for a TPU; the compiler itself was not asked."""
+
+
+class OutOfMemoryError(CompilerError):
+    """The compiler found a memory too small.
+
+    `table`: lines that say what takes how much of it, to be shown beside the message.
+    """
+
+    def __init__(self, message: str, table: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.table = table
+
+
 class CompileInterruptedError(CompilerError):
     """A compile took too long or was killed; another time the compiler may have an answer."""
 

@@ -41,6 +41,17 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
 
 
+def add_compiler_options(parser: argparse.ArgumentParser) -> None:
+    """The user's own compiler options, which hold for every compile of a command."""
+    parser.add_argument(
+        "--compiler-options",
+        action="append",
+        default=[],
+        metavar="FILE|NAME=VALUE",
+        help="your own, which hold for every compile, as LIBTPU_INIT_ARGS does; repeatable",
+    )
+
+
 def refuse_missing_folder(path: Path | None) -> None:
     """Raises UsageError if a file could not be written because its folder does not exist."""
     if path is not None and not path.parent.is_dir():

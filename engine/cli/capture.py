@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, refuse_missing_folder
+from engine.cli.arguments import add_command, add_compiler_options, refuse_missing_folder
 from engine.cli.output import note, show, show_program
-from engine.errors import UsageError
+from engine.errors import OutOfMemoryError, UsageError
 from engine.files import read_bytes
 from engine.program import library
 from engine.program.io import save
@@ -17,6 +17,7 @@ from engine.workflows.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, c
 
 if TYPE_CHECKING:
     from engine.compiler.capture.capture import Capturing
+    from engine.compiler.toolchain.target import Target
 
 
 def add_parser(commands: Any) -> None:
@@ -31,6 +32,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--large", action="store_true", help="every large one, resumable")
     parser.add_argument("--offline", action="store_true", help="with these three: compile nothing")
     parser.add_argument("--hardware", default="tpu-v5e")
+    parser.add_argument(
+        "--topology",
+        default="",
+        metavar="NAME|CHIPS",
+        help="for programs of a mesh: v5e:4x4, 4x4 or 16; default: the smallest large enough",
+    )
+    add_compiler_options(parser)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--train", action="store_true", help="a training step")
     add_study(parser)
@@ -51,18 +59,31 @@ def run(options: argparse.Namespace) -> int:
     """Capture one model, or all of a kind."""
     from engine.compiler.capture.capture import capture_all
     from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES
+    from engine.compiler.toolchain.target import Target
     from engine.workflows.catalogue import write_catalogue
 
     how = capturing(
-        options.solvers, options.seconds, options.raw, options.compiles, options.offline, note
+        options.solvers,
+        options.seconds,
+        options.raw,
+        options.compiles,
+        options.offline,
+        note,
+        lambda program: _keep(options, program),
     )
     kinds = (
         (options.all, SAMPLES, library.SAMPLES_FOLDER),
         (options.held_out, HELD_OUT, library.SAMPLES_FOLDER / library.HELD_OUT),
         (options.large, LARGE, library.SAMPLES_FOLDER / library.LARGE),
     )
+    target = _target(options)
     for is_wanted, samples, folder in kinds:
         if is_wanted:
+            if target != Target(target.hardware):
+                raise UsageError(
+                    "capture: samples are compiled by default; leave out --topology and"
+                    " --compiler-options, and unset LIBTPU_INIT_ARGS"
+                )
             names = capture_all(how, samples, folder)
             kept = [s.name for s in samples if (folder / f"{s.name}.json.gz").exists()]
             write_catalogue(folder, kept, note)
@@ -74,13 +95,37 @@ def run(options: argparse.Namespace) -> int:
             " or use --all, --held-out or --large"
         )
     refuse_missing_folder(options.output)
-    program = _captured(options, how)
+    try:
+        program = _captured(options, how, target)
+    except OutOfMemoryError as error:
+        for line in error.table:
+            note(line)
+        raise
     save(program, options.output)
     show_program(options, program)
     return 0
 
 
-def _captured(options: argparse.Namespace, how: Capturing) -> Program:
+def _target(options: argparse.Namespace) -> Target:
+    from engine.compiler.toolchain.target import Target, init_args, read_flags
+
+    flags = read_flags(options.compiler_options)
+    return Target(options.hardware, options.topology, flags, init_args())
+
+
+def _keep(options: argparse.Namespace, program: Program) -> None:
+    """Write what is known so far, so that it can be worked with while its costs are refined."""
+    if options.output is None:
+        return
+    save(program, options.output)
+    refining = program.provenance["refining"]
+    note(
+        f"{options.output}: written with {refining['compiles'] + 1} compiles; what is uncertain is"
+        " marked, and the next ones refine it"
+    )
+
+
+def _captured(options: argparse.Namespace, how: Capturing, target: Target) -> Program:
     from engine.compiler.capture.capture import Source, capture_sample, capture_stablehlo
     from engine.compiler.capture.samples import Sample
     from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES
@@ -88,7 +133,6 @@ def _captured(options: argparse.Namespace, how: Capturing) -> Program:
     if options.stablehlo is not None:
         stablehlo = read_bytes(options.stablehlo, MAX_SOURCE_BYTES)
         name = options.stablehlo.name.split(".")[0]
-        return capture_stablehlo(Source(name, options.hardware, stablehlo), how)
-    return capture_sample(
-        Sample(options.model, options.hardware, options.batch, options.train), how
-    )
+        return capture_stablehlo(Source(name, target, stablehlo), how)
+    sample = Sample(options.model, options.hardware, options.batch, options.train)
+    return capture_sample(sample, how, target)

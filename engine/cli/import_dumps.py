@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command
+from engine.cli.arguments import add_command, add_compiler_options
 from engine.cli.output import show_program
 from engine.errors import UsageError
 from engine.hardware.presets import DEVICES
@@ -24,12 +24,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--minimalloc", type=Path, metavar="CSV")
     parser.add_argument("--capacity", type=int, default=2**20, help="bytes, with --minimalloc")
     parser.add_argument("--hardware", metavar="NAME", help="the chip that the dumps are of")
+    add_compiler_options(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="P", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Import and save one program."""
     from engine.compiler.capture.importer import import_hlo
+    from engine.compiler.toolchain.target import read_flags
     from engine.program.minimalloc import import_minimalloc
 
     if (options.slow is None) == (options.minimalloc is None):
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
     if options.minimalloc is not None:
         program = import_minimalloc(options.minimalloc, options.capacity)
     else:
-        program = import_hlo(options.slow, options.fast, options.hardware, options.buffers)
+        own = read_flags(options.compiler_options)
+        program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own)
     save(program, options.output)
     show_program(options, program)
     return 0

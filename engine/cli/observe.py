@@ -105,19 +105,18 @@ def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
 
 def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
     """How many compiles are known of one program afterwards."""
+    from engine.compiler.capture.capture import ANSWERS
     from engine.compiler.capture.study import Study, begun
     from engine.compiler.costs.observations import (
         load_observations,
         observations_path,
         save_observations,
     )
-    from engine.compiler.reading.own_compile import stored_stablehlo
-    from engine.compiler.toolchain.results import Answers
+    from engine.compiler.reading.own_compile import stored_answers
 
     program = library.load_entry(entry)
     path = observations_path(program.name, entry.folder)
-    folder = options.raw / program.name / "answers"
-    answers = Answers(stored_stablehlo(program), program.hardware.name, folder)
+    answers = stored_answers(program, options.raw / ANSWERS, note=note)
     imported, observations = begun(program, answers)
     if path.exists():
         known = load_observations(path, program)

@@ -12,6 +12,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.program.provenance import (
+    compiled_under,
     observed,
     offsets_of_compiled_plan,
     reading_warning,
@@ -69,6 +70,7 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
         "all_slow_s": program.all_slow_s,
         "all_fast_s": program.all_fast_s,
     }
+    facts |= compiled_under(program)
     savings = observed(program)
     if savings is not None:
         facts["saving_observed"] = savings.share

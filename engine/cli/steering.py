@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_program, refuse_missing_folder
+from engine.cli.arguments import (
+    add_command,
+    add_compiler_options,
+    add_program,
+    refuse_missing_folder,
+)
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
 from engine.files import read_json
@@ -68,6 +73,7 @@ def add_parser(commands: Any) -> None:
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--answers", type=Path, default=ANSWERS_FOLDER, help=ANSWERS_HELP)
+    add_compiler_options(parser)
 
 
 def run_export(options: argparse.Namespace) -> int:
@@ -116,6 +122,7 @@ def export_lines(flags: Flags) -> list[str]:
 def run_tune(options: argparse.Namespace) -> int:
     """Tune, and keep the best options."""
     from engine.compiler.steering.flags import save_flags
+    from engine.compiler.toolchain.target import read_flags
     from engine.workflows.tuning import tune_program
 
     refuse_missing_folder(options.output)
@@ -135,6 +142,7 @@ def run_tune(options: argparse.Namespace) -> int:
         plans=[load_plan(path) for path in options.plan],
         has_baseline=not options.no_baseline,
         keep=keep,
+        compiler_options=read_flags(options.compiler_options),
     )
     keep(tuned.flags)
     lines = verdict_lines(tuned.verdict)
@@ -151,13 +159,14 @@ def run_verify(options: argparse.Namespace) -> int:
 
     The placements of early stops are noted first, since a whole compile takes minutes.
     """
-    from engine.compiler.reading.own_compile import stored_stablehlo
+    from engine.compiler.reading.own_compile import stored_answers
     from engine.compiler.steering import verify
     from engine.compiler.steering.compiled_plan import Bench
-    from engine.compiler.toolchain.results import Answers
+    from engine.compiler.toolchain.target import init_args, read_flags
 
     program = library.resolve(options.program)
-    answers = Answers(stored_stablehlo(program), program.hardware.name, options.answers)
+    own = read_flags(options.compiler_options)
+    answers = stored_answers(program, options.answers, own, init_args(), note)
     bench = Bench(program, answers)
     asked = _asked(bench, options.plan)
     placed = verify.place(bench, asked)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.errors import UnknownNameError
 from engine.program.model import Hardware
@@ -41,6 +41,15 @@ class Device:
     def fixed_scratch_bytes(self) -> int | None:
         """Bytes at offset 0 that are kept free for every instruction; None if each has its own."""
         return None if self.is_scratch_in_heap else self.scoped_bytes
+
+    def with_scoped(self, scoped_bytes: int | None) -> Device:
+        """This device where a flag changed the region for scratch; None: no flag did.
+
+        What the region gains the heap loses. Without such a region nothing changes.
+        """
+        if scoped_bytes is None or self.scoped_bytes == 0:
+            return self
+        return replace(self, scoped_bytes=min(scoped_bytes, self.hardware.fast_bytes))
 
     def reserved_bytes(self, scratch_bytes: int) -> int:
         """Bytes at offset 0 that are kept free for an instruction with so much scratch."""

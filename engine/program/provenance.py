@@ -21,6 +21,25 @@ WHOLE_SHARE = 0.99
 """A plan of which a smaller share of its saving was read is no measure for other plans."""
 
 
+def compiled_under(program: Program) -> dict[str, Any]:
+    """What a program was compiled for beyond its chip, and how far its capture has come.
+
+    Devices of a mesh and their topology, the user's own flags, and, where the capture was broken
+    off or goes on, how many compiles have refined its costs.
+    """
+    origin = program.provenance
+    facts = {key: origin[key] for key in ("topology", "devices") if key in origin}
+    options = origin.get("compiler_options")
+    if isinstance(options, Mapping):
+        facts["compiler_options"] = " ".join(f"{name}={value}" for name, value in options.items())
+    if "libtpu_init_args" in origin:
+        facts["libtpu_init_args"] = origin["libtpu_init_args"]
+    refining = origin.get("refining")
+    if isinstance(refining, Mapping):
+        facts["refined_by"] = f"{refining.get('compiles')} of {refining.get('of')} compiles"
+    return facts
+
+
 def has_compiled_plan(program: Program) -> bool:
     """Whether the real compiler's plan came with the program."""
     return "xla_plan" in program.provenance

@@ -22,8 +22,10 @@ SECONDS = 6.0
 """Seconds for each plan."""
 
 RAW_FOLDER = Path(".capture")
+"""Where captures keep what they have so far."""
+
 ANSWERS_FOLDER = RAW_FOLDER / "answers"
-"""Where `verify` and `tune` cache compile results."""
+"""Where every command caches compile results, so that none compiles what another has compiled."""
 
 COMPILES = 8
 """Whole compiles of one program, beside the one with everything in slow memory."""
@@ -36,14 +38,16 @@ def capturing(
     compiles: int = COMPILES,
     is_offline: bool = False,
     note: Callable[[str], None] = lambda _: None,
+    keep: Callable[[Program], None] = lambda _: None,
 ) -> Capturing:
     """The settings of a capture whose plans `solvers` make in turn, in `seconds` each.
 
+    `keep` gets the program as soon as two compiles have shown it, and whenever it is refined.
     Raises UnknownNameError for an unknown solver, before anything is compiled.
     """
     from engine.compiler.capture.capture import Capturing
 
-    return Capturing(planners(solvers, seconds), raw, compiles, is_offline, note)
+    return Capturing(planners(solvers, seconds), raw, compiles, is_offline, note, keep)
 
 
 def planners(solvers: str, seconds: float) -> tuple[Callable[[Program], Plan], ...]:

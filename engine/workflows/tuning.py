@@ -8,19 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from engine.compiler.capture.capture import capture
 from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
-from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.compiled_plan import Bench
 from engine.compiler.steering.export import aims
 from engine.compiler.steering.flags import Flags
 from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
 from engine.compiler.steering.verify import Verdict, asked_by_flags, verify
 from engine.compiler.toolchain.libtpu import prepare_environment, versions
-from engine.compiler.toolchain.results import Answers
+from engine.compiler.toolchain.target import Target, init_args
 from engine.errors import UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
@@ -75,14 +76,17 @@ def tune_program(
     plans: Sequence[Plan] = (),
     has_baseline: bool = True,
     keep: Callable[[Flags], None] = lambda _: None,
+    compiler_options: Mapping[str, str] = MappingProxyType({}),
 ) -> Tuned:
     """Search for options that make the compiler's own total smaller; minutes to hours.
 
     `solver` plans anew whenever the costs are corrected: names of solvers, with commas between
     them, that take turns, or a function; `plans` of the program are exported first. `folder` keeps
     the compiler's answers: a run that was killed goes on there. `keep` gets every options that are
-    better than all before, as soon as they are compiled. Raises UnknownNameError for an unknown
-    solver, before anything is compiled, ProgramFormatError where the program cannot be compiled
+    better than all before, as soon as they are compiled. `compiler_options`: flags of the user's on
+    top of those that the program was captured with; like `LIBTPU_INIT_ARGS` in the environment they
+    hold for every compile, and gains count against the default under them. Raises
+    UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where the program cannot be compiled
     again, CompilerError, UsageError.
     """
     if compiles < 2:
@@ -90,9 +94,10 @@ def tune_program(
     plan_fn = planner(solver) if isinstance(solver, str) else solver
     # A solver's jax is not to look for a TPU in this process.
     prepare_environment()
-    source = stored_stablehlo(program)
-    bench = Bench(program, Answers(source, program.hardware.name, folder))
-    digest = hashlib.sha256(source + content_hash(program).encode()).hexdigest()[:16]
+    answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
+    bench = Bench(program, answers)
+    identity = f"{content_hash(program)}{answers.target}"
+    digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
     begun = time.monotonic()
     own = Tuning(
         bench,
@@ -180,11 +185,14 @@ def tune(
     hardware: str,
     solver: str = SOLVERS,
     name: str | None = None,
+    topology: str = "",
+    compiler_options: Mapping[str, str] = MappingProxyType({}),
     **options: Any,
 ) -> Tuned:
     """Capture a jitted function for arguments of these shapes, and tune it; hours.
 
-    `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `options` are those of
+    `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `topology`, `compiler_options`: as in
+    `engine.compiler.toolchain.target.Target`. `options` are those of
     `tune_program`. Then, on a TPU, `jitted.lower(*args).compile(compiler_options=OPTIONS)` with
     `OPTIONS = dict(tuned.flags.compiler_options)`; they are empty where the default is best.
     Raises UnknownNameError for an unknown solver, before anything is compiled.
@@ -192,5 +200,6 @@ def tune(
     planner(solver)  # refuses unknown names
     heard = {"note": options["note"]} if "note" in options else {}
     how = capturing(**heard)
-    program = capture(jitted, *args, hardware=hardware, how=how, name=name)
+    target = Target(hardware, topology, dict(compiler_options), init_args())
+    program = capture(jitted, *args, target=target, how=how, name=name)
     return tune_program(program, solver, **options)

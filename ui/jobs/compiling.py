@@ -11,14 +11,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.compiled_plan import Bench, Outcome
 from engine.compiler.steering.export import exports
 from engine.compiler.steering.instruction_cycles import instruction_cycles
 from engine.compiler.steering.verify import Verdict, asked_by_plan
 from engine.compiler.steering.verify import verify as compiled
 from engine.compiler.toolchain.libtpu import prepare_environment, require_compiler
-from engine.compiler.toolchain.results import DEFAULT_OPTIONS, Answers
+from engine.compiler.toolchain.results import DEFAULT_OPTIONS
+from engine.compiler.toolchain.target import init_args
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import load
@@ -73,10 +74,10 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
 
 
 def _bench(program: Program, folder: Path) -> Bench:
-    source = stored_stablehlo(program)
+    answers = stored_answers(program, _answers_folder(folder), init_args=init_args())
     require_compiler(program.hardware.name)
     prepare_environment()
-    return Bench(program, Answers(source, program.hardware.name, _answers_folder(folder)))
+    return Bench(program, answers)
 
 
 def _answers_folder(folder: Path) -> Path:

@@ -30,15 +30,15 @@ from engine.compiler.costs.observations import (
 from engine.compiler.costs.refit import refitted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
-from engine.compiler.reading.own_compile import stored_stablehlo
+from engine.compiler.reading.own_compile import device_of, stored_stablehlo
 from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.writable import with_unwritable
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.libtpu import require_compiler, versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.stablehlo import exported
+from engine.compiler.toolchain.target import Target, target_facts
 from engine.errors import CompilerError, ProgramFormatError
-from engine.hardware.presets import find_device
 from engine.plan.io import plan_to_json
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
@@ -52,6 +52,9 @@ MORE_COMPILES = 2
 MAX_ERROR = 0.03
 """No good placement kept out of the fit may take longer than foretold by more, relatively."""
 
+ANSWERS = "answers"
+"""The folder of the compiler's answers to all programs, among what captures keep."""
+
 MAX_LEFT_OUT = 0.01
 """Largest share of the saving of XLA's plan that may be lost when it is read."""
 
@@ -60,13 +63,13 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Source:
-    """What is captured: a program as `jax.export` serialises it, and the chip it is compiled for.
+    """What is captured: a program as `jax.export` serialises it, and what it is compiled for.
 
     `facts` go to the provenance of the program (`model`, `batch`, …).
     """
 
     name: str
-    hardware: str
+    target: Target
     stablehlo: bytes
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -77,7 +80,9 @@ class Capturing:
 
     `solvers` find plans for the study to compile. `raw`: a folder for the compiler's answers.
     `compiles`: whole ones per program, beside the all-slow one. `is_offline`: only what is known
-    is used. `note` gets a line of text about every compile.
+    is used. `note` gets a line of text about every compile. `keep` gets the program as soon as two
+    compiles have shown it, and again after each that refines its costs; its provenance says so
+    (`refining`).
     """
 
     solvers: Sequence[Solver]
@@ -85,6 +90,7 @@ class Capturing:
     compiles: int
     is_offline: bool = False
     note: Note = lambda _: None
+    keep: Callable[[Program], None] = lambda _: None
 
 
 def capture_source(
@@ -97,21 +103,23 @@ def capture_source(
     hardware than XLA's.
     """
     if not how.is_offline:
-        require_compiler(source.hardware)
+        require_compiler(source.target.hardware)
     folder = how.raw / source.name
-    answers = Answers(source.stablehlo, source.hardware, folder / "answers", how.is_offline)
+    answers = Answers(
+        source.stablehlo, source.target, how.raw / ANSWERS, how.is_offline, note=how.note
+    )
     imported = _imported(source, answers)
     path = observations_path(source.name, folder)
     observations = _begun(imported, [path, *([known] if known else [])])
-    study = Study(
-        imported,
-        answers,
-        observations,
-        how.solvers,
-        how.note,
-        lambda now: save_observations(now, path),
-    )
     compiles = 0 if how.is_offline else how.compiles
+
+    def keep(now: Observations) -> None:
+        save_observations(now, path)
+        program = _assembled(source, imported, now, answers)
+        refining = {"compiles": len(now.compiles), "of": compiles}
+        how.keep(replace(program, provenance={**program.provenance, "refining": refining}))
+
+    study = Study(imported, answers, observations, how.solvers, how.note, keep)
     program = _assembled(source, imported, study.run(compiles), answers)
     if not (how.is_offline or is_trusted(program)):
         how.note(f"{program.name}: the fit is not good enough with {compiles} compiles")
@@ -119,9 +127,13 @@ def capture_source(
     return program, study.observations
 
 
-def capture_sample(sample: Sample, how: Capturing) -> Program:
-    """The program of a sample, which is a model of the zoo, captured as `how` says."""
-    return capture_source(_sample_source(sample), how)[0]
+def capture_sample(sample: Sample, how: Capturing, target: Target | None = None) -> Program:
+    """The program of a sample, which is a model of the zoo, captured as `how` says.
+
+    `target`: with flags of the user's; by default the sample's hardware alone.
+    """
+    source = _sample_source(sample)
+    return capture_source(source if target is None else replace(source, target=target), how)[0]
 
 
 def capture_stablehlo(source: Source, how: Capturing) -> Program:
@@ -129,30 +141,37 @@ def capture_stablehlo(source: Source, how: Capturing) -> Program:
 
     Its folder in `how.raw` is named by its content. Raises as `capture_source` does.
     """
-    require_compiler(source.hardware)
-    digest = hashlib.sha256(source.stablehlo).hexdigest()[:12]
-    folder = f"{_file_name(source.name)}-{source.hardware.removeprefix('tpu-')}-{digest}"
+    target = source.target
+    require_compiler(target.hardware)
+    digest = hashlib.sha256(source.stablehlo + repr(target).encode()).hexdigest()[:12]
+    folder = f"{_file_name(source.name)}-{target.hardware.removeprefix('tpu-')}-{digest}"
     facts = {"model": source.name, **source.facts}
-    program, _ = capture_source(replace(source, name=folder, facts=facts), how)
-    return replace(program, name=source.name)
+
+    def renamed(program: Program) -> Program:
+        return replace(program, name=source.name)
+
+    own = replace(how, keep=lambda program: how.keep(renamed(program)))
+    program, _ = capture_source(replace(source, name=folder, facts=facts), own)
+    return renamed(program)
 
 
 def capture(
     jitted: Any,
     *args: Any,
-    hardware: str,
+    target: Target,
     how: Capturing,
     name: str | None = None,
     **kwargs: Any,
 ) -> Program:
     """The program of a jitted JAX function of the user's.
 
-    `args` and `kwargs`: what it is called with; arrays, or `jax.ShapeDtypeStruct` in their place.
-    Options that tuning returns for it hold for `jitted.lower(*args, **kwargs).compile()` on a TPU.
+    `args` and `kwargs`: what it is called with; arrays, or `jax.ShapeDtypeStruct` in their place,
+    with the shardings of a mesh where it is jitted for one. Options that tuning returns for it hold
+    for `jitted.lower(*args, **kwargs).compile()` on a TPU.
     """
-    require_compiler(hardware)
+    require_compiler(target.hardware)
     title = name or str(getattr(jitted, "__name__", "program"))
-    return capture_stablehlo(Source(title, hardware, exported(jitted, *args, **kwargs)), how)
+    return capture_stablehlo(Source(title, target, exported(jitted, *args, **kwargs)), how)
 
 
 def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list[str]:
@@ -197,7 +216,7 @@ def _source_in(folder: Path, sample: Sample) -> Source:
         return _sample_source(sample)
     program = load(path)
     facts = {k: program.provenance[k] for k in _FACTS if k in program.provenance}
-    return Source(sample.name, sample.hardware, stored_stablehlo(program), facts)
+    return Source(sample.name, Target(sample.hardware), stored_stablehlo(program), facts)
 
 
 _FACTS = ("model", "description", "hardware", "batch", "train")
@@ -205,15 +224,16 @@ _FACTS = ("model", "description", "hardware", "batch", "train")
 
 def _sample_source(sample: Sample) -> Source:
     stablehlo, facts = sample_source(sample)
-    return Source(sample.name, sample.hardware, stablehlo, facts)
+    return Source(sample.name, Target(sample.hardware), stablehlo, facts)
 
 
 def _imported(source: Source, answers: Answers) -> Imported:
     """The program of the all-slow compile, its costs still a prior."""
-    device = find_device(source.hardware)
+    slow = answers.full(SLOW_OPTIONS)
+    device = device_of(slow, source.target.hardware, source.target.scoped_bytes)
     where = f"{source.name}, all slow"
     imported = build_program(
-        parse_hlo(answers.full(SLOW_OPTIONS).hlo.encode(), where),
+        parse_hlo(slow.hlo.encode(), where),
         name=source.name,
         hardware=device.hardware,
         where=where,
@@ -249,7 +269,8 @@ def _assembled(
     imported = with_split_sizes(imported, flow)
     program = refitted(imported.program, observations)
     is_fast = observe(imported, flow).is_fast.tolist()
-    scoped = find_device(source.hardware).scoped_bytes
+    target = source.target
+    scoped = device_of(default, target.hardware, target.scoped_bytes).scoped_bytes
 
     def plan_by(buffers: str | None, scoped_bytes: int) -> Any:
         plan = read_own_plan(imported, flow, buffers, scoped_bytes)
@@ -258,7 +279,8 @@ def _assembled(
     packed = plan_by(None, 0)
     provenance = {
         **source.facts,
-        "hardware": source.hardware,
+        "hardware": target.hardware,
+        **target_facts(target, default.devices),
         "versions": versions(),
         "kind": "captured",
         **program.provenance,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from engine.compiler.costs.calibrate import calibrate
 from engine.compiler.reading.matching import with_split_sizes
@@ -12,6 +13,7 @@ from engine.compiler.reading.observation import FAST_SPACES, match_events, obser
 from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.writable import with_unwritable
 from engine.compiler.reading.xla_plan import read_plan
+from engine.compiler.toolchain.target import Target, target_facts
 from engine.errors import ProgramFormatError
 from engine.files import read_bytes
 from engine.hardware.cost import roofline_cost
@@ -74,16 +76,21 @@ MIN_MATCHED_SHARE = 0.5
 
 
 def import_hlo(
-    slow: Path, fast: Path | None, hardware_name: str, buffers: Path | None = None
+    slow: Path,
+    fast: Path | None,
+    hardware_name: str,
+    buffers: Path | None = None,
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Program:
     """The program of a dump compiled with everything in slow memory (or of any one dump).
 
     `fast`: the default compile of the same program; its placements fit the savings and are XLA's
     own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
-    they are packed anew. A dump without cycles (of the CPU or GPU compiler) gets roofline costs.
-    Raises ProgramFormatError, UnknownNameError.
+    they are packed anew. `options`: the compiler options under which all were made. A dump without
+    cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError, UnknownNameError.
     """
-    device = find_device(hardware_name)
+    target = Target(hardware_name, options=dict(options))
+    device = find_device(hardware_name).with_scoped(target.scoped_bytes)
     imported = build_program(
         parse_hlo_file(slow),
         name=slow.name.split(".")[0],
@@ -96,6 +103,7 @@ def import_hlo(
     imported = with_unwritable(imported)
     costs = CYCLES if imported.has_cycles else ROOFLINE
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
+    provenance |= target_facts(target, 1)
     program = imported.program
     if fast is None and imported.has_cycles:
         program, _ = calibrate(imported, observe(imported, imported.flow), [], [], BYTES_SHARE)

@@ -10,15 +10,38 @@ from __future__ import annotations
 import base64
 import gzip
 import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
 
+from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.memory_log import SCOPED_BYTES
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.target import SCOPED_LIMIT, target_of
 from engine.errors import CompilerError, ProgramFormatError
+from engine.hardware.presets import Device, find_device
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
 from engine.program.hlo.record import COMPUTE, Event
 from engine.program.hlo.shape import shape_text
 from engine.program.model import Access, Program
+
+
+def stored_answers(
+    program: Program,
+    folder: Path | None,
+    options: Mapping[str, str] = MappingProxyType({}),
+    init_args: str = "",
+    note: Callable[[str], None] = lambda _: None,
+) -> Answers:
+    """The compiler's answers to a program as it was captured, under its own flags and these.
+
+    `options`, `init_args`: more flags of the user's; they change what the default is. Raises
+    ProgramFormatError for a program that holds nothing to compile.
+    """
+    target = target_of(program).with_flags(options, init_args)
+    return Answers(stored_stablehlo(program), target, folder, note=note)
 
 
 def stored_stablehlo(program: Program) -> bytes:
@@ -45,6 +68,30 @@ def own_compile(program: Program, answers: Answers) -> Imported:
     flow = Flow(parse_hlo(slow.hlo.encode(), where), where, keeps_copies=False)
     events = _events(program, flow)
     return Imported(program, flow, events, _values(program, flow, events), has_cycles=True)
+
+
+def device_of(compiled: Compiled, hardware: str, scoped_bytes: int | None = None) -> Device:
+    """The device as a compile used it: flags may change the region for scratch.
+
+    `scoped_bytes`: of the region by the flags, where the compile's log does not say.
+    """
+    stated = compiled.limits.get(SCOPED_BYTES)
+    return find_device(hardware).with_scoped(int(stated) if stated else scoped_bytes)
+
+
+def refuse_other_region(program: Program, compiled: Compiled) -> None:
+    """Raise CompilerError where a compile kept more or less for scratch than the program says."""
+    stated = compiled.limits.get(SCOPED_BYTES)
+    device = find_device(program.hardware.name)
+    if stated is None or device.scoped_bytes == 0:
+        return
+    own = min((i.reserved_bytes for i in program.instructions), default=int(stated))
+    if device.with_scoped(int(stated)).scoped_bytes != own:
+        raise CompilerError(
+            f"{program.name}: this compile keeps {int(stated) >> 10} KiB of the fast memory for"
+            f" scratch, and the program was captured with {own >> 10} KiB: capture it again with"
+            f" {SCOPED_LIMIT}={int(stated) >> 10}"
+        )
 
 
 def _events(program: Program, flow: Flow) -> tuple[int, ...]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.compiler.reading.observation import Observation, observe
-from engine.compiler.reading.own_compile import own_compile
+from engine.compiler.reading.own_compile import device_of, own_compile, refuse_other_region
 from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.memory_log import Refusal
 from engine.compiler.toolchain.results import Answers
-from engine.hardware.presets import DEVICES
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
 from engine.program.hlo.build import Imported
@@ -84,7 +83,8 @@ class Bench:
     def _outcome(self, compiled: Compiled) -> Outcome:
         program, where = self.program, f"{self.program.name}, compiled"
         flow = Flow(parse_hlo(compiled.hlo.encode(), where), where)
-        scoped = DEVICES[program.hardware.name].scoped_bytes
+        refuse_other_region(program, compiled)
+        scoped = device_of(compiled, program.hardware.name).scoped_bytes
         plan = read_own_plan(self.imported, flow, compiled.buffers, scoped)
         plan = replace(plan, program_hash=content_hash(program))
         observation = observe(self.imported, flow)

@@ -2,8 +2,9 @@
 
 `FOLDER` holds `request.json` and `stablehlo` (a program as `jax.export` serialises it, of unknown
 origin). The child first writes `module` (the module's name, which is part of its dumps' names),
-then compiles, and writes `final.hlo`. Exit 3 with one line on stderr: the input was refused. The
-compiler is C++ and may abort; here it only takes this process with it.
+then compiles, and writes `final.hlo`. Exit 3 with one line on stderr: the input is nothing that
+could be compiled. Exit 4: the compiler refused it, and `refusal` has all that it said. The compiler
+is C++ and may abort; here it only takes this process with it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,17 @@ import sys
 from pathlib import Path
 
 from engine.compiler.toolchain import libtpu
+from engine.compiler.toolchain.target import Target
+from engine.errors import EngineError
 
-REFUSED = 3
-"""Exit code where the request cannot be compiled, and a line on stderr says why."""
+NOT_COMPILABLE = 3
+"""Exit code where the input is no program for a TPU, and a line on stderr says why."""
+
+REFUSED = 4
+"""Exit code where the compiler refused the program or an option."""
+
+REFUSAL = "refusal"
+"""The file with the compiler's whole message then."""
 
 MEMORY_BYTES = 20 * 2**30
 
@@ -41,11 +50,15 @@ def main(folder: Path) -> int:
     if problem:
         return _refuse(problem)
     _write(folder / "module", module.name)
+    target = Target(request["hardware"], request["topology"])
     options = {**request["options"], "xla_dump_to": str(folder / "dump")}
     try:
-        hlo = libtpu.compile_module(module, request["hardware"], options)
+        hlo = libtpu.compile_module(module, target, options)
+    except EngineError as error:
+        return _refuse(str(error))
     except Exception as error:  # noqa: BLE001 - a status of the compiler comes as one of many kinds
-        return _refuse(f"the compiler refused it: {_first_line(error)}")
+        _write(folder / REFUSAL, str(error))
+        return REFUSED
     _write(folder / "final.hlo", hlo)
     return 0
 
@@ -72,7 +85,7 @@ def _first_line(error: Exception) -> str:
 
 def _refuse(reason: str) -> int:
     sys.stderr.write(f"{reason}\n")
-    return REFUSED
+    return NOT_COMPILABLE
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,9 +20,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from engine.compiler.toolchain import libtpu
-from engine.compiler.toolchain.child import REFUSED
+from engine.compiler.toolchain.child import NOT_COMPILABLE, REFUSAL, REFUSED
 from engine.compiler.toolchain.memory_log import Refusal, read_log
-from engine.errors import CompileInterruptedError, CompilerError
+from engine.compiler.toolchain.overflow import parse_overflow
+from engine.compiler.toolchain.target import INIT_ARGS, Target
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    NotCompilableError,
+    OutOfMemoryError,
+)
 from engine.folders import temporary_folder
 
 FULL_TIMEOUT_S = 3600.0
@@ -67,51 +75,68 @@ class Compiled:
     seconds: float = 0.0
     is_full: bool = True
 
+    @property
+    def devices(self) -> int:
+        """For how many devices the module was partitioned."""
+        header = self.hlo[: self.hlo.find("\n\n")]
+        match = re.search(r"\bnum_partitions=(\d+)", header)
+        return int(match[1]) if match else 1
+
 
 def compile_full(
     stablehlo: bytes,
-    hardware: str,
+    target: Target,
     options: Mapping[str, str] | None = None,
     timeout_s: float = FULL_TIMEOUT_S,
 ) -> Compiled:
     """Compile a program that `jax.export` serialised to the end; seconds to minutes.
 
-    Raises CompilerError where the compiler refuses the program or an option or aborts,
-    CompileInterruptedError where it takes longer or is killed, UnknownNameError where it does not
-    know the hardware.
+    `options` go on top of the target's own. Raises CompilerError where the compiler refuses the
+    program or an option or aborts, of its kinds OutOfMemoryError where a memory is too small,
+    NotCompilableError for bytes that are no such program, CompileInterruptedError where it takes
+    longer or is killed; UnknownNameError where it does not know the hardware.
     """
-    return _compile(stablehlo, hardware, options or {}, timeout_s, is_full=True)
+    return _compile(stablehlo, target, options or {}, timeout_s, is_full=True)
 
 
 def compile_early(
     stablehlo: bytes,
-    hardware: str,
+    target: Target,
     options: Mapping[str, str] | None = None,
     timeout_s: float = EARLY_TIMEOUT_S,
 ) -> Compiled:
     """Compile until the buffers are placed, then end the child; errors as in `compile_full`."""
-    return _compile(stablehlo, hardware, options or {}, timeout_s, is_full=False)
+    return _compile(stablehlo, target, options or {}, timeout_s, is_full=False)
 
 
 def _compile(
-    stablehlo: bytes, hardware: str, options: Mapping[str, str], timeout_s: float, is_full: bool
+    stablehlo: bytes, target: Target, options: Mapping[str, str], timeout_s: float, is_full: bool
 ) -> Compiled:
-    libtpu.require_compiler(hardware)
+    libtpu.require_compiler(target.hardware)
+    options = {**target.options, **options}
     if len(stablehlo) > MAX_SOURCE_BYTES:
-        raise CompilerError(f"the StableHLO is larger than {MAX_SOURCE_BYTES >> 20} MiB")
+        raise NotCompilableError(f"the StableHLO is larger than {MAX_SOURCE_BYTES >> 20} MiB")
     begun = time.monotonic()
     with temporary_folder("compile") as folder:
         (folder / "dump").mkdir()
         (folder / "stablehlo").write_bytes(stablehlo)
-        request = {"hardware": hardware, "options": dict(options)}
+        request = {
+            "hardware": target.hardware,
+            "topology": target.topology,
+            "options": options,
+        }
         (folder / "request.json").write_text(json.dumps(request))
         wanted = folder / "final.hlo" if is_full else None
-        _run_child(folder, wanted, timeout_s, options)
+        _run_child(folder, wanted, timeout_s, options, target.init_args)
         return _read(folder, wanted, time.monotonic() - begun)
 
 
 def _run_child(
-    folder: Path, wanted: Path | None, timeout_s: float, options: Mapping[str, str]
+    folder: Path,
+    wanted: Path | None,
+    timeout_s: float,
+    options: Mapping[str, str],
+    init_args: str,
 ) -> None:
     """Run the child until it ends, or, if no final module is `wanted`, has placed its buffers."""
     deadline = time.monotonic() + timeout_s
@@ -122,7 +147,7 @@ def _run_child(
             stdout=log,
             stderr=log,
             cwd=_ROOT,
-            env=_child_environment(),
+            env=_child_environment(init_args),
             start_new_session=True,
         )
         try:
@@ -141,14 +166,40 @@ def _run_child(
             f"the compiler was killed (code {child.returncode}), as for want of memory; try again"
             + _with(options)
         )
+    if child.returncode == NOT_COMPILABLE:
+        raise NotCompilableError(_complaint(folder, child.returncode))
+    if child.returncode == REFUSED:
+        raise _refusal((folder / REFUSAL).read_text(), options)
     if child.returncode != 0:
-        raise CompilerError(_complaint(folder, child.returncode) + _with(options))
+        raise _rejected_flag(folder) or CompilerError(
+            _complaint(folder, child.returncode) + _with(options)
+        )
 
 
-def _child_environment() -> dict[str, str]:
-    """The user's environment, without options that would steer the compiler unseen."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")}
-    return {**kept, **libtpu.ENVIRONMENT, **_LOG_ENVIRONMENT}
+def _refusal(message: str, options: Mapping[str, str]) -> CompilerError:
+    """The compiler's refusal as an error of ours; an option that it names is not named again."""
+    overflow = parse_overflow(message)
+    if overflow is not None:
+        return OutOfMemoryError(f"the compiler refused it: {overflow.sentence}", overflow.table)
+    lines = [line for line in message.splitlines() if line.strip()] or ["it gives no reason"]
+    reason = lines[0].strip()[:300]
+    is_named = any(name in reason for name in options)
+    told = "" if is_named else _with(options)
+    return CompilerError(f"the compiler refused it: {reason}{told}")
+
+
+def _rejected_flag(folder: Path) -> CompilerError | None:
+    """What the compiler says of a flag in the environment, if that is why the child ended."""
+    log = (folder / "log").read_text(errors="replace")
+    match = re.search(r"^ERROR: ((?:Unknown command line flag|Illegal value) .*)$", log, re.M)
+    return None if match is None else CompilerError(f"{INIT_ARGS}: {match[1]:.300}")
+
+
+def _child_environment(init_args: str) -> dict[str, str]:
+    """The user's environment, with those flags alone that the target says."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", INIT_ARGS)}
+    own = {INIT_ARGS: init_args} if init_args else {}
+    return {**kept, **libtpu.ENVIRONMENT, **_LOG_ENVIRONMENT, **own}
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -191,8 +242,8 @@ def _main_dump(folder: Path, ending: str) -> Path | None:
 def _complaint(folder: Path, code: int) -> str:
     """One line on why the child failed."""
     lines = (folder / "log").read_text(errors="replace").splitlines()
-    if code == REFUSED:
-        return lines[-1] if lines else "the compiler refused it"
+    if code == NOT_COMPILABLE:
+        return lines[-1] if lines else "it is no program for a TPU"
     marked = [line for line in lines if any(mark in line for mark in _CRASH_MARKS)]
     why = " ".join(marked[0].split())[:300] if marked else _death(code)
     return f"the compiler aborted (code {code}: {why})"

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.stablehlo import exported
+from engine.compiler.toolchain.target import GENERATIONS, Target
 from engine.errors import CompilerError
 from engine.files import write_bytes
 
@@ -88,13 +89,13 @@ def compile_small(hardware: str) -> None:
 
     matrix = jax.ShapeDtypeStruct((1024, 1024), jnp.bfloat16)
     stablehlo = exported(jax.jit(products), matrix, matrix, matrix)
-    libtpu.compile_module(libtpu.exported_module(stablehlo), hardware, {})
+    libtpu.compile_module(libtpu.exported_module(stablehlo), Target(hardware), {})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line of JSON per hardware, and write all to a file if asked."""
     parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
-    parser.add_argument("hardware", nargs="*", default=list(libtpu.TOPOLOGIES))
+    parser.add_argument("hardware", nargs="*", default=list(GENERATIONS))
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--compile", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

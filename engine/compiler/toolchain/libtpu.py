@@ -13,15 +13,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from engine.errors import MissingDependencyError, UnknownNameError
-
-TOPOLOGIES: Mapping[str, str] = {
-    "tpu-v4": "v4:2x2x1",
-    "tpu-v5e": "v5e:2x2",
-    "tpu-v5p": "v5p:2x2x1",
-    "tpu-v6e": "v6e:2x2",
-    "tpu7x": "tpu7x:2x2x1",
-}
+from engine.compiler.toolchain.target import Target, find_generation, topology_name
+from engine.errors import CompilerError, MissingDependencyError
 
 # Read by libtpu while it loads, so they must be in place before jax is imported. Without them it
 # asks a metadata server for the host's TPU, and a second process on the machine aborts on a lock.
@@ -76,21 +69,20 @@ def require_compiler(hardware: str) -> None:
 
     MissingDependencyError or UnknownNameError.
     """
-    if hardware not in TOPOLOGIES:
-        known = ", ".join(TOPOLOGIES)
-        raise UnknownNameError(f"the compiler is not asked for {hardware!r}; only for {known}")
+    find_generation(hardware)
     if find_spec("libtpu") is None:
         raise MissingDependencyError(_NOT_INSTALLED)
 
 
 @cache
-def _device(hardware: str) -> Any:
-    prepare_environment()
-    require_compiler(hardware)
+def _devices(name: str) -> tuple[Any, ...]:
+    """The devices of a topology, by its name. Raises CompilerError if the compiler knows none."""
     from jax.experimental import topologies
 
-    topology = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[hardware])
-    return topology.devices[0]
+    try:
+        return tuple(topologies.get_topology_desc(platform="tpu", topology_name=name).devices)
+    except Exception as error:  # jax raises its own kind for a status of the compiler
+        raise CompilerError(f"the compiler has no topology {name}: {error!s:.160}") from error
 
 
 def exported_module(data: bytes) -> Module:
@@ -115,25 +107,27 @@ def exported_module(data: bytes) -> Module:
 
 
 def module_problem(module: Module) -> str:
-    """Why a module cannot be compiled for one TPU; empty if it can."""
+    """Why a module cannot be compiled for a TPU; empty if it can."""
     if module.platforms != ("tpu",):
         known = ", ".join(module.platforms)
         return f'it was exported for {known}; export it with platforms=["tpu"]'
-    if module.devices != 1:
-        return f"it was exported for {module.devices} devices; only programs of one are placed"
     if module.is_polymorphic:
         return "some of its shapes are unknown; export it with every dimension a number"
     return ""
 
 
-def compile_module(module: Module, hardware: str, options: Mapping[str, str]) -> str:
-    """Compile for `hardware` with the given compiler options; the final, scheduled HLO.
+def compile_module(module: Module, target: Target, options: Mapping[str, str]) -> str:
+    """Compile for `target` with the given compiler options; the final, scheduled HLO.
 
     The exported module itself is compiled. Called from another jitted function instead, it would
     lose its donated arguments, and its instructions would bear other names than those of
-    `jitted.lower(*args).compile()`, the call that the options are meant for.
+    `jitted.lower(*args).compile()`, the call that the options are meant for. A module of several
+    devices is partitioned over the first ones of the topology, as that call does it for a mesh.
     """
-    device = _device(hardware)
+    prepare_environment()
+    require_compiler(target.hardware)
+    devices = _devices(topology_name(target, module.devices))[: module.devices]
+    import numpy as np
     from jax._src import compiler
     from jax._src.interpreters import mlir
     from jaxlib import _jax, xla_client
@@ -141,10 +135,15 @@ def compile_module(module: Module, hardware: str, options: Mapping[str, str]) ->
     with mlir.make_ir_context():
         parsed = _jax.mlir.deserialize_portable_artifact(module.artifact)
     asked = compiler.get_compile_options(
-        num_replicas=1, num_partitions=1, env_options_overrides=dict(options)
+        num_replicas=1,
+        num_partitions=module.devices,
+        device_assignment=np.array([[device.id for device in devices]]),
+        env_options_overrides=dict(options),
     )
-    devices = xla_client.DeviceList((device,))
-    executable = compiler.backend_compile_and_load(device.client, parsed, devices, asked, [])
+    asked.executable_build_options.use_spmd_partitioning = True
+    asked.executable_build_options.use_shardy_partitioner = True
+    mesh = xla_client.DeviceList(devices)
+    executable = compiler.backend_compile_and_load(devices[0].client, parsed, mesh, asked, [])
     return "\n\n".join(m.to_string() for m in executable.hlo_modules())
 
 

@@ -26,6 +26,10 @@ REASONS: Mapping[str, str] = {
 }
 """The compiler's reasons in words."""
 
+SCOPED_BYTES = "scoped_bytes"
+"""Our name, among the limits, for the size of the region for the scratch of single instructions."""
+
+_SCOPED = re.compile(r"default scoped vmem \(from flag\): (\d+)")
 _OPTION = re.compile(r"memory_space_assignment\.cc:\d+\] (\w+): (\S+)$")
 _WORKING = re.compile(
     r"Working on use: (?P<use>\S+?), operand (?P<operand>\d+).*?"
@@ -76,6 +80,8 @@ def parse_log(lines: Iterable[str]) -> MemoryLog:
     for line in lines:
         if match := _OPTION.search(line):
             limits.setdefault(match[1], match[2])
+        elif match := _SCOPED.search(line):
+            limits.setdefault(SCOPED_BYTES, match[1])
         elif match := _WORKING.search(line):
             working = (match["position"] + (match["index"] or ""), match["use"])
         elif match := _RESULT.search(line):

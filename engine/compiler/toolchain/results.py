@@ -9,39 +9,55 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
 from engine.compiler.toolchain.memory_log import Refusal
-from engine.errors import CompileInterruptedError, CompilerError
+from engine.compiler.toolchain.target import Target
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    NotCompilableError,
+    OutOfMemoryError,
+)
 from engine.files import write_bytes
 
 SLOW_OPTIONS: Mapping[str, str] = {"xla_msa_enable": "DISABLED"}
 """With these the compiler leaves everything in slow memory, in the same schedule."""
 
 DEFAULT_OPTIONS: Mapping[str, str] = {}
-"""The compiler's own plan."""
+"""The compiler's own plan, under the flags of the target alone."""
+
+EARLY_SHARE = 0.15
+"""An early stop takes about so much of a whole compile."""
+
+SECONDS_PER_KIB = 3.0
+"""A whole compile takes about so long per KiB of StableHLO; it only tells seconds from minutes."""
 
 
 @dataclass
 class Answers:
-    """The compiler's answers to one program on one hardware.
+    """The compiler's answers to one program for one target.
 
-    `folder`: where they are kept; None: only in memory, for as long as this object lives.
-    `is_offline`: nothing is compiled, and what is not known raises CompilerError. A refusal of the
-    compiler is an answer too: asked again, it raises the same CompilerError. An interrupted
-    compile is none.
+    Options go on top of the target's own, so that none at all is the user's default. `folder`:
+    where answers are kept; None: only in memory, for as long as this object lives. `is_offline`:
+    nothing is compiled, and what is not known raises CompilerError. A refusal of the compiler is an
+    answer too: asked again, it raises the same CompilerError. An interrupted compile is none, nor
+    is what could not be compiled at all. `note` gets a line before every compile.
     """
 
     stablehlo: bytes
-    hardware: str
+    target: Target
     folder: Path | None = None
     is_offline: bool = False
-    _memory: dict[str, Compiled | str] = field(default_factory=dict)
+    note: Callable[[str], None] = lambda _: None
+    _memory: dict[str, Compiled | CompilerError] = field(default_factory=dict)
+    _num_compiles: int = 0
 
     def early(self, options: Mapping[str, str]) -> Compiled:
         """A compile with the placements under `options`: whole, if known; else stopped early."""
@@ -64,18 +80,44 @@ class Answers:
             raise CompilerError(f"no answer to {dict(options)} is kept in {self.folder}")
         if known is None:
             compiling = compile_full if is_full else compile_early
+            self._num_compiles += 1
+            self.note(self._announcement(options, is_full))
             try:
-                known = compiling(self.stablehlo, self.hardware, options)
-            except CompileInterruptedError:
+                known = compiling(self.stablehlo, self.target, options)
+            except (CompileInterruptedError, NotCompilableError):
                 raise
             except CompilerError as error:
-                known = str(error)
+                known = error
             self._keep(options, is_full, known)
-        if isinstance(known, str):
-            raise CompilerError(known)
+        if isinstance(known, CompilerError):
+            raise known
         return known
 
-    def _known(self, options: Mapping[str, str], is_full: bool) -> Compiled | str | None:
+    def expected_s(self, is_full: bool) -> float | None:
+        """How long a compile takes by those that are known; None if none is."""
+        seconds: dict[bool, list[float]] = {True: [], False: []}
+        for answer in self._memory.values():
+            if isinstance(answer, Compiled) and answer.seconds > 0:
+                seconds[answer.is_full].append(answer.seconds)
+        if seconds[is_full]:
+            return median(seconds[is_full])
+        if seconds[not is_full]:
+            return median(seconds[not is_full]) * (EARLY_SHARE ** (-1 if is_full else 1))
+        return None
+
+    def _announcement(self, options: Mapping[str, str], is_full: bool) -> str:
+        kind = "whole" if is_full else "stopped early"
+        expected = self.expected_s(is_full)
+        guess = expected
+        if guess is None:
+            guess = SECONDS_PER_KIB * len(self.stablehlo) / 2**10 * (1 if is_full else EARLY_SHARE)
+        basis = "by the size of the program" if expected is None else "by the compiles so far"
+        return (
+            f"compile {self._num_compiles}, {kind}, {options_in_words(options)}:"
+            f" about {max(1.0, guess):.0f} s {basis}"
+        )
+
+    def _known(self, options: Mapping[str, str], is_full: bool) -> Compiled | CompilerError | None:
         key = self._key(options, is_full)
         if key not in self._memory and self.folder is not None:
             path = self.folder / f"{key}.json.gz"
@@ -83,17 +125,24 @@ class Answers:
                 self._memory[key] = _from_json(json.loads(gzip.decompress(path.read_bytes())))
         return self._memory.get(key)
 
-    def _keep(self, options: Mapping[str, str], is_full: bool, answer: Compiled | str) -> None:
+    def _keep(
+        self, options: Mapping[str, str], is_full: bool, answer: Compiled | CompilerError
+    ) -> None:
         key = self._key(options, is_full)
         self._memory[key] = answer
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            row = {"error": answer} if isinstance(answer, str) else asdict(_plain(answer))
+            row = asdict(_plain(answer)) if isinstance(answer, Compiled) else _error_row(answer)
             body = {"options": dict(options), **row}
             write_bytes(self.folder / f"{key}.json.gz", json.dumps(body).encode())
 
     def _key(self, options: Mapping[str, str], is_full: bool) -> str:
-        inputs = [self.hardware, sorted(options.items()), libtpu.versions(), is_full]
+        target = self.target
+        asked = sorted({**target.options, **options}.items())
+        inputs: list[Any] = [target.hardware, asked, libtpu.versions(), is_full]
+        # Left out where they are not given, so that answers from before them are still found.
+        inputs += [("topology", target.topology)] if target.topology else []
+        inputs += [("init_args", target.init_args)] if target.init_args else []
         digest = hashlib.sha256(self.stablehlo)
         digest.update(json.dumps(inputs).encode())
         return digest.hexdigest()[:24]
@@ -112,9 +161,24 @@ def _plain(answer: Compiled) -> Compiled:
     )
 
 
-def _from_json(body: dict[str, Any]) -> Compiled | str:
+def options_in_words(options: Mapping[str, str]) -> str:
+    """Options in a few words, with long values cut."""
+    if dict(options) == SLOW_OPTIONS:
+        return "everything slow"
+    shown = ", ".join(f"{name}={value:.24}" for name, value in options.items())
+    return shown[:120] or "default"
+
+
+def _error_row(error: CompilerError) -> dict[str, Any]:
+    row: dict[str, Any] = {"error": str(error)}
+    return {**row, "table": error.table} if isinstance(error, OutOfMemoryError) else row
+
+
+def _from_json(body: dict[str, Any]) -> Compiled | CompilerError:
+    if "table" in body:
+        return OutOfMemoryError(str(body["error"]), tuple(map(str, body["table"])))
     if "error" in body:
-        return str(body["error"])
+        return CompilerError(str(body["error"]))
     del body["options"]
     body["refusals"] = tuple(Refusal(**refusal) for refusal in body["refusals"])
     return Compiled(**body)

@@ -1,0 +1,225 @@
+"""What programs are compiled for: the chip, how many of them, and the user's own flags."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
+from engine.files import read_json
+from engine.program.model import Program
+
+INIT_ARGS = "LIBTPU_INIT_ARGS"
+"""The environment variable from which the TPU's compiler takes flags for a whole process."""
+
+SCOPED_LIMIT = "xla_tpu_scoped_vmem_limit_kib"
+"""The flag for the size of the region that single instructions may use as scratch."""
+
+MAX_FLAGS = 200
+MAX_FLAGS_BYTES = 2**18
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The topologies of one chip: their common prefix, and their shapes, the smallest first.
+
+    `devices_per_chip`: 2 where each core of a chip is a device of its own.
+    """
+
+    prefix: str
+    shapes: tuple[str, ...]
+    devices_per_chip: int = 1
+
+    def devices(self, shape: str) -> int:
+        """How many devices a topology of this shape has."""
+        return prod(int(side) for side in shape.split("x")) * self.devices_per_chip
+
+
+_FLAT = ("2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
+_CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4", "4x4x8", "4x8x8", "8x8x8")
+
+GENERATIONS: Mapping[str, Generation] = {
+    "tpu-v4": Generation("v4", _CUBES, devices_per_chip=2),
+    "tpu-v5e": Generation("v5e", _FLAT),
+    "tpu-v5p": Generation("v5p", _CUBES),
+    "tpu-v6e": Generation("v6e", _FLAT),
+    "tpu7x": Generation("tpu7x", _CUBES, devices_per_chip=2),
+}
+"""The chips that the compiler is asked for. It knows more shapes; any of them may be named."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a program is compiled for, and under which flags of the user's.
+
+    `topology`: the name of one like `v5e:4x4`, its shape alone, or how many chips; empty: the
+    smallest that has as many devices as the program. `options`: compiler options that hold for
+    every compile, so that the *default* is the compile with these alone. `init_args`: flags that
+    the compiler reads from the environment (`LIBTPU_INIT_ARGS`).
+    """
+
+    hardware: str
+    topology: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    init_args: str = ""
+
+    @property
+    def scoped_bytes(self) -> int | None:
+        """The size of the scratch region that the flags ask for; None if they leave it alone."""
+        kib = {**flags_in(self.init_args), **self.options}.get(SCOPED_LIMIT)
+        return int(kib) * 2**10 if kib is not None and kib.isdecimal() else None
+
+    def with_flags(self, options: Mapping[str, str], init_args: str) -> Target:
+        """This target with more options, and with other flags of the environment if there are."""
+        return replace(
+            self,
+            options={**self.options, **options},
+            init_args=init_args or self.init_args,
+        )
+
+
+def topology_name(target: Target, devices: int) -> str:
+    """The compiler's name of the topology on which a program of so many devices is compiled.
+
+    Raises UnknownNameError for hardware or a topology that there is not, CompilerError where the
+    topology has fewer devices than the program.
+    """
+    generation = find_generation(target.hardware)
+    shape = target.topology.removeprefix(generation.prefix + ":")
+    if not shape:
+        shape = next((s for s in generation.shapes if generation.devices(s) >= devices), "")
+        if not shape:
+            most = generation.devices(generation.shapes[-1])
+            raise CompilerError(
+                f"the program is for {devices} devices, and a topology of {target.hardware} with so"
+                f" many must be named (--topology): those tried by themselves end at {most}"
+            )
+    elif shape.isdecimal():
+        chips = int(shape) * generation.devices_per_chip
+        fitting = [s for s in generation.shapes if generation.devices(s) == chips]
+        if not fitting:
+            raise _unknown_topology(target, generation)
+        shape = fitting[0]
+    elif not all(side.isdecimal() and 0 < int(side) < 100 for side in shape.split("x")):
+        raise _unknown_topology(target, generation)
+    if generation.devices(shape) < devices:
+        raise CompilerError(
+            f"the program is for {devices} devices, and {generation.prefix}:{shape} has"
+            f" {generation.devices(shape)}; name a larger topology"
+        )
+    return f"{generation.prefix}:{shape}"
+
+
+def find_generation(hardware: str) -> Generation:
+    """The chip of that name. Raises UnknownNameError."""
+    if hardware not in GENERATIONS:
+        known = ", ".join(GENERATIONS)
+        raise UnknownNameError(f"the compiler is not asked for {hardware!r}; only for {known}")
+    return GENERATIONS[hardware]
+
+
+def _unknown_topology(target: Target, generation: Generation) -> UnknownNameError:
+    names = ", ".join(f"{generation.prefix}:{shape}" for shape in generation.shapes)
+    near = difflib.get_close_matches(target.topology, names.split(", "), n=1, cutoff=0.8)
+    hint = f"; near it: {near[0]}" if near else ""
+    return UnknownNameError(
+        f"no topology of {target.hardware} is called {target.topology!r}{hint}; give a number of"
+        f" chips or a name such as {names}"
+    )
+
+
+def read_flags(texts: Sequence[str]) -> dict[str, str]:
+    """Compiler options as a user gives them: each text is `name=value`, or a file of many.
+
+    A file holds a JSON object of options, a flags file of ours, or lines of `name=value` (leading
+    dashes are taken off). Raises UsageError for anything else.
+    """
+    options: dict[str, str] = {}
+    for text in texts:
+        path = Path(text)
+        options |= _flags_of_file(path) if path.is_file() else _flags_of_line(text, text)
+    if len(options) > MAX_FLAGS:
+        raise UsageError(f"more than {MAX_FLAGS} compiler options")
+    return options
+
+
+def _flags_of_file(path: Path) -> dict[str, str]:
+    if path.stat().st_size > MAX_FLAGS_BYTES:
+        raise UsageError(f"{path}: too long for a file of compiler options")
+    try:
+        text = path.read_text()
+        if not text.lstrip().startswith("{"):
+            lines = [line.strip() for line in text.splitlines()]
+            wanted = [line for line in lines if line and not line.startswith("#")]
+            return {k: v for line in wanted for k, v in _flags_of_line(line, str(path)).items()}
+        body = read_json(path)
+        body = body.get("compiler_options", body)
+        return {name: _flag_text(value) for name, value in body.items()}
+    except (OSError, AttributeError, TypeError, ValueError, ProgramFormatError) as error:
+        raise UsageError(f"{path}: not compiler options ({error!s:.100})") from error
+
+
+def _flags_of_line(line: str, where: str) -> dict[str, str]:
+    flags = flags_in(line) if line.startswith("-") else dict([line.partition("=")[::2]])
+    for name, value in flags.items():
+        if not (re.fullmatch(r"\w+", name) and value):
+            raise UsageError(f"{where}: neither a file nor an option such as name=value")
+    return flags
+
+
+def _flag_text(value: Any) -> str:
+    """A value as the compiler reads it. Raises TypeError."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float):
+        raise TypeError(f"{value!r:.40} is no value of an option")
+    return str(value)
+
+
+def flags_in(text: str) -> dict[str, str]:
+    """The flags in a text such as `--name=value --other`, split at blanks as the compiler does.
+
+    A flag without a value is `true`.
+    """
+    parts = (word.lstrip("-").partition("=") for word in text.split())
+    return {name: value if equals else "true" for name, equals, value in parts}
+
+
+def init_args() -> str:
+    """The flags in this process's environment, which hold for every compile."""
+    return " ".join(os.environ.get(INIT_ARGS, "").split())
+
+
+def target_of(program: Program) -> Target:
+    """What a captured program was compiled for. Raises ProgramFormatError for a damaged record."""
+    origin = program.provenance
+    topology, args = origin.get("topology", ""), origin.get("libtpu_init_args", "")
+    options = origin.get("compiler_options", {})
+    if not (
+        isinstance(topology, str)
+        and isinstance(args, str)
+        and isinstance(options, Mapping)
+        and all(isinstance(text, str) for pair in options.items() for text in pair)
+    ):
+        raise ProgramFormatError(
+            f"{program.name}: its record of flags and topology is damaged; capture it again"
+        )
+    return Target(program.hardware.name, topology, dict(options), args)
+
+
+def target_facts(target: Target, devices: int) -> dict[str, Any]:
+    """The entries of a provenance that say what a program of so many devices was compiled for."""
+    facts: dict[str, Any] = {}
+    if devices > 1 or target.topology:
+        facts |= {"topology": topology_name(target, devices), "devices": devices}
+    if target.options:
+        facts["compiler_options"] = dict(target.options)
+    if target.init_args:
+        facts["libtpu_init_args"] = target.init_args
+    return facts
