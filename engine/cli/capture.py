@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         options.compiles,
         options.offline,
         note,
-        lambda program: _keep(options, program),
+        None if options.output is None else lambda program: _keep(options, program),
     )
     kinds = (
         (options.all, SAMPLES, library.SAMPLES_FOLDER),
@@ -115,8 +115,6 @@ def _target(options: argparse.Namespace) -> Target:
 
 def _keep(options: argparse.Namespace, program: Program) -> None:
     """Write what is known so far, so that it can be worked with while its costs are refined."""
-    if options.output is None:
-        return
     save(program, options.output)
     refining = program.provenance["refining"]
     note(

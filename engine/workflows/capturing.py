@@ -38,7 +38,7 @@ def capturing(
     compiles: int = COMPILES,
     is_offline: bool = False,
     note: Callable[[str], None] = lambda _: None,
-    keep: Callable[[Program], None] = lambda _: None,
+    keep: Callable[[Program], None] | None = None,
 ) -> Capturing:
     """The settings of a capture whose plans `solvers` make in turn, in `seconds` each.
 

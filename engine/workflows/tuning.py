@@ -86,8 +86,8 @@ def tune_program(
     better than all before, as soon as they are compiled. `compiler_options`: flags of the user's on
     top of those that the program was captured with; like `LIBTPU_INIT_ARGS` in the environment they
     hold for every compile, and gains count against the default under them. Raises
-    UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where the program cannot be compiled
-    again, CompilerError, UsageError.
+    UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where
+    the program cannot be compiled again, CompilerError, UsageError.
     """
     if compiles < 2:
         raise UsageError("tune: --compiles must be 2 or more; the default's is one of them")

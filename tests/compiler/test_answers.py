@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from engine.compiler.toolchain import results as module
 from engine.compiler.toolchain.compile import Compiled
-from engine.compiler.toolchain.libtpu import results as module
 from engine.compiler.toolchain.memory_log import Refusal
 from engine.compiler.toolchain.results import Answers
-from engine.errors import CompileInterruptedError, CompilerError
+from engine.compiler.toolchain.target import Target
+from engine.errors import (
+    CompileInterruptedError,
+    CompilerError,
+    NotCompilableError,
+    OutOfMemoryError,
+)
 
+V5E = Target("tpu-v5e")
 KNOB = {"xla_knob": "1"}
 
 
@@ -23,21 +30,25 @@ class FakeCompiler:
         self.asked: list[tuple[bytes, str, dict[str, str], bool]] = []
 
     def answer(
-        self, source: bytes, hardware: str, options: Mapping[str, str], is_full: bool
+        self, source: bytes, target: Target, options: Mapping[str, str], is_full: bool
     ) -> Compiled:
-        self.asked.append((source, hardware, dict(options), is_full))
+        self.asked.append((source, str(target), dict(options), is_full))
         if "long" in options:
             raise CompileInterruptedError("the compiler took over 900 s")
         if "bad" in options:
             raise CompilerError("the compiler aborted with bad")
+        if "large" in options:
+            raise OutOfMemoryError("out of VMEM", ("used 2", "limit 1"))
+        if "garbage" in options:
+            raise NotCompilableError("it is not a program")
         told = (Refusal("a", "b", "out of memory"),)
         return Compiled(f"hlo {len(self.asked)}", "", "", told, {"x": "1"}, 0.5, is_full)
 
-    def early(self, source: bytes, hardware: str, options: Mapping[str, str]) -> Compiled:
-        return self.answer(source, hardware, options, False)
+    def early(self, source: bytes, target: Target, options: Mapping[str, str]) -> Compiled:
+        return self.answer(source, target, options, False)
 
-    def full(self, source: bytes, hardware: str, options: Mapping[str, str]) -> Compiled:
-        return self.answer(source, hardware, options, True)
+    def full(self, source: bytes, target: Target, options: Mapping[str, str]) -> Compiled:
+        return self.answer(source, target, options, True)
 
 
 @pytest.fixture
@@ -50,7 +61,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> FakeCompiler:
 
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_nothing_is_compiled_twice(tmp_path: Path, compiler: FakeCompiler, is_kept: bool) -> None:
-    answers = Answers(b"program", "tpu-v5e", tmp_path / "made" if is_kept else None)
+    answers = Answers(b"program", V5E, tmp_path / "made" if is_kept else None)
     first = answers.early(KNOB)
     assert answers.early(dict(KNOB)) == first
     assert not answers.has_full(KNOB)
@@ -59,7 +70,7 @@ def test_nothing_is_compiled_twice(tmp_path: Path, compiler: FakeCompiler, is_ke
     # A whole compile tells all that an early stop does.
     assert answers.early(KNOB) == whole == answers.full(KNOB)
     assert len(compiler.asked) == 2
-    again = Answers(b"program", "tpu-v5e", tmp_path / "made" if is_kept else None)
+    again = Answers(b"program", V5E, tmp_path / "made" if is_kept else None)
     assert again.full(KNOB).refusals == whole.refusals
     assert len(compiler.asked) == (2 if is_kept else 3)
 
@@ -68,19 +79,69 @@ def test_an_answer_holds_for_its_question_only(tmp_path: Path, compiler: FakeCom
     for source in (b"program", b"other"):
         for hardware in ("tpu-v5e", "tpu-v6e"):
             for options in ({}, KNOB, {"xla_knob": "2"}):
-                Answers(source, hardware, tmp_path).early(options)
+                Answers(source, Target(hardware), tmp_path).early(options)
     assert len(compiler.asked) == 12
+    for target in (
+        Target("tpu-v5e", "v5e:4x4"),
+        Target("tpu-v5e", "v5e:2x4"),
+        Target("tpu-v5e", init_args="--xla_knob=1"),
+        Target("tpu-v5e", options={"xla_knob": "3"}),
+    ):
+        Answers(b"program", target, tmp_path).early({})
+    assert len(compiler.asked) == 16
+
+
+def test_options_of_the_user_and_ours_are_one_question(
+    tmp_path: Path, compiler: FakeCompiler
+) -> None:
+    Answers(b"program", Target("tpu-v5e", options=KNOB), tmp_path).full({"xla_other": "1"})
+    both = {**KNOB, "xla_other": "1"}
+    Answers(b"program", V5E, tmp_path).full(both)
+    assert len(compiler.asked) == 1
 
 
 def test_a_refusal_is_an_answer_too(tmp_path: Path, compiler: FakeCompiler) -> None:
     for _ in range(2):
         with pytest.raises(CompilerError, match="aborted with bad"):
-            Answers(b"program", "tpu-v5e", tmp_path).full({"bad": "1"})
+            Answers(b"program", V5E, tmp_path).full({"bad": "1"})
     assert len(compiler.asked) == 1
+
+
+def test_a_memory_that_is_too_small_keeps_its_table(tmp_path: Path, compiler: FakeCompiler) -> None:
+    for _ in range(2):
+        with pytest.raises(OutOfMemoryError, match="out of VMEM") as error:
+            Answers(b"program", V5E, tmp_path).full({"large": "1"})
+        assert error.value.table == ("used 2", "limit 1")
+    assert len(compiler.asked) == 1
+
+
+def test_what_is_no_program_is_no_answer_of_the_compiler(
+    tmp_path: Path, compiler: FakeCompiler
+) -> None:
+    for _ in range(2):
+        with pytest.raises(NotCompilableError):
+            Answers(b"program", V5E, tmp_path).full({"garbage": "1"})
+    assert len(compiler.asked) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_compile_is_announced_with_what_it_may_take(
+    tmp_path: Path, compiler: FakeCompiler
+) -> None:
+    told: list[str] = []
+    answers = Answers(b"program", V5E, tmp_path, note=told.append)
+    assert answers.expected_s(is_full=True) is None
+    answers.full({})
+    assert answers.expected_s(is_full=True) == 0.5
+    early = answers.expected_s(is_full=False)
+    assert early is not None and 0 < early < 0.5
+    answers.early(KNOB)
+    answers.early(KNOB)
+    assert len(told) == 2
 
 
 def test_an_interrupted_compile_is_no_answer(tmp_path: Path, compiler: FakeCompiler) -> None:
     for _ in range(2):
         with pytest.raises(CompileInterruptedError, match="took over"):
-            Answers(b"program", "tpu-v5e", tmp_path).full({"long": "1"})
+            Answers(b"program", V5E, tmp_path).full({"long": "1"})
     assert len(compiler.asked) == 2

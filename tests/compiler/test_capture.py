@@ -20,17 +20,23 @@ from engine.compiler.capture.capture import (
 )
 from engine.compiler.costs.observations import structure_hash
 from engine.compiler.costs.refit import refitted
+from engine.compiler.reading.own_compile import refuse_other_region, stored_answers
+from engine.compiler.toolchain import results as answers
 from engine.compiler.toolchain.compile import Compiled
-from engine.compiler.toolchain.libtpu import results as answers
-from engine.errors import CompilerError, UnknownNameError
+from engine.compiler.toolchain.target import Target, target_of
+from engine.errors import CompilerError, ProgramFormatError, UnknownNameError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.program.io import content_hash
+from engine.program.model import Program
 from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import TinyCompiler, hlo
 from tests.program.hlo.modules import imported
 
-SOURCE = Source("../my net", "tpu-v5e", b"source")
+FLAGGED = Target(
+    "tpu-v5e", options={"xla_tpu_scoped_vmem_limit_kib": "24576"}, init_args="--xla_a=1"
+)
+SOURCE = Source("../my net", Target("tpu-v5e"), b"source")
 
 
 class Interrupted(TinyCompiler):
@@ -38,13 +44,15 @@ class Interrupted(TinyCompiler):
 
     limit = 1000
 
-    def compile_full(self, stablehlo: bytes, hardware: str, options: Mapping[str, str]) -> Compiled:
+    def compile_full(
+        self, stablehlo: bytes, target: Target, options: Mapping[str, str]
+    ) -> Compiled:
         if len(self.whole) == self.limit:
             raise KeyboardInterrupt
         return self.full(options)
 
     def compile_early(
-        self, stablehlo: bytes, hardware: str, options: Mapping[str, str]
+        self, stablehlo: bytes, target: Target, options: Mapping[str, str]
     ) -> Compiled:
         return self.early(options)
 
@@ -77,9 +85,56 @@ def test_a_program_of_a_user_keeps_its_source_and_goes_on_where_it_stopped(
     assert program.hardware.name == "tpu-v5e"
     stored = base64.b64decode(program.provenance["stablehlo_gzip_base64"])
     assert gzip.decompress(stored) == b"source"
-    assert [p.parent for p in tmp_path.iterdir()] == [tmp_path]
-    capture_stablehlo(replace(SOURCE, stablehlo=b"another"), how(tmp_path))
-    assert len(list(tmp_path.iterdir())) == 2
+    (own,) = {p.name for p in tmp_path.iterdir()} - {"answers"}
+    assert "/" not in own and own.startswith(".._my_net")
+    few = replace(how(tmp_path), compiles=1)
+    capture_stablehlo(replace(SOURCE, stablehlo=b"another"), few)
+    capture_stablehlo(replace(SOURCE, target=FLAGGED), few)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_program_can_be_worked_with_after_two_compiles(
+    tmp_path: Path, compiler: Interrupted
+) -> None:
+    written: list[Program] = []
+    program = capture_stablehlo(SOURCE, replace(how(tmp_path), keep=written.append))
+    refined = [one.provenance["refining"]["compiles"] for one in written]
+    assert refined == list(range(1, len(compiler.whole)))
+    assert "refining" not in program.provenance
+    first = written[0]
+    assert first.name == program.name
+    assert {a.uncertainty_s > 0 for a in first.accesses} == {True, False}
+    plan = plan_from_json(first.provenance["xla_plan"], "here")
+    assert check(first, plan) is None
+    assert written[-1].accesses == program.accesses
+
+
+def test_a_program_remembers_the_flags_it_was_compiled_under(
+    tmp_path: Path, compiler: Interrupted
+) -> None:
+    program = capture_stablehlo(replace(SOURCE, target=FLAGGED), replace(how(tmp_path), compiles=1))
+    assert target_of(program) == FLAGGED
+    assert {i.reserved_bytes for i in program.instructions} == {24576 * 2**10}
+    more = target_of(program).with_flags({"xla_b": "2"}, "--c=3")
+    assert more.options == {**FLAGGED.options, "xla_b": "2"}
+    assert (more.init_args, more.with_flags({}, "").init_args) == ("--c=3", "--c=3")
+    assert stored_answers(program, None).target == FLAGGED
+    plain = capture_stablehlo(SOURCE, replace(how(tmp_path), compiles=1))
+    assert target_of(plain) == SOURCE.target
+    assert {i.reserved_bytes for i in plain.instructions} == {16 * 2**20}
+    damaged = replace(program, provenance={**program.provenance, "compiler_options": {"a": 1}})
+    with pytest.raises(ProgramFormatError, match="damaged"):
+        target_of(damaged)
+
+
+def test_a_compile_with_another_scratch_region_is_of_another_program(
+    tmp_path: Path, compiler: Interrupted
+) -> None:
+    program = capture_stablehlo(SOURCE, replace(how(tmp_path), compiles=1))
+    refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(16 * 2**20)}))
+    refuse_other_region(program, Compiled("", "", ""))
+    with pytest.raises(CompilerError, match="xla_tpu_scoped_vmem_limit_kib=32768"):
+        refuse_other_region(program, Compiled("", "", "", limits={"scoped_bytes": str(2**25)}))
 
 
 def test_the_observations_of_a_capture_give_its_costs_again(
@@ -135,7 +190,13 @@ def test_a_jitted_function_is_captured_as_its_export(tmp_path: Path, compiler: I
         return x * times
 
     shape = jax.ShapeDtypeStruct((8, 128), jnp.float32)
-    program = capture(doubled, shape, times=shape, hardware="tpu-v5e", how=how(tmp_path))
+    program = capture(
+        doubled,
+        shape,
+        times=shape,
+        target=Target("tpu-v5e"),
+        how=how(tmp_path),
+    )
     stored = gzip.decompress(base64.b64decode(program.provenance["stablehlo_gzip_base64"]))
     module = exported_module(stored)
     assert (module.name, module.platforms) == ("jit_doubled", ("tpu",))
@@ -144,5 +205,5 @@ def test_a_jitted_function_is_captured_as_its_export(tmp_path: Path, compiler: I
 
 def test_unknown_hardware_is_said_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="generic"):
-        capture_stablehlo(replace(SOURCE, hardware="generic"), how(tmp_path))
+        capture_stablehlo(replace(SOURCE, target=Target("generic")), how(tmp_path))
     assert list(tmp_path.iterdir()) == []

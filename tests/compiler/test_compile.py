@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.compiler.toolchain import compile as compiling
 from engine.compiler.toolchain.compile import compile_early, compile_full
-from engine.compiler.toolchain.libtpu import compile as compiling
+from engine.compiler.toolchain.target import Target
 from engine.errors import CompileInterruptedError, CompilerError, UnknownNameError
 from tests.compiler.exported import layers, serialised, small
 
-V5E = "tpu-v5e"
+V5E = Target("tpu-v5e")
 
 
 def child_that(tmp_path: Path, *lines: str) -> tuple[str, ...]:
@@ -127,7 +128,7 @@ def test_an_early_stop_ends_the_child_once_the_placement_is_whole(
 
 def test_what_cannot_be_compiled_is_said_before_a_child_starts() -> None:
     with pytest.raises(UnknownNameError, match="tpu-v9"):
-        compile_full(b"any", "tpu-v9")
+        compile_full(b"any", Target("tpu-v9"))
     with pytest.raises(CompilerError, match="larger than 64 MiB"):
         compile_full(b"0" * (64 * 2**20 + 1), V5E)
 

@@ -17,6 +17,7 @@ from engine.compiler.steering.export import SORT_ORDER, exports, instruction_pat
 from engine.compiler.steering.flags import Flags, save_flags
 from engine.compiler.steering.verify import asked_by_flags, placements, verify
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.target import Target
 from engine.hardware.presets import find_device
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -45,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bench(folder: Path) -> Bench:
     """The contested program, with roofline costs, before the real compiler."""
     source = contested()
-    answers = Answers(source, "tpu-v5e", folder)
+    answers = Answers(source, Target("tpu-v5e"), folder)
     device = find_device("tpu-v5e")
     program = build_program(
         parse_hlo(answers.early(SLOW_OPTIONS).hlo.encode(), "slow"),
@@ -164,17 +165,14 @@ def test_early_stops_tell_placements_and_reasons_without_cycles(
 
 
 def test_the_environment_steers_like_the_options(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench,
 ) -> None:
-    from engine.compiler.toolchain.libtpu import compile as compiling
+    from engine.compiler.toolchain import compile as compiling
 
     options = {SORT_ORDER: sort_rules(["fusion.99999{1}", TARGET])}
     word = Flags("contested", "", "tpu-v5e", options).environment
-    usual = compiling._child_environment()
-    monkeypatch.setattr(
-        compiling, "_child_environment", lambda: {**usual, "LIBTPU_INIT_ARGS": word}
-    )
-    found = compiling.compile_early(bench.answers.stablehlo, "tpu-v5e")
+    target = Target("tpu-v5e", init_args=word)
+    found = compiling.compile_early(bench.answers.stablehlo, target)
     assert found.buffers == bench.answers.early(STEERED).buffers
 
 

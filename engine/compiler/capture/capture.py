@@ -90,7 +90,7 @@ class Capturing:
     compiles: int
     is_offline: bool = False
     note: Note = lambda _: None
-    keep: Callable[[Program], None] = lambda _: None
+    keep: Callable[[Program], None] | None = None
 
 
 def capture_source(
@@ -115,6 +115,8 @@ def capture_source(
 
     def keep(now: Observations) -> None:
         save_observations(now, path)
+        if how.keep is None:
+            return
         program = _assembled(source, imported, now, answers)
         refining = {"compiles": len(now.compiles), "of": compiles}
         how.keep(replace(program, provenance={**program.provenance, "refining": refining}))
@@ -150,8 +152,10 @@ def capture_stablehlo(source: Source, how: Capturing) -> Program:
     def renamed(program: Program) -> Program:
         return replace(program, name=source.name)
 
-    own = replace(how, keep=lambda program: how.keep(renamed(program)))
-    program, _ = capture_source(replace(source, name=folder, facts=facts), own)
+    heard = how.keep
+    if heard is not None:
+        how = replace(how, keep=lambda program: heard(renamed(program)))
+    program, _ = capture_source(replace(source, name=folder, facts=facts), how)
     return renamed(program)
 
 

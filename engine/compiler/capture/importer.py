@@ -87,7 +87,8 @@ def import_hlo(
     `fast`: the default compile of the same program; its placements fit the savings and are XLA's
     own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
     they are packed anew. `options`: the compiler options under which all were made. A dump without
-    cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError, UnknownNameError.
+    cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError,
+    UnknownNameError.
     """
     target = Target(hardware_name, options=dict(options))
     device = find_device(hardware_name).with_scoped(target.scoped_bytes)

@@ -79,6 +79,7 @@ class Answers:
         if known is None and self.is_offline:
             raise CompilerError(f"no answer to {dict(options)} is kept in {self.folder}")
         if known is None:
+            libtpu.require_compiler(self.target.hardware)
             compiling = compile_full if is_full else compile_early
             self._num_compiles += 1
             self.note(self._announcement(options, is_full))
