@@ -61,8 +61,8 @@ def test_a_want_of_time_names_what_would_have_to_be_saved() -> None:
     loops = [Region("while", 2, 3, 4.0), Region("while", 3, 5, 4.0)]
     game = play(program_of([5, 7, 99, 99, 99], [a, b], regions=loops), "NN")
     assert explain(game, DROP).reason == (
-        "a0 would have to be written back to slow memory before slot 2, which takes 4 s; slow"
-        " memory has only 3 s idle until then, other copies are under way there, and only fast"
+        "a0 would have to be written back to slow memory before slot 2, which takes 4.00 s; slow"
+        " memory has only 3.00 s idle until then, other copies are under way there, and only fast"
         " memory holds its content."
     )
 
@@ -70,7 +70,7 @@ def test_a_want_of_time_names_what_would_have_to_be_saved() -> None:
 def test_a_write_back_says_how_long_compute_waits_for_it() -> None:
     kept = play(program_of([5, 2, 5], [Buffer(4, writes={0: 3}, reads={2: 3})]), "N")
     assert explain(kept, DROP).reason.endswith(
-        "a0 is written back to slow memory during slot 1, but stalls 2 s."
+        "a0 is written back to slow memory during slot 1, but stalls 2.00 s."
     )
 
 
@@ -79,15 +79,17 @@ def test_legal_actions_say_what_they_do() -> None:
     b = Buffer(10, reads={3: 1}, is_input=True)
     game = play(program_of([30] * 6, [a, b], max_inputs=1), "")
     assert explain(game, COPY).reason == (
-        "Copies a into [6 B, 16 B), during slot 0; saves 9 s, no stall."
+        "Copies a into [6 B, 16 B), during slot 0; saves 9.00 s, no stall."
     )
     assert "from before the start, where the previous run left it" in explain(game, NO_COPY).reason
-    assert explain(game, DROP).reason == ("Instruction 1 uses a in slow memory and gives up 9 s.")
+    assert explain(game, DROP).reason == (
+        "Instruction 1 uses a in slow memory and gives up 9.00 s."
+    )
     game.step(COPY)
     assert "It takes the place of a." in explain(game, COPY).reason
     game.step(DROP)
     assert explain(game, NO_COPY).reason == (
-        "a is in fast memory at [6 B, 16 B) and stays there; saves 9 s."
+        "a is in fast memory at [6 B, 16 B) and stays there; saves 9.00 s."
     )
     assert explain(game, DROP).reason.endswith("Its stay in fast memory ends at slot 2.")
 
@@ -95,7 +97,7 @@ def test_legal_actions_say_what_they_do() -> None:
 def test_sinks_say_what_they_do() -> None:
     game = play(program_of([5, 1], [Buffer(4, writes={0: 6}, is_live_out=True)]), "N")
     assert explain(game, DROP).reason == (
-        "a0 is written back to slow memory during slot 1, but stalls 3 s."
+        "a0 is written back to slow memory during slot 1, but stalls 3.00 s."
     )
     assert "Drop is the one action" in explain(game, COPY).reason
 
@@ -140,16 +142,16 @@ def test_a_copy_out_of_a_loop_says_how_long_it_stays() -> None:
     program = program_of([5, 20, 20, 5], [a], regions=[Region("while", 1, 3, 4.0)])
     assert explain(play(program, ""), NO_COPY).reason == (
         "Copies a into [12 B, 16 B), during slot 0; it stays through the loop, to slot 2;"
-        " saves 8 s, no stall."
+        " saves 8.00 s, no stall."
     )
 
 
 def test_names_and_units() -> None:
     game = play(program_of([5, 5], [Buffer(4, writes={0: 3, 1: 3})]), "")
     assert group_name(game, 0) == "a0 (and 1 in the same place)"
-    assert size_text(1000) == "1000 B"
-    assert size_text(3 * 2**19) == "1.5 MiB"
-    assert time_text(1.5e-5) == "15 µs"
+    assert size_text(1000) == "1,000 B"
+    assert size_text(3 * 2**19) == "1.50 MiB"
+    assert time_text(1.5e-5) == "15.0 µs"
     assert time_text(0.0) == "0 ns"
 
 

@@ -106,8 +106,8 @@ def test_words_say_that_it_takes_longer() -> None:
     assert f"{time_text(COST_S)} longer" in story(FREE, write).stake
     while game.move is not write:
         game.step(DROP)
-    assert "takes 8 s longer" in explain(game, NO_COPY).reason
-    assert "takes 8 s less" in explain(game, DROP).reason
+    assert "takes 8.00 s longer" in explain(game, NO_COPY).reason
+    assert "takes 8.00 s less" in explain(game, DROP).reason
 
 
 def test_on_another_chip_it_scales_with_compute() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY_OTHER, Move, other_goes_high
 from engine.game.reference.blocks import Block, Booking, Effect, Reason, Refusal
 from engine.game.reference.game import ReferenceGame
-from engine.game.units import range_text, size_text, time_text
+from engine.game.units import range_text, size_text, time_text, times_text
 from engine.plan.model import BEFORE_START
 
 
@@ -93,7 +93,7 @@ def _blocker(game: ReferenceGame, block: Block) -> Blocker:
 def _slots(start: int, end: int) -> str:
     if start == BEFORE_START:
         return "the whole program, from before its start"
-    return f"slot {start}" if end - start == 1 else f"slots {start} to {end - 1}"
+    return f"slot {start:,}" if end - start == 1 else f"slots {start:,} to {end - 1:,}"
 
 
 def _range(game: ReferenceGame, block: Block) -> str:
@@ -101,8 +101,8 @@ def _range(game: ReferenceGame, block: Block) -> str:
     return range_text(blocker.low, blocker.high)
 
 
-def _ticks(game: ReferenceGame, ticks: int) -> str:
-    return time_text(ticks * game.facts.numbers.tick_s)
+def _seconds(game: ReferenceGame, ticks: int) -> float:
+    return ticks * game.facts.numbers.tick_s
 
 
 def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
@@ -115,8 +115,8 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
     if refusal.reason is Reason.MUST_STAND:
         last = refusal.end - 1
         return (
-            f"{name} must stay in fast memory through slot {last}: a stay that serves a touch in a"
-            " loop covers the loop, and a cross-program prefetch covers the program."
+            f"{name} must stay in fast memory through slot {last:,}: a stay that serves a touch in"
+            " a loop covers the loop, and a cross-program prefetch covers the program."
         )
     return _PLAIN[refusal.reason].format(
         name=name,
@@ -154,7 +154,7 @@ _PLAIN = {
         "One copy of {name} between the memories takes as long as the whole program."
     ),
     Reason.NO_START: (
-        "A copy of {name} cannot start before slot {begin} and must be complete before"
+        "A copy of {name} cannot start before slot {begin:,} and must be complete before"
         " instruction {time}: slow memory does not hold its content earlier, or an earlier stay"
         " has not ended."
     ),
@@ -168,8 +168,8 @@ _PLAIN = {
         " {limit} inputs in fast memory between runs, and those are chosen."
     ),
     Reason.FORGOTTEN: (
-        "The game remembers {rows} blocks at a time. Which addresses were taken before slot {begin}"
-        " is forgotten, so {name} cannot be brought in there."
+        "The game remembers {rows} blocks at a time. Which addresses were taken before slot"
+        " {begin:,} is forgotten, so {name} cannot be brought in there."
     ),
     Reason.TABLE_FULL: (
         "The game remembers {rows} blocks at a time, and all of them are still in fast memory."
@@ -195,11 +195,13 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
     names = ", ".join(group_name(game, b.group) for b in refusal.blockers)
     if refusal.start > refusal.end:
         return (
-            f"{names} would have to be written back to slow memory before slot {refusal.end}, but"
-            f" could be from slot {refusal.start} on at the earliest."
+            f"{names} would have to be written back to slow memory before slot {refusal.end:,}, but"
+            f" could be from slot {refusal.start:,} on at the earliest."
         )
-    needed = _ticks(game, refusal.needed_ticks)
-    free = f"only {_ticks(game, refusal.free_ticks)} idle" if refusal.free_ticks else "no idle time"
+    needed, idle = times_text(
+        _seconds(game, refusal.needed_ticks), _seconds(game, refusal.free_ticks)
+    )
+    free = f"only {idle} idle" if refusal.free_ticks else "no idle time"
     if refusal.reason is Reason.STALL:
         why = "and a stall is not allowed here (strict sinks)"
     elif action == DROP:
@@ -207,7 +209,7 @@ def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: s
     else:
         why = f"and {name} has no other place"
     return (
-        f"{names} would have to be written back to slow memory before slot {refusal.end}, which"
+        f"{names} would have to be written back to slow memory before slot {refusal.end:,}, which"
         f" takes {needed}; slow memory has {free} until then, {why}."
     )
 
@@ -218,7 +220,7 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
         return _describe_sink(game, effect, name)
     parts = [_headline(game, effect, move, name)]
     if effect.is_new and effect.dropped is not None:
-        parts.append(f"Its stay so far ends at slot {effect.dropped.end}, not with the loop.")
+        parts.append(f"Its stay so far ends at slot {effect.dropped.end:,}, not with the loop.")
     if effect.evicted:
         taken = ", ".join(group_name(game, b.group) for b in effect.evicted)
         parts.append(f"It takes the place of {taken}.")
@@ -227,18 +229,22 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
 
 
 def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str:
-    gain, spared = _worth_texts(move)
+    prefetch = next((b for b in effect.bookings if b.is_prefetch), None)
+    stall_s = _seconds(game, prefetch.stall_ticks) if prefetch else 0.0
+    seconds, stalled = times_text(abs(move.saving_s), stall_s)
+    gain, spared = _worth_texts(move, seconds)
     if effect.block is None:
         end = (
-            f" Its stay in fast memory ends at slot {effect.dropped.end}." if effect.dropped else ""
+            f" Its stay in fast memory ends at slot {effect.dropped.end:,}."
+            if effect.dropped
+            else ""
         )
-        return f"Instruction {move.time} uses {name} in slow memory and {spared}.{end}"
+        return f"Instruction {move.time:,} uses {name} in slow memory and {spared}.{end}"
     place = _range(game, effect.block) + _at_end(game, effect)
-    prefetch = next((b for b in effect.bookings if b.is_prefetch), None)
     if prefetch is not None:
         busy = effect.block.busy
-        held = f"; it stays through the loop, to slot {busy}" if busy > move.time else ""
-        stall = _stall(game, prefetch)
+        held = f"; it stays through the loop, to slot {busy:,}" if busy > move.time else ""
+        stall = f", but stalls {stalled}" if prefetch.stall_ticks else ", no stall"
         return f"Copies {name} into {place}, {_when(prefetch)}{held}; {gain}{stall}."
     if not effect.is_new:
         return f"{name} is in fast memory at {place} and stays there; {gain}."
@@ -247,12 +253,11 @@ def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str
             f"{name} is at {place} from before the start, where the previous run left it, and"
             f" is there again at the end; {gain}."
         )
-    return f"Instruction {move.time} makes {name} in fast memory at {place}; {gain}."
+    return f"Instruction {move.time:,} makes {name} in fast memory at {place}; {gain}."
 
 
-def _worth_texts(move: Move) -> tuple[str, str]:
+def _worth_texts(move: Move, seconds: str) -> tuple[str, str]:
     """What it means that fast memory serves the move, and what it means that slow memory does."""
-    seconds = time_text(abs(move.saving_s))
     if move.saving_s < 0:
         return f"takes {seconds} longer than in slow memory", f"takes {seconds} less than in fast"
     return f"saves {seconds}", f"gives up {seconds}"
@@ -280,16 +285,12 @@ def _describe_sink(game: ReferenceGame, effect: Effect, name: str) -> str:
 
 def _when(booking: Booking) -> str:
     if booking.start == booking.deadline:
-        return f"right before slot {booking.deadline}"
+        return f"right before slot {booking.deadline:,}"
     return f"during {_slots(booking.start, booking.deadline)}"
 
 
 def _write_back(game: ReferenceGame, booking: Booking) -> str:
-    name, stall = group_name(game, booking.group), _stall(game, booking)
+    name = group_name(game, booking.group)
+    stalls_s = _seconds(game, booking.stall_ticks)
+    stall = f", but stalls {time_text(stalls_s)}" if booking.stall_ticks else ""
     return f"{name} is written back to slow memory {_when(booking)}{stall}."
-
-
-def _stall(game: ReferenceGame, booking: Booking) -> str:
-    if not booking.stall_ticks:
-        return ", no stall" if booking.is_prefetch else ""
-    return f", but stalls {_ticks(game, booking.stall_ticks)}"
