@@ -65,8 +65,9 @@ mutants: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=mutants $(BIN)/python -m mutmut run $(MUTANTS)
 	$(BIN)/python -m benchmarks mutants
 
-# The property tests with ten other seeds.
+# What takes too long for each push, and the property tests with ten other seeds.
 nightly: $(VENV)/.dev $(VENV)/.compiler
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m nightly
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \
 	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done

@@ -3,11 +3,14 @@
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 # Nothing is garbage while tests are collected.
 gc.disable()
@@ -21,8 +24,8 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     " --xla_cpu_emitter_verification_level=0 --xla_cpu_parallel_codegen_split_count=1",
 )
-# The local search runs interpreted, at once; tests/solvers/local/test_local_compiled.py compiles it
-# (more than a minute the first time) and holds it to the interpreted one.
+# The local search runs interpreted, at once; nightly tests/solvers/local/test_local_compiled.py
+# compiles it (more than a minute the first time) and holds it to the interpreted one.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 # What is compiled is kept between test files, processes and runs, where the engine keeps it too
@@ -42,20 +45,66 @@ settings.register_profile("fuzz", settings.get_profile("any-machine"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))
 
 
-LONGEST = (
-    "solvers/local/test_local_compiled.py",
-    "browser/test_every_page.py",
-    "ui/jobs/test_agent_jobs.py",
-    "contracts/test_solvers.py",
-    "solvers/test_evolution.py",
-)
-"""Files that take a minute or more: begun last, one of them would keep one core waiting."""
+TOGETHER = ("browser/", "agent/")
+"""Folders whose files run one after another in one worker: the browser tests share one server and
+one browser, the agent's what they compile. Begun first: they take longest.
+"""
+HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files; the others stay in their order."""
-    rank = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path, len(rank)))
+    """Begin with what runs together; the others stay in their order."""
+    items.sort(key=lambda item: _rank(item.path.relative_to(HERE).as_posix()))
+
+
+def _rank(path: str) -> int:
+    return next((n for n, folder in enumerate(TOGETHER) if path.startswith(folder)), len(TOGETHER))
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives each worker whole files, and what runs together as a whole."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", maxsplit=1)[0]
+        rank = _rank(file.removeprefix("tests/"))
+        return file if rank == len(TOGETHER) else TOGETHER[rank]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """The tests of several workers."""
+    return ByFile(config, log)
+
+
+LEFT: dict[str, int] = {}
+"""Tests that only `make nightly` runs, by their files."""
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count what is left to the night."""
+    for item in items:
+        if item.get_closest_marker("nightly"):
+            file = item.path.relative_to(HERE).as_posix()
+            LEFT[file] = LEFT.get(file, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands on what it counted."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left"] = LEFT
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController) -> None:
+    """All workers counted the same."""
+    LEFT.update(getattr(node, "workeroutput", {}).get("left", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the night adds."""
+    if LEFT:
+        files = ", ".join(f"{file} {count}" for file, count in sorted(LEFT.items()))
+        terminalreporter.write_line(f"make nightly adds {sum(LEFT.values())} tests: {files}")
 
 
 def pytest_collection_finish() -> None:
@@ -66,16 +115,25 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _compiled_functions_end_with_their_file() -> Iterator[None]:
-    """Let go of what a test file compiled, once its tests are done.
+MOST_MAPS = 30_000
+"""Of the 65,530 memory maps that Linux gives a process (`vm.max_map_count`)."""
 
-    Compiled functions hold memory maps, of which Linux gives a process 65,530 (`vm.max_map_count`):
-    the whole suite took above 70,000 in two processes, and one that met too many of the agent's
-    files died in the middle of a compilation.
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_functions_leave_room() -> Iterator[None]:
+    """Let go of what was compiled once it holds half of the memory maps that a process may have.
+
+    Until then files that compile the same share it. A process without maps dies in the middle of a
+    compilation.
     """
     yield
     jax = sys.modules.get("jax")
-    if jax is not None:
+    if jax is not None and num_maps() > MOST_MAPS:
         jax.clear_caches()
         gc.collect()
+
+
+def num_maps() -> int:
+    """Memory maps of this process."""
+    with Path("/proc/self/maps").open("rb") as maps:
+        return sum(1 for _ in maps)

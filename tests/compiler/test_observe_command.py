@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.cli import main
-from engine.compiler.capture.capture import study
+from engine.compiler.capture import study
 from engine.compiler.capture.study import Study
 from engine.compiler.costs.observations import Observations, load_observations, observations_path
 from engine.compiler.toolchain.results import Answers

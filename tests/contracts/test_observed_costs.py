@@ -25,6 +25,7 @@ from engine.program import library
 from engine.program.io import load
 from engine.program.library import load_entry, write_index
 from engine.program.model import Program
+from tests.chosen import chosen
 
 NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
 MAX_PAID_FOR_NOTHING = 0.01
@@ -44,7 +45,7 @@ def test_some_samples_were_observed() -> None:
     assert NAMES
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=chosen(NAMES))
 def sample(request: pytest.FixtureRequest) -> tuple[Program, Program]:
     """A sample, and what a refit to its observations makes of it."""
     program = library.load_sample(request.param)

@@ -14,6 +14,7 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import io, library
 from engine.solvers import solve
+from tests.chosen import chosen
 
 NAMES = library.sample_names()
 SAMPLES = [n for n in NAMES if library.find_sample(n).xla_latency_s is not None]
@@ -23,7 +24,7 @@ CAPTURED = [*SAMPLES, *HELD_OUT]
 MAX_FILE_BYTES = 300_000
 
 
-@pytest.mark.parametrize("name", [*NAMES, *HELD_OUT, *LARGE])
+@pytest.mark.parametrize("name", chosen([*NAMES, *HELD_OUT, *LARGE]))
 def test_files_round_trip_exactly(name: str) -> None:
     program = library.load_sample(name)
     assert io.from_json(io.to_json(program), name) == program
@@ -32,7 +33,7 @@ def test_files_round_trip_exactly(name: str) -> None:
     assert entry.content_hash == io.content_hash(program)
 
 
-@pytest.mark.parametrize("name", [*CAPTURED, *LARGE])
+@pytest.mark.parametrize("name", chosen([*CAPTURED, *LARGE]))
 def test_the_compilers_plan_is_valid_and_its_costs_were_verified(name: str) -> None:
     program = library.load_sample(name)
     plan = solve("xla_compiled", program)
@@ -42,17 +43,24 @@ def test_the_compilers_plan_is_valid_and_its_costs_were_verified(name: str) -> N
     assert {"versions", "model", "batch", "placements"} <= set(program.provenance)
 
 
-def test_the_compilers_plan_costs_what_the_compiler_says() -> None:
-    errors = {}
-    for name in [*CAPTURED, *LARGE]:
-        program = library.load_sample(name)
-        compute_s = simulate(program, solve("xla_compiled", program)).compute_s
-        errors[name] = abs(compute_s / program.provenance["default_compile"]["compute_s"] - 1)
-    assert max(errors.values()) <= 0.015, errors
-    assert median(errors.values()) <= 0.001
+def error(name: str) -> float:
+    """Of the simulated cycles of the compiler's plan, against its own; relative."""
+    program = library.load_sample(name)
+    compute_s = simulate(program, solve("xla_compiled", program)).compute_s
+    return abs(compute_s / program.provenance["default_compile"]["compute_s"] - 1)
 
 
-@pytest.mark.parametrize("name", [*CAPTURED, *LARGE])
+@pytest.mark.parametrize("name", chosen([*CAPTURED, *LARGE]))
+def test_the_compilers_plan_costs_what_the_compiler_says(name: str) -> None:
+    assert error(name) <= 0.015
+
+
+@pytest.mark.nightly
+def test_the_compilers_plans_cost_what_the_compiler_says_most_often_nearly_exactly() -> None:
+    assert median(error(name) for name in [*CAPTURED, *LARGE]) <= 0.001
+
+
+@pytest.mark.parametrize("name", chosen([*CAPTURED, *LARGE]))
 def test_the_compilers_plan_keeps_to_its_heap_and_alignment(name: str) -> None:
     """As its log states them, whatever the file says that the program was captured with."""
     program = library.load_sample(name)
@@ -83,7 +91,7 @@ FRAGMENTED = {"llamadecode-v5e-b8": 0.8, "gptdeep-v5p-b8-train": 0.87}
 none for a later write, and a value has to be written back and fetched again in a loop."""
 
 
-@pytest.mark.parametrize("name", CAPTURED)
+@pytest.mark.parametrize("name", chosen(CAPTURED))
 def test_the_board_can_express_the_compilers_plans(name: str) -> None:
     assert replayed_share(name) >= FRAGMENTED.get(name, 0.99)
 
@@ -96,7 +104,7 @@ def test_the_samples_cover_four_generations_and_their_costs_are_close() -> None:
     assert median(errors) <= 0.01
 
 
-@pytest.mark.parametrize("name", [*CAPTURED, *LARGE])
+@pytest.mark.parametrize("name", chosen([*CAPTURED, *LARGE]))
 def test_a_program_names_no_path_of_the_machine_it_was_captured_on(name: str) -> None:
     told = stored_stablehlo(library.load_sample(name))
     assert re.search(rb"/(home|root|tmp|work|Users)/", told) is None

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.solvers.local.compiled import IS_INTERPRETED, VARIABLE
+from engine.folders import VARIABLE
+from engine.solvers.local.compiled import IS_INTERPRETED
 from tests.solvers.local.recorded_runs import PROGRAMS, record
 
 COMPILE_TIMEOUT_S = 1800
@@ -26,6 +27,7 @@ def run_child(*words: str, **variables: str) -> str:
     return child.stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(COMPILE_TIMEOUT_S)
 def test_compiled_code_makes_the_same_moves() -> None:
     assert IS_INTERPRETED
