@@ -257,14 +257,14 @@ def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
 def verify(
     program: Program,
     plan: Plan | None = None,
-    answers: str | PathLike[str] = ".capture/answers",
+    answers: str | PathLike[str] | None = None,
     compiler_options: Mapping[str, str] | None = None,
 ) -> Verdict:
     """What the real compiler makes of a plan, beside its default; minutes.
 
-    `plan`: None for the default alone. `answers`: a folder that keeps what the compiler said.
-    `compiler_options`: your own, on top of those that the program was captured with; the default is
-    the compile under these.
+    `plan`: None for the default alone. `answers`: a folder for compile results, by default in the
+    user's cache. `compiler_options`: your own, on top of those that the program was captured with;
+    the default is the compile under these.
     Raises ProgramFormatError for a program that holds nothing to compile again, PlanError for an
     invalid plan, CompilerError where it cannot be compiled.
 
@@ -277,9 +277,11 @@ def verify(
     from engine.compiler.steering.verify import DEFAULT, asked_by_plan
     from engine.compiler.steering.verify import verify as compiled
     from engine.compiler.toolchain.target import init_args
+    from engine.workflows.capturing import answers_folder
 
+    folder = answers_folder() if answers is None else Path(answers)
     options = dict(compiler_options or {})
-    bench = Bench(program, stored_answers(program, Path(answers), options, init_args()))
+    bench = Bench(program, stored_answers(program, folder, options, init_args()))
     asked = DEFAULT if plan is None else asked_by_plan(bench, plan, lambda _: None)
     return compiled(bench, asked)
 

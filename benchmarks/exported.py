@@ -6,7 +6,7 @@ order is compiled whose placements, by early stops, are predicted to run fastest
 predicted totals are cycles with loops multiplied out and stalls. A placement that the program's
 costs were fitted to all the same says so in its row, and counts apart. Rows go to
 `docs/results/exported.json` as soon as they are measured; what the compiler answered is kept in
-`.capture/`.
+the user's cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.workflows.capturing import ANSWERS_FOLDER
+from engine.workflows.capturing import answers_folder
 
 ROWS = RESULTS / "exported.json"
 SOLVERS = ("local", "steered", "evolution", "muzero", "greedy")
@@ -99,7 +99,7 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     entry = library.find_sample(name)
     program = library.load_entry(entry)
     plan = solve(solver, program, budget)
-    answers = stored_answers(program, ANSWERS_FOLDER)
+    answers = stored_answers(program, answers_folder())
     bench = Bench(program, answers)
     default = bench.full(DEFAULT_OPTIONS)
     outcome = bench.full(_best(bench, plan).options)

@@ -1,7 +1,7 @@
 """The section `sizes`: how long things take on each captured program, and how that grows.
 
 Every step of the way of a program that is to be quick at real size too: importing the HLO of its
-compile with everything in slow memory (where `.capture/` has it, as after `capture --large`),
+compile with everything in slow memory (where the user's cache has it, as after `capture --large`),
 opening its file, simulating the best plan known, the linear program's bound, the plans of the
 solvers that take what time they need, and the first plan of `local`. *Exponent*: the slope of the
 logarithm of the seconds over that of the touches, by least squares; 1 is linear.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
+from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from benchmarks.stopwatch import median_seconds, seconds_of
 from engine.compiler.capture.importer import import_hlo
@@ -31,7 +31,7 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.solvers import Budget, solve
-from engine.workflows.capturing import ANSWERS_FOLDER
+from engine.workflows.capturing import answers_folder
 
 ROWS = RESULTS / "sizes.json"
 LIMITS_S = {"import": 10.0, "bound": 60.0, "simulate": 0.1, "first plan": 5.0}
@@ -85,11 +85,9 @@ def _solver_seconds(name: str, program: Program) -> float:
 
 
 def _import_seconds(program: Program) -> float | None:
-    """Seconds to import the HLO of its own compile; None where `.capture/` does not have it."""
-    folder = ROOT / ANSWERS_FOLDER
-    answers = Answers(
-        stored_stablehlo(program), Target(program.hardware.name), folder, is_offline=True
-    )
+    """Seconds to import the HLO of its own compile; None where the cache does not have it."""
+    target = Target(program.hardware.name)
+    answers = Answers(stored_stablehlo(program), target, answers_folder(), is_offline=True)
     try:
         hlo = answers.full(SLOW_OPTIONS).hlo
     except CompilerError:

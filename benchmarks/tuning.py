@@ -5,7 +5,7 @@ first, three searches with as many whole compiles each: `tune` itself; knobs and
 which the simulator chooses by early stops (`tune`'s own baseline); and the first knobs and random
 rules that come, all compiled. Gains are of
 the compiler's cycles and stalls against its default. Rows go to `docs/results/tuning.json` as soon
-as a program is done; what the compiler answered is kept in `.capture/`, so a broken run goes on.
+as a program is done; what the compiler answered is cached, so a broken run goes on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
 from engine.errors import CompilerError
 from engine.program import library
-from engine.workflows.capturing import ANSWERS_FOLDER
+from engine.workflows.capturing import answers_folder
 from engine.workflows.tuning import tune_program
 
 ROWS = RESULTS / "tuning.json"
@@ -88,11 +88,11 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         compiles=COMPILES,
         seconds=seconds,
         seed=seed,
-        folder=ANSWERS_FOLDER,
+        folder=answers_folder(),
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
-    answers = stored_answers(program, ANSWERS_FOLDER)
+    answers = stored_answers(program, answers_folder())
     return {
         "set": "samples" if name in library.sample_names() else "held out",
         "ours": tuned.verdict.improvement,

@@ -112,33 +112,36 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise ProgramFormatError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def refuse_unwritable(path: Path | None) -> None:
+def refuse_unwritable(path: Path) -> None:
     """Raises UsageError if a file could not be written, before the work whose result it is to hold.
 
-    A file system that is full is noticed too. No path: nothing is checked.
+    A file system that is full is noticed too.
     """
-    if path is None:
-        return
     if not path.parent.is_dir():
         raise UsageError(f"{path}: its folder does not exist; make it first")
     try:
         old = _stat(path)
-        if old is not None and not os.access(path, os.W_OK):
-            raise PermissionError(0, "it may not be written")
-        if old is not None and stat.S_ISDIR(old.st_mode):
-            raise IsADirectoryError(0, "it is a folder")
         if old is None or stat.S_ISREG(old.st_mode):
+            _refuse_read_only(path, old)
             _part_of(path.resolve(), _PROBE).unlink()
+        elif stat.S_ISDIR(old.st_mode):
+            raise IsADirectoryError(0, "it is a folder")
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(0, "Permission denied")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror}); name another") from error
 
 
-def refuse_unwritable_folder(folder: Path | None) -> None:
+def refuse_unwritable_folder(folder: Path) -> None:
     """As `refuse_unwritable`, for a folder of results that is made when there are some."""
-    while folder is not None and not folder.exists() and folder.parent != folder:
-        folder = folder.parent
-    if folder is not None:
-        refuse_unwritable(folder / _PART.format("probe"))
+    top = folder.absolute()
+    while not top.exists() and top.parent != top:
+        top = top.parent
+    try:
+        _part_of(top / folder.name, _PROBE).unlink()
+    except OSError as error:
+        problem = f"no file can be written in {top} ({error.strerror})"
+        raise UsageError(f"{folder}: {problem}; name another folder") from error
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -151,8 +154,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 def _replace(path: Path, data: bytes, old: os.stat_result | None) -> None:
     """Put a new file in the place of the `old` one. Raises OSError, and leaves the old one."""
-    if old is not None and not os.access(path, os.W_OK):
-        raise PermissionError(0, "Permission denied")
+    _refuse_read_only(path, old)
     sweep(path.parent, _PART.format("*"))
     part = _part_of(path, data)
     try:
@@ -162,6 +164,12 @@ def _replace(path: Path, data: bytes, old: os.stat_result | None) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _refuse_read_only(path: Path, old: os.stat_result | None) -> None:
+    """Raises PermissionError for an `old` file that may not be written, as all programs do."""
+    if old is not None and not os.access(path, os.W_OK):
+        raise PermissionError(0, "Permission denied")
 
 
 def _take_over(part: Path, old: os.stat_result) -> None:

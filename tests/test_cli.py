@@ -6,18 +6,27 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.agent.trace_io import load_trace
-from engine.cli import main
+from engine.cli import main, parser
 from engine.program import library
+from engine.program.io import save
 from engine.program.provenance import observed
 
 TEACHING = "teach-keep-or-drop"
+ROOT = Path(__file__).resolve().parents[1]
 NAME = next(e.name for e in library.index() if e.xla_latency_s is not None)
+
+
+DUMP = str(ROOT / "tests" / "data" / "hlo" / "mlp_off.hlo")
+TABLE = "table.csv"
+OUT = ("-o", "out.json")
+POLICY = ("--solver", "muzero", "--model", "policy")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -156,7 +165,7 @@ def test_two_settings_play_the_same_program(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     report = tmp_path / "ab.md"
-    given = ("--first-model", "policy", "--second-model", "policy", "--second-simulations", "1")
+    given = ("--first-model", "policy", "--second-model", "policy")
     told = run_json(capsys, "ab", "--programs", TEACHING, *given, "--report", str(report))
     (bout,) = told["bouts"]
     assert (bout["program"], bout["num_different"], bout["kinds"]) == (TEACHING, 0, [])
@@ -197,6 +206,22 @@ def test_two_settings_play_the_same_program(
         ["check", NAME, "missing.json"],
         ["capture"],
         ["import", "-o", "out.json"],
+        ["solve", "--no-such-option"],
+        ["solve", TEACHING, "--solver", "muzero", "--trace", "no-such-folder/t.npz"],
+        ["solve", NAME, "-o", "."],
+        ["timeline", NAME, "missing.json", "-o", "no-such-folder/t.json"],
+        ["export", NAME, "missing.json", "-o", "no-such-folder/f.json"],
+        ["tune", NAME, "-o", "no-such-folder/f.json"],
+        ["tune", NAME, "--answers", "README.md/answers"],
+        ["verify", NAME, "--answers", "README.md/answers"],
+        ["train", "-o", "README.md/weights"],
+        ["train", "-o", "weights", "--run", "README.md/run"],
+        ["mine", "-o", "no-such-folder/p.json"],
+        ["refit", NAME, "-o", "README.md/programs"],
+        ["observe", NAME, "--raw", "README.md/raw"],
+        ["capture", "vit", "--raw", "README.md/raw", "-o", "p.json"],
+        ["analyse", NAME, "missing.npz", "--report", "no-such-folder/r.md"],
+        ["ab", "--programs", TEACHING, "--report", "no-such-folder/r.md"],
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(
@@ -284,6 +309,106 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "idle"),
+    [
+        (["import", "--slow", DUMP, "--buffers", "b.txt", "--hardware", "tpu-v5e", *OUT], "--fast"),
+        (["import", "--slow", DUMP, "--capacity", "5", "--hardware", "tpu-v5e", *OUT], "--capac"),
+        (["import", "--minimalloc", TABLE, "--hardware", "tpu-v5e", *OUT], "--hardware"),
+        (["import", "--minimalloc", TABLE, "--fast", DUMP, *OUT], "--fast"),
+        (["import", "--minimalloc", TABLE, "--buffers", "b.txt", *OUT], "--buffers"),
+        (["capture", "--all", "--large"], "--large"),
+        (["capture", "--all", "vit"], "MODEL"),
+        (["capture", "--held-out", "--batch", "4"], "--batch"),
+        (["capture", "--stablehlo", "f", "--batch", "4", *OUT], "--batch"),
+        (["capture", "--stablehlo", "f", "--train", *OUT], "--train"),
+        (["learn", "loop", "--check", "lesson.toml"], "--check"),
+        (["solve", TEACHING, *POLICY, "--simulations", "5"], "simulations"),
+        (["solve", TEACHING, *POLICY, "--algorithm", "muzero"], "algorithm"),
+        (["ab", "--first-model", "policy", "--first-simulations", "5"], "--first-simulations"),
+        (["bench", "--cores", "2"], "--cores"),
+    ],
+)
+def test_options_that_cannot_count_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    idle: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / TABLE).write_text("id,lower,upper,size\na,0,1,1\n")
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert idle in err
+    assert list(tmp_path.iterdir()) == [tmp_path / TABLE]
+
+
+def test_what_is_above_a_bound_of_zero_is_no_share_of_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table, program = tmp_path / "table.csv", str(tmp_path / "p.json")
+    table.write_text("id,lower,upper,size\na,0,9,4\nb,0,9,4\n")
+    assert run(capsys, "import", "--minimalloc", str(table), "-o", program)[0] == 0
+    shares = {}
+    for line in run(capsys, "compare", program, "--solvers", "greedy,all_slow")[1].splitlines()[1:]:
+        words = line.split()
+        shares[words[0]] = words[3]
+    assert shares == {"greedy": "-", "all_slow": "-"}
+    plan = str(tmp_path / "plan.json")
+    run(capsys, "solve", program, "--solver", "greedy", "-o", plan)
+    assert run_json(capsys, "bound", program, "--method", "mip", "--plan", plan)["is_optimal"]
+
+
+def test_names_in_files_cannot_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    bad = "\x1b[2J\u202egnihton\x07"
+    program = replace(library.load_sample(TEACHING), name=bad)
+    path = tmp_path / "p.json"
+    save(program, path)
+    plan = tmp_path / f"{bad}.json"
+    outputs = [
+        run(capsys, "info", str(path)),
+        run(capsys, "compare", str(path), "--solvers", "greedy"),
+        run(capsys, "solve", str(path), "--solver", "greedy", "-o", str(plan)),
+        run(capsys, "check", bad, str(plan)),
+        run(capsys, "solve", str(path), f"--{bad}"),
+    ]
+    for _, out, err in outputs:
+        assert all(character.isprintable() or character == "\n" for character in out + err)
+    assert [code for code, _, _ in outputs] == [0, 0, 0, 2, 2]
+    assert "\\x1b[2J\\u202egnihton\\x07" in outputs[0][1]
+
+
+def test_a_command_interrupted_while_it_loads_says_so_in_one_line() -> None:
+    code = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "engine.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from engine.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [("/usr/bin/mallocmuzero", "mallocmuzero"), ("engine/__main__.py", "python -m engine")],
+)
+def test_help_names_the_command_as_it_was_called(
+    monkeypatch: pytest.MonkeyPatch, called: str, name: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", [called])
+    assert parser().format_usage().startswith(f"usage: {name} ")
 
 
 def test_an_interrupted_command_says_so_in_one_line(

@@ -63,6 +63,12 @@ def test_an_installed_engine_solves_a_sample(installed: Path, tmp_path: Path) ->
     assert body["all_fast_s"] < body["latency_s"] < body["all_slow_s"]
 
 
+def test_an_installed_command_calls_itself_by_its_name(installed: Path, tmp_path: Path) -> None:
+    usage = run([installed / "mallocmuzero", "solve", "--help"], tmp_path)
+    assert usage.startswith("usage: mallocmuzero solve ")
+    assert "python -m engine" not in usage
+
+
 def test_an_installed_engine_has_the_shipped_weights(installed: Path, tmp_path: Path) -> None:
     code = """
 from engine.agent.checkpoint import load_checkpoint

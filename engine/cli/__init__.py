@@ -1,8 +1,5 @@
-"""The command line: `python -m engine COMMAND …`.
+"""The command line: `mallocmuzero COMMAND …`, or `python -m engine COMMAND …` in a checkout.
 
-`--json` prints one JSON object on stdout and nothing else; logs and progress go to stderr. Bad
-input exits with 2 and one line, `check` of a plan that breaks a rule with 1, an interrupted command
-with 130.
 Each module below holds one family of commands: `add_parser` says what they take, and every parser
 names the function that runs it.
 """
@@ -13,6 +10,8 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
 
 from engine.cli import (
     analyse,
@@ -30,8 +29,14 @@ from engine.cli import (
     timeline,
     train,
 )
+from engine.cli.arguments import refuse_bad_outputs
 from engine.cli.output import EXIT_INTERRUPTED, complain, note
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
+
+ABOUT = """\
+Which tensors of a compiled ML program live in fast memory, when, and where. --json prints one JSON
+object on stdout and nothing else; logs and progress go to stderr. Bad input exits with 2 and one
+line, check of a plan that breaks a rule with 1, an interrupted command with 130."""
 
 FAMILIES = (
     capture,
@@ -54,9 +59,10 @@ FAMILIES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    options = parser().parse_args(arguments)
-    run: Callable[[argparse.Namespace], int] = options.run
     try:
+        options = parser().parse_args(arguments)
+        refuse_bad_outputs(options)
+        run: Callable[[argparse.Namespace], int] = options.run
         return run(options)
     except EngineError as error:
         return complain(str(error))
@@ -71,9 +77,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, as all errors are."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError."""
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
 def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
-    root = argparse.ArgumentParser(prog="python -m engine", description=__doc__)
+    """The parser of all commands, under the name by which it was called."""
+    called = Path(sys.argv[0]).name
+    prog = called if called.startswith("mallocmuzero") else "python -m engine"
+    root = _Parser(prog=prog, description=ABOUT)
     commands = root.add_subparsers(required=True, metavar="COMMAND")
     for family in FAMILIES:
         family.add_parser(commands)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_program, refuse_missing_folder
+from engine.cli.arguments import add_command, add_output, add_program
 from engine.cli.output import note, show
 from engine.errors import CheckpointError, UsageError
 from engine.files import write_bytes
@@ -30,12 +30,8 @@ def add_parser(commands: Any) -> None:
     add_program(parser)
     parser.add_argument("trace", type=Path, metavar="trace.npz", help="of solve --trace")
     parser.add_argument("--seconds", type=float, default=10.0, help="to look for regrets")
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="FILE",
-        help="the inbox of findings: .html, or .md for Markdown",
-    )
+    report = "the inbox of findings: .html, or .md for Markdown"
+    add_output(parser, "--report", metavar="FILE", help=report)
     parser = add_command(commands, "ab", run_ab, "two checkpoints, or two settings, play programs")
     parser.add_argument("--programs", help="comma-separated; default: all samples")
     for side in ("first", "second"):
@@ -44,7 +40,7 @@ def add_parser(commands: Any) -> None:
         )
         parser.add_argument(f"--{side}-model", metavar="MODEL", help="learned, simulator, policy")
         parser.add_argument(f"--{side}-simulations", type=int, metavar="N", help="per move")
-    parser.add_argument("--report", type=Path, metavar="FILE", help=".html or .md")
+    add_output(parser, "--report", metavar="FILE", help=".html or .md")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -126,6 +122,8 @@ def _side(options: argparse.Namespace, which: str) -> Side:
     }
     if not changes:
         return side
+    if "num_simulations" in changes and changes.get("model", side.config.search.model) == "policy":
+        raise UsageError(f"ab: --{which}-simulations is of a search; the model policy has none")
     settings = ", ".join(f"{name} {value}" for name, value in changes.items())
     return replace(side.with_search(**changes), name=f"{folder.name}, {settings}")
 
@@ -148,8 +146,7 @@ def _worst(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _refuse_report(path: Path | None) -> None:
-    """Before the work: raises UsageError for a report that could not be written."""
-    refuse_missing_folder(path)
+    """Before the work: raises UsageError for a report of no known kind."""
     if path is not None and path.suffix not in (".html", ".md"):
         raise UsageError(f"{path}: a report ends in .html or .md")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import PlanError, UsageError
+from engine.files import refuse_unwritable, refuse_unwritable_folder
 from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
@@ -15,6 +16,8 @@ from engine.program import library
 from engine.program.model import Program
 
 Run = Callable[[argparse.Namespace], int]
+_OUTPUTS = "outputs"
+"""The setting of a command that lists what it writes: pairs of a name and `is_folder`."""
 
 
 def add_command(commands: Any, name: str, run: Run, about: str) -> argparse.ArgumentParser:
@@ -52,10 +55,31 @@ def add_compiler_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_missing_folder(path: Path | None) -> None:
-    """Raises UsageError if a file could not be written because its folder does not exist."""
-    if path is not None and not path.parent.is_dir():
-        raise UsageError(f"{path}: its folder does not exist; make it first")
+def add_output(
+    parser: argparse._ActionsContainer, *flags: str, is_folder: bool = False, **settings: Any
+) -> None:
+    """An option that names a file, or a folder, to be written.
+
+    It is checked before the command runs, so that no work is lost (`refuse_bad_outputs`).
+    """
+    action = parser.add_argument(*flags, type=Path, **settings)
+    outputs = parser.get_default(_OUTPUTS) or ()
+    parser.set_defaults(**{_OUTPUTS: (*outputs, (action.dest, is_folder))})
+
+
+def refuse_bad_outputs(options: argparse.Namespace) -> None:
+    """Raises UsageError if an output of the command could not be written."""
+    for name, is_folder in getattr(options, _OUTPUTS, ()):
+        path = getattr(options, name)
+        if path is not None:
+            (refuse_unwritable_folder if is_folder else refuse_unwritable)(path)
+
+
+def refuse_given(command: str, why: str, **given: object) -> None:
+    """Raises UsageError if one of these options, which cannot count beside others, was given."""
+    for name, value in given.items():
+        if value not in (None, False, []):
+            raise UsageError(f"{command}: --{name.replace('_', '-')} {why}")
 
 
 def load_valid_plan(options: argparse.Namespace) -> tuple[Program, Plan]:

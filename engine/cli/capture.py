@@ -6,18 +6,29 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command, add_compiler_options, refuse_missing_folder
+from engine.cli.arguments import (
+    add_command,
+    add_compiler_options,
+    add_output,
+    refuse_given,
+)
 from engine.cli.output import note, show, show_program
 from engine.errors import OutOfMemoryError, UsageError
 from engine.files import read_bytes
+from engine.folders import cache_folder
 from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
-from engine.workflows.capturing import COMPILES, RAW_FOLDER, SECONDS, SOLVERS, capturing
+from engine.workflows.capturing import COMPILES, COMPILES_CACHE, SECONDS, SOLVERS, capturing
 
 if TYPE_CHECKING:
     from engine.compiler.capture.capture import Capturing
     from engine.compiler.toolchain.target import Target
+
+
+_HARDWARE, _BATCH = "tpu-v5e", 32
+_OF_ONE = ("hardware", "topology", "compiler_options", "batch", "train", "stablehlo")
+"""Options that only count for one program."""
 
 
 def add_parser(commands: Any) -> None:
@@ -27,22 +38,24 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--stablehlo", type=Path, metavar="FILE", help="instead: a program that jax.export wrote"
     )
-    parser.add_argument("--all", action="store_true", help="every sample program, resumable")
-    parser.add_argument("--held-out", action="store_true", help="every held-out one, resumable")
-    parser.add_argument("--large", action="store_true", help="every large one, resumable")
-    parser.add_argument("--offline", action="store_true", help="with these three: compile nothing")
-    parser.add_argument("--hardware", default="tpu-v5e")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--all", action="store_true", help="every sample program, resumable")
+    kinds.add_argument("--held-out", action="store_true", help="every held-out one, resumable")
+    kinds.add_argument("--large", action="store_true", help="every large one, resumable")
+    parser.add_argument(
+        "--offline", action="store_true", help="compile nothing: only cached results count"
+    )
+    parser.add_argument("--hardware", help=f"default: {_HARDWARE}")
     parser.add_argument(
         "--topology",
-        default="",
         metavar="NAME|CHIPS",
         help="for programs of a mesh: v5e:4x4, 4x4 or 16; default: the smallest large enough",
     )
     add_compiler_options(parser)
-    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--batch", type=int, help=f"default: {_BATCH}")
     parser.add_argument("--train", action="store_true", help="a training step")
     add_study(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="P")
+    add_output(parser, "-o", "--output", metavar="P")
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -52,14 +65,16 @@ def add_study(parser: argparse.ArgumentParser) -> None:
         "--solvers", default=SOLVERS, metavar="A,B", help="whose plans are compiled, in turn"
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each plan")
-    parser.add_argument("--raw", type=Path, default=RAW_FOLDER, help="where answers are kept")
+    default = cache_folder(COMPILES_CACHE)
+    about = "where compile results are kept, so that nothing is compiled twice"
+    add_output(parser, "--raw", is_folder=True, default=default, metavar="FOLDER", help=about)
 
 
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all of a kind."""
     from engine.compiler.capture.capture import capture_all
     from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES
-    from engine.compiler.toolchain.target import Target
+    from engine.compiler.toolchain.target import init_args
     from engine.workflows.catalogue import write_catalogue
 
     how = capturing(
@@ -76,14 +91,14 @@ def run(options: argparse.Namespace) -> int:
         (options.held_out, HELD_OUT, library.SAMPLES_FOLDER / library.HELD_OUT),
         (options.large, LARGE, library.SAMPLES_FOLDER / library.LARGE),
     )
-    target = _target(options)
+    one = {name: getattr(options, name) for name in _OF_ONE}
     for is_wanted, samples, folder in kinds:
         if is_wanted:
-            if target != Target(target.hardware):
-                raise UsageError(
-                    "capture: samples are compiled by default; leave out --topology and"
-                    " --compiler-options, and unset LIBTPU_INIT_ARGS"
-                )
+            if options.model or options.output:
+                raise UsageError("capture: all of a kind are captured; name no MODEL and no -o")
+            refuse_given("capture", "is for one program, not for all of a kind", **one)
+            if init_args():
+                raise UsageError("capture: samples are compiled by default; unset LIBTPU_INIT_ARGS")
             names = capture_all(how, samples, folder)
             kept = [s.name for s in samples if (folder / f"{s.name}.json.gz").exists()]
             write_catalogue(folder, kept, note)
@@ -94,9 +109,8 @@ def run(options: argparse.Namespace) -> int:
             "capture: name a MODEL or a --stablehlo FILE, and an output with -o,"
             " or use --all, --held-out or --large"
         )
-    refuse_missing_folder(options.output)
     try:
-        program = _captured(options, how, target)
+        program = _captured(options, how, _target(options))
     except OutOfMemoryError as error:
         for line in error.table:
             note(line)
@@ -110,7 +124,7 @@ def _target(options: argparse.Namespace) -> Target:
     from engine.compiler.toolchain.target import Target, init_args, read_flags
 
     flags = read_flags(options.compiler_options)
-    return Target(options.hardware, options.topology, flags, init_args())
+    return Target(options.hardware or _HARDWARE, options.topology or "", flags, init_args())
 
 
 def _keep(options: argparse.Namespace, program: Program) -> None:
@@ -124,13 +138,17 @@ def _keep(options: argparse.Namespace, program: Program) -> None:
 
 
 def _captured(options: argparse.Namespace, how: Capturing, target: Target) -> Program:
+    """The one program of the command line, a user's own or a model of the zoo."""
     from engine.compiler.capture.capture import Source, capture_sample, capture_stablehlo
     from engine.compiler.capture.samples import Sample
     from engine.compiler.toolchain.compile import MAX_SOURCE_BYTES
 
     if options.stablehlo is not None:
+        sizes = {"batch": options.batch, "train": options.train}
+        refuse_given("capture", "is for a MODEL; a program of --stablehlo has its own", **sizes)
         stablehlo = read_bytes(options.stablehlo, MAX_SOURCE_BYTES)
         name = options.stablehlo.name.split(".")[0]
         return capture_stablehlo(Source(name, target, stablehlo), how)
-    sample = Sample(options.model, options.hardware, options.batch, options.train)
+    batch = _BATCH if options.batch is None else options.batch
+    sample = Sample(options.model, target.hardware, batch, options.train)
     return capture_sample(sample, how, target)

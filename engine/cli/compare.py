@@ -10,6 +10,7 @@ from engine.cli.arguments import add_budget, add_command, add_program, add_solve
 from engine.cli.output import complain, note, show
 from engine.errors import EngineError, UsageError
 from engine.program import library
+from engine.program.proof import gap
 from engine.solvers import Budget
 
 
@@ -103,9 +104,10 @@ def _lines(body: dict[str, Any]) -> list[str]:
         if row["latency_s"] is None:
             lines.append(f"  {row['solver']:14} {row['violation']}")
             continue
-        above = row["latency_s"] / body["bound_s"] - 1 if body["bound_s"] > 0 else 0.0
+        share = gap(row["latency_s"], body["bound_s"])
+        above = "-" if share is None else f"{share:+.2%}"
         lines.append(
-            f"  {row['solver']:14} {row['latency_s'] * 1e6:14.3f} us  {above:+8.2%} over the bound"
+            f"  {row['solver']:14} {row['latency_s'] * 1e6:14.3f} us  {above:>8} over the bound"
             f"  ({row['seconds']:.2f} s)"
         )
     return lines

@@ -6,11 +6,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, add_compiler_options
+from engine.cli.arguments import add_command, add_compiler_options, add_output, refuse_given
 from engine.cli.output import show_program
 from engine.errors import UsageError
 from engine.hardware.presets import DEVICES
 from engine.program.io import save
+from engine.program.model import Program
+
+_CAPACITY = 2**20
+_OF_DUMPS = ("fast", "buffers", "hardware", "compiler_options")
 
 
 def add_parser(commands: Any) -> None:
@@ -22,10 +26,12 @@ def add_parser(commands: Any) -> None:
         "--buffers", type=Path, metavar="TXT", help="its offsets; without them, ours"
     )
     parser.add_argument("--minimalloc", type=Path, metavar="CSV")
-    parser.add_argument("--capacity", type=int, default=2**20, help="bytes, with --minimalloc")
+    parser.add_argument(
+        "--capacity", type=int, help=f"bytes, with --minimalloc; default: {_CAPACITY}"
+    )
     parser.add_argument("--hardware", metavar="NAME", help="the chip that the dumps are of")
     add_compiler_options(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="P", required=True)
+    add_output(parser, "-o", "--output", metavar="P", required=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,16 +42,23 @@ def run(options: argparse.Namespace) -> int:
 
     if (options.slow is None) == (options.minimalloc is None):
         raise UsageError("import: name either --slow (an HLO dump) or --minimalloc (a CSV)")
-    if options.slow is not None and options.hardware is None:
+    if options.minimalloc is not None:
+        dumps = {name: getattr(options, name) for name in _OF_DUMPS}
+        refuse_given("import", "is for HLO dumps; leave it out with --minimalloc", **dumps)
+        capacity = _CAPACITY if options.capacity is None else options.capacity
+        return _finish(options, import_minimalloc(options.minimalloc, capacity))
+    refuse_given("import", "is for --minimalloc; leave it out", capacity=options.capacity)
+    if options.hardware is None:
         raise UsageError(
             "import: say with --hardware which chip the dump is of, since it does not name it: "
             + ", ".join(DEVICES)
         )
-    if options.minimalloc is not None:
-        program = import_minimalloc(options.minimalloc, options.capacity)
-    else:
-        own = read_flags(options.compiler_options)
-        program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own)
+    own = read_flags(options.compiler_options)
+    program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own)
+    return _finish(options, program)
+
+
+def _finish(options: argparse.Namespace, program: Program) -> int:
     save(program, options.output)
     show_program(options, program)
     return 0

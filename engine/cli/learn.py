@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command
+from engine.cli.arguments import add_command, refuse_given
 from engine.cli.output import note, show
 from engine.errors import LessonError
 from engine.lessons.lesson import Lesson
@@ -23,6 +23,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """List lessons, or check a file."""
     if options.check is not None:
+        refuse_given("learn", "words are for the search; leave out --check", search=options.search)
         return _check(options)
     from engine.lessons.catalogue import shelf
 

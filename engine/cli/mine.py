@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, refuse_missing_folder
+from engine.cli.arguments import add_command, add_output
 from engine.cli.output import note, show
 from engine.errors import LessonError
 from engine.lessons.positions import FILE, Mined, read_positions, write_positions
@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
     """Add the command."""
     about = "positions in which the tempting move is wrong, from strong games on the samples"
     parser = add_command(commands, "mine", run, about)
-    parser.add_argument("-o", "--output", type=Path, default=FILE, metavar="FILE.json")
+    add_output(parser, "-o", "--output", default=FILE, metavar="FILE.json")
     parser.add_argument(
         "--programs",
         help="comma-separated; default: those of fitting size on which greedy is not the best",
@@ -40,7 +40,6 @@ def run(options: argparse.Namespace) -> int:
     """Mine one program after another; the file is written after each."""
     from engine.lessons.mining import mine
 
-    refuse_missing_folder(options.output)
     games = _known(options.output)
     for name in _names(options):
         program = library.load_sample(name)

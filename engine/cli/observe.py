@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engine.cli.arguments import add_command
+from engine.cli.arguments import add_command, add_output
 from engine.cli.capture import add_study
 from engine.cli.output import note, show
 from engine.errors import CompilerError
 from engine.program import library
 from engine.program.io import save
 from engine.program.library import SampleEntry
-from engine.workflows.capturing import planners
+from engine.workflows.capturing import compiles_folder, planners
 
 
 def add_parser(commands: Any) -> None:
@@ -32,7 +31,7 @@ def add_parser(commands: Any) -> None:
         "fit costs to what was observed, and say how well they foretell",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="observed samples; else all")
-    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="for the programs")
+    add_output(parser, "-o", "--output", is_folder=True, metavar="FOLDER", help="for the programs")
     parser.add_argument(
         "--keep", action="store_true", help="put them in place of the samples; best plans stay"
     )
@@ -116,7 +115,8 @@ def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:
 
     program = library.load_entry(entry)
     path = observations_path(program.name, entry.folder)
-    answers = stored_answers(program, options.raw / ANSWERS, note=note)
+    raw = compiles_folder() if options.raw is None else options.raw
+    answers = stored_answers(program, raw / ANSWERS, note=note)
     imported, observations = begun(program, answers)
     if path.exists():
         known = load_observations(path, program)

@@ -26,19 +26,30 @@ EXIT_INTERRUPTED = 130
 
 def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]) -> None:
     """Print the result: one JSON object with `--json`, else lines for a person."""
+    text = json.dumps(body) if options.json else "\n".join(map(_shown, lines))
     # Flushed at once, so that a reader which is gone is noticed here.
-    print(json.dumps(body) if options.json else "\n".join(lines), flush=True)
+    print(text, flush=True)
 
 
 def note(message: str) -> None:
     """Print progress or a remark on stderr."""
-    print(message, file=sys.stderr)
+    print(_shown(message), file=sys.stderr)
 
 
 def complain(message: str) -> int:
     """Print an error as one line on stderr; returns the exit code of bad input."""
-    print("error:", " ".join(message.split()), file=sys.stderr)
+    print("error:", _shown(" ".join(message.split())), file=sys.stderr)
     return EXIT_BAD_INPUT
+
+
+def _shown(text: str) -> str:
+    """The text with its control characters spelt out: a name in a file may hold any.
+
+    As they are, they could clear the terminal, or show another text than the one that is there.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def timing(program: Program, plan: Plan) -> dict[str, Any]:

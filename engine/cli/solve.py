@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_budget, add_command, add_program, refuse_missing_folder
+from engine.cli.arguments import add_budget, add_command, add_output, add_program
 from engine.cli.output import show, timing, timing_lines
 from engine.errors import UsageError
 from engine.plan.io import load_plan, save_plan
@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
         help="only plans that XLA's own pass can be steered to: those of the solver steered",
     )
     add_budget(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="plan.json")
+    add_output(parser, "-o", "--output", metavar="plan.json")
     parser.add_argument(
         "--from",
         dest="start",
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
     )
     agent.add_argument("--algorithm", help="of the search: gumbel or muzero")
     agent.add_argument("--simulations", type=int, help="per move")
-    agent.add_argument("--trace", type=Path, metavar="trace.npz", help="what the search saw")
+    add_output(agent, "--trace", metavar="trace.npz", help="what the search saw")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,8 +62,6 @@ def run(options: argparse.Namespace) -> int:
         if options.solver not in BEGIN_FROM:
             raise UsageError(f"solve: --from needs --solver {' or '.join(BEGIN_FROM)}")
         given["start"] = load_plan(options.start)
-    for path in (options.output, options.trace):
-        refuse_missing_folder(path)
     plan = solve(options.solver, program, Budget(options.seconds, options.seed, options=given))
     if options.output is not None:
         save_plan(plan, options.output)

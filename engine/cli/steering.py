@@ -7,18 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import (
-    add_command,
-    add_compiler_options,
-    add_program,
-    refuse_missing_folder,
-)
+from engine.cli.arguments import add_command, add_compiler_options, add_output, add_program
 from engine.cli.output import EXIT_VIOLATION, note, show
 from engine.errors import UsageError
-from engine.files import read_json
+from engine.files import read_json, refuse_unwritable_folder
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
-from engine.workflows.capturing import ANSWERS_FOLDER, SOLVERS
+from engine.workflows.capturing import SOLVERS, answers_folder
 
 if TYPE_CHECKING:
     from engine.compiler.steering.compiled_plan import Bench
@@ -28,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Placements that are listed for a person; `--json` has all."""
 
-ANSWERS_HELP = "where the compiler's answers are kept, so that nothing is compiled twice"
+ANSWERS_HELP = "where compile results are kept, so that nothing is compiled twice; default: a cache"
 
 
 def add_parser(commands: Any) -> None:
@@ -39,7 +34,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--variant", type=int, default=0, help="which of the exports, listed on stderr; default: 0"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="flags.json")
+    add_output(parser, "-o", "--output", metavar="flags.json")
     about = "compile by default and with a plan's or a file's options, and compare"
     parser = add_command(commands, "verify", run_verify, about)
     add_program(parser)
@@ -67,13 +62,22 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--no-baseline", action="store_true", help="without as many random rules beside it"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="flags.json")
+    add_output(parser, "-o", "--output", metavar="flags.json")
     _add_answers(parser)
 
 
 def _add_answers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--answers", type=Path, default=ANSWERS_FOLDER, help=ANSWERS_HELP)
+    add_output(parser, "--answers", is_folder=True, metavar="FOLDER", help=ANSWERS_HELP)
     add_compiler_options(parser)
+
+
+def _answers_folder(options: argparse.Namespace) -> Path:
+    """The folder for compile results. Raises UsageError where nothing can be written."""
+    if options.answers is not None:
+        return Path(options.answers)
+    folder = answers_folder()
+    refuse_unwritable_folder(folder)
+    return folder
 
 
 def run_export(options: argparse.Namespace) -> int:
@@ -81,7 +85,6 @@ def run_export(options: argparse.Namespace) -> int:
     from engine.compiler.steering.export import aims, exports
     from engine.compiler.steering.flags import Flags, save_flags
 
-    refuse_missing_folder(options.output)
     program, plan = library.resolve(options.program), load_plan(options.plan)
     made = exports(program, plan)
     if not 0 <= options.variant < len(made):
@@ -125,8 +128,6 @@ def run_tune(options: argparse.Namespace) -> int:
     from engine.compiler.toolchain.target import read_flags
     from engine.workflows.tuning import tune_program
 
-    refuse_missing_folder(options.output)
-
     def keep(flags: Flags) -> None:
         if options.output is not None:
             save_flags(flags, options.output)
@@ -137,7 +138,7 @@ def run_tune(options: argparse.Namespace) -> int:
         compiles=options.compiles,
         seconds=options.seconds,
         seed=options.seed,
-        folder=options.answers,
+        folder=_answers_folder(options),
         note=note,
         plans=[load_plan(path) for path in options.plan],
         has_baseline=not options.no_baseline,
@@ -166,7 +167,7 @@ def run_verify(options: argparse.Namespace) -> int:
 
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
-    answers = stored_answers(program, options.answers, own, init_args(), note)
+    answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
     bench = Bench(program, answers)
     asked = _asked(bench, options.plan)
     placed = verify.place(bench, asked)

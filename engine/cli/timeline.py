@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, add_program, load_valid_plan
+from engine.cli.arguments import add_command, add_output, add_program, load_valid_plan
 from engine.cli.output import show
 from engine.files import write_bytes
 
@@ -18,7 +18,7 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "timeline", run, about)
     add_program(parser)
     parser.add_argument("plan", type=Path, metavar="plan.json")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="trace.json")
+    add_output(parser, "-o", "--output", required=True, metavar="trace.json")
 
 
 def run(options: argparse.Namespace) -> int:

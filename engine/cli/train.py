@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import add_command
+from engine.cli.arguments import add_command, add_output
 from engine.cli.output import note, show
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ def add_parser(commands: Any) -> None:
         help="any other setting of engine/agent/config.py, such as self_play.is_competing=true,"
         " replay.reanalyse_every=8 or 'hidden=[\"prices\"]'; may be repeated",
     )
-    parser.add_argument("--run", dest="folder", type=Path, default=Path(".training/generalist"))
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="CHECKPOINT")
+    run_folder = Path(".training/generalist")
+    add_output(parser, "--run", dest="folder", is_folder=True, default=run_folder)
+    add_output(parser, "-o", "--output", is_folder=True, required=True, metavar="CHECKPOINT")
 
 
 def run(options: argparse.Namespace) -> int:

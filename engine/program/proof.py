@@ -7,11 +7,12 @@ PROVEN_GAP = 1e-3
 
 
 def gap(latency_s: float | None, bound_s: float | None) -> float | None:
-    """How far a latency is above a bound, as a share of it; None if either is not known."""
+    """How far a latency is above a bound, as a share of it; None if either is not known or 0."""
     return latency_s / bound_s - 1.0 if latency_s and bound_s else None
 
 
 def is_optimal(latency_s: float | None, bound_s: float | None) -> bool:
     """Whether no plan can be better by `PROVEN_GAP` than one of that latency."""
-    above = gap(latency_s, bound_s)
-    return above is not None and above < PROVEN_GAP
+    if latency_s is None or bound_s is None:
+        return False
+    return latency_s <= bound_s or latency_s < bound_s * (1 + PROVEN_GAP)

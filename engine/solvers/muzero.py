@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import UsageError
+from engine.files import refuse_unwritable
 from engine.game.move_list import moves
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
@@ -19,11 +20,13 @@ def muzero(program: Program, budget: Budget) -> Plan:
     from engine.agent.trace_io import save_trace
     from engine.solvers.practice import plan_of, practise
 
-    if not moves(program):
-        return ReferenceGame(program).plan("muzero")
     trace = budget.options.get("trace")
-    if trace is not None and not Path(trace).absolute().parent.is_dir():
-        raise UsageError(f"{trace}: its folder does not exist; make it, or name another file")
+    if trace is not None:
+        refuse_unwritable(Path(trace))
+    if not moves(program):
+        if trace is not None:
+            raise UsageError(f"{program.name}: nothing is decided here, so there is no trace")
+        return ReferenceGame(program).plan("muzero")
     practised = practise(program, budget)
     if trace is not None:
         save_trace(practised.trace(), Path(trace))

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import AgentConfig
+from engine.agent.config import POLICY_ONLY, AgentConfig
 from engine.agent.network import Params
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
@@ -184,4 +184,7 @@ def agent_of(
         algorithm=options.get("algorithm", config.search.algorithm),
         num_simulations=int(options.get("simulations", config.search.num_simulations)),
     )
+    idle = set(options) & {"algorithm", "simulations"}
+    if idle and search.model == POLICY_ONLY:
+        raise ConfigError(f"muzero: {min(idle)} is of a search; the model {POLICY_ONLY!r} has none")
     return replace(config, search=search), params

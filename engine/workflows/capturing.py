@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import UsageError
+from engine.folders import VARIABLE, cache_folder
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
@@ -21,11 +23,8 @@ other what pays most by the costs as they are, and so where they are too high.""
 SECONDS = 6.0
 """Seconds for each plan."""
 
-RAW_FOLDER = Path(".capture")
-"""Where captures keep what they have so far."""
-
-ANSWERS_FOLDER = RAW_FOLDER / "answers"
-"""Where every command caches compile results, so that none compiles what another has compiled."""
+COMPILES_CACHE = "compiles"
+"""The cache of compile results, and of what captures have so far."""
 
 COMPILES = 8
 """Whole compiles of one program, beside the one with everything in slow memory."""
@@ -34,7 +33,7 @@ COMPILES = 8
 def capturing(
     solvers: str = SOLVERS,
     seconds: float = SECONDS,
-    raw: Path = RAW_FOLDER,
+    raw: Path | None = None,
     compiles: int = COMPILES,
     is_offline: bool = False,
     note: Callable[[str], None] = lambda _: None,
@@ -42,12 +41,32 @@ def capturing(
 ) -> Capturing:
     """The settings of a capture whose plans `solvers` make in turn, in `seconds` each.
 
-    `keep` gets the program as soon as two compiles have shown it, and whenever it is refined.
-    Raises UnknownNameError for an unknown solver, before anything is compiled.
+    `raw`: a folder for compile results, by default that of `compiles_folder`. `keep` gets the
+    program as soon as two compiles have shown it, and whenever it is refined. Raises
+    UnknownNameError for an unknown solver, before anything is compiled, UsageError.
     """
     from engine.compiler.capture.capture import Capturing
 
+    raw = compiles_folder() if raw is None else raw
     return Capturing(planners(solvers, seconds), raw, compiles, is_offline, note, keep)
+
+
+def compiles_folder() -> Path:
+    """The user's cache of compile results. Raises UsageError where there is none."""
+    folder = cache_folder(COMPILES_CACHE)
+    if folder is None:
+        raise UsageError(f"no folder to cache compile results in: set {VARIABLE} to one")
+    return folder
+
+
+def answers_folder() -> Path:
+    """Where every command caches compile results, so that none compiles what another has compiled.
+
+    Raises UsageError.
+    """
+    from engine.compiler.capture.capture import ANSWERS
+
+    return compiles_folder() / ANSWERS
 
 
 def planners(solvers: str, seconds: float) -> tuple[Callable[[Program], Plan], ...]:

@@ -27,7 +27,7 @@ from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
-from engine.workflows.capturing import ANSWERS_FOLDER, SOLVERS, capturing
+from engine.workflows.capturing import SOLVERS, answers_folder, capturing
 
 OWN_SHARE = 0.5
 """The search's share of the seconds. The baseline gets the rest, or as long as the search took if
@@ -71,7 +71,7 @@ def tune_program(
     compiles: int = 12,
     seconds: float = 3600.0,
     seed: int = 0,
-    folder: Path = ANSWERS_FOLDER,
+    folder: Path | None = None,
     note: Callable[[str], None] = lambda _: None,
     plans: Sequence[Plan] = (),
     has_baseline: bool = True,
@@ -82,15 +82,17 @@ def tune_program(
 
     `solver` plans anew whenever the costs are corrected: names of solvers, with commas between
     them, that take turns, or a function; `plans` of the program are exported first. `folder` keeps
-    the compiler's answers: a run that was killed goes on there. `keep` gets every options that are
-    better than all before, as soon as they are compiled. `compiler_options`: flags of the user's on
-    top of those that the program was captured with; like `LIBTPU_INIT_ARGS` in the environment they
-    hold for every compile, and gains count against the default under them. Raises
+    compile results, by default in the user's cache: a run that was killed goes on there. `keep`
+    gets every options that are better than all before, as soon as they are compiled.
+    `compiler_options`: flags of the user's on top of those that the program was captured with; like
+    `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
+    default under them. Raises
     UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where
     the program cannot be compiled again, CompilerError, UsageError.
     """
     if compiles < 2:
         raise UsageError("tune: --compiles must be 2 or more; the default's is one of them")
+    folder = answers_folder() if folder is None else folder
     plan_fn = planner(solver) if isinstance(solver, str) else solver
     # A solver's jax is not to look for a TPU in this process.
     prepare_environment()

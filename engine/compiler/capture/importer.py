@@ -14,7 +14,7 @@ from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.writable import with_unwritable
 from engine.compiler.reading.xla_plan import read_plan
 from engine.compiler.toolchain.target import Target, target_facts
-from engine.errors import ProgramFormatError
+from engine.errors import ProgramFormatError, UsageError
 from engine.files import read_bytes
 from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
@@ -88,8 +88,12 @@ def import_hlo(
     own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
     they are packed anew. `options`: the compiler options under which all were made. A dump without
     cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError,
-    UnknownNameError.
+    UnknownNameError, UsageError for `buffers` without `fast`.
     """
+    if buffers is not None and fast is None:
+        raise UsageError(
+            f"{buffers}: a buffer assignment needs the dump that it is of; give --fast"
+        )
     target = Target(hardware_name, options=dict(options))
     device = find_device(hardware_name).with_scoped(target.scoped_bytes)
     imported = build_program(
