@@ -43,7 +43,7 @@ def captured(settings: Settings) -> list[Program]:
 
 
 def calibration(settings: Settings) -> Rows:
-    """Predicted against the compiler's own cycles, on placements kept out of the fit."""
+    """Predicted against the compiler's own cycles, on placements held out of the fit."""
     rows = []
     for program in captured(settings):
         fit = program.provenance["fit"]
@@ -52,7 +52,7 @@ def calibration(settings: Settings) -> Rows:
             for name, error in zip(fit["held_out"], fit["held_out_errors"], strict=True)
         ]
     errors = [abs(row["error"]) for row in rows]
-    print(f"calibration: {len(errors)} placements kept out of the fit,")
+    print(f"calibration: {len(errors)} placements held out of the fit,")
     print(f"  median |error| {statistics.median(errors):.4%}, worst {max(errors):.4%}")
     return rows
 

@@ -24,7 +24,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound
 from engine.program.model import Program
 
-RUNGS = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
+SHAPES = ((192, 64, 64), (768, 192, 128), (1536, 704, 192))
 """Moves, slots and look-back to which programs are padded, so that they share compiled games."""
 
 
@@ -92,8 +92,8 @@ def make_workload(
 
 
 def rung_of(shape: Shape) -> Shape:
-    """The first rung that covers a shape; the shape itself if none does."""
-    for num_moves, num_slots, look_back in RUNGS:
+    """The first opponent that covers a shape; the shape itself if none does."""
+    for num_moves, num_slots, look_back in SHAPES:
         if shape.num_moves <= num_moves and shape.num_slots <= num_slots:
             width = max(shape.look_back, look_back)
             return replace(

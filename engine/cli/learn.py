@@ -25,9 +25,9 @@ def run(options: argparse.Namespace) -> int:
     if options.check is not None:
         refuse_given("learn", "words are for the search; leave out --check", search=options.search)
         return _check(options)
-    from engine.lessons.catalogue import shelf
+    from engine.lessons.catalogue import load_catalogue
 
-    lessons = shelf()
+    lessons = load_catalogue()
     for complaint in lessons.broken:
         note(f"warning: {complaint}")
     matches = lessons.search(" ".join(options.search))

@@ -28,7 +28,7 @@ def add_parser(commands: Any) -> None:
         commands,
         "refit",
         run_refit,
-        "fit costs to what was observed, and say how well they foretell",
+        "fit costs to what was observed, and say how well they predict",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="observed samples; else all")
     add_output(parser, "-o", "--output", is_folder=True, metavar="FOLDER", help="for the programs")
@@ -56,7 +56,7 @@ def run_observe(options: argparse.Namespace) -> int:
 
 
 def run_refit(options: argparse.Namespace) -> int:
-    """Foretell each placement by the others; write the refitted programs where asked."""
+    """Predict each placement by the others; write the refitted programs where asked."""
     for name in options.names or observed_names():
         _refit(library.find_sample(name), options)
     return 0
@@ -91,7 +91,7 @@ def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
     sizes = [abs(error) for error in errors.values()]
     text = [f"{name} without {other}: {error:+.2%}" for other, error in errors.items()]
     text.append(
-        f"{name}: {len(observations.compiles)} compiles, {len(errors)} placements, each foretold"
+        f"{name}: {len(observations.compiles)} compiles, {len(errors)} placements, each predicted"
         f" by the others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
     )
     show(options, {"program": name, "errors": errors}, text)

@@ -201,8 +201,8 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     )
     lines = [f"{'':40} {'cycles':>14} {'stalls':>12} {'predicted':>14}"]
     predicted = (verdict.predicted_default_cycles, verdict.predicted_cycles)
-    for (title, cycles, stalls), foretold in zip(rows, predicted, strict=True):
-        lines.append(f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {foretold:14,.0f}")
+    for (title, cycles, stalls), expected in zip(rows, predicted, strict=True):
+        lines.append(f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {expected:14,.0f}")
     lines.append(
         f"improvement {verdict.improvement:.2%} as compiled, {verdict.predicted_improvement:.2%}"
         " as predicted for the same placements"

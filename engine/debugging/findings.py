@@ -16,7 +16,7 @@ from engine.debugging.model_error import drift_by_move_us
 from engine.debugging.regret import NO_CHOICE, TIE, Regret, RegretStudy, unjudged, verdict
 from engine.debugging.surprise import Surprise, surprises
 from engine.debugging.trace_units import MICRO
-from engine.debugging.tree_replay import illegal_share, truth_of
+from engine.debugging.tree_replay import illegal_share, replay_tree
 from engine.game.moves import ACTION_NAMES
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Group
@@ -221,5 +221,5 @@ def _illegal_share(position: ReferenceGame, trace: SearchTrace, move: int) -> fl
     parent, visits = trace.tree_parent[move].tolist(), trace.tree_visits[move].tolist()
     count = sum(v > 0 for v in visits)
     action = [max(0, a) for a in trace.tree_action[move].tolist()]
-    truth = truth_of(position, parent[:count], action[:count], visits[:count])
-    return illegal_share(truth.state.tolist(), parent[:count], visits[:count])
+    replayed = replay_tree(position, parent[:count], action[:count], visits[:count])
+    return illegal_share(replayed.state.tolist(), parent[:count], visits[:count])

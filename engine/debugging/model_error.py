@@ -87,7 +87,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well one source of values foretells, over the moves of one game.
+    """How well one source of values predicts, over the moves of one game.
 
     `bins`: by rising prediction. `correlation`: Pearson's; None where either side is constant.
     `error`: predicted less achieved.
@@ -107,7 +107,7 @@ class ValueCalibration:
 
 
 def value_calibration(trace: SearchTrace, num_bins: int = NUM_BINS) -> ValueCalibration:
-    """How values foretold the rest of a game. Raises ValueError for a game without moves."""
+    """How values predicted the rest of a game. Raises ValueError for a game without moves."""
     achieved = achieved_us(trace)
     return ValueCalibration(
         raw=calibrate(microseconds(trace, trace.raw_value), achieved, num_bins),

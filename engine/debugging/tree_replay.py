@@ -21,7 +21,7 @@ UNKNOWN, LEGAL, ILLEGAL = 0, 1, 2
 
 
 @dataclass
-class Truth:
+class TreeReplay:
     """What the real game says of each node of a tree, by node.
 
     `state`: `UNKNOWN`, `LEGAL` or `ILLEGAL`. `reward_s`: what the action really earns, in seconds.
@@ -36,12 +36,12 @@ class Truth:
     gone: dict[int, list[int]] = field(default_factory=dict)
 
 
-def truth_of(
+def replay_tree(
     game: ReferenceGame, parent: Sequence[int], action: Sequence[int], visits: Sequence[int]
-) -> Truth:
+) -> TreeReplay:
     """Play the most visited nodes from the position of the root, which is left as it is."""
     count = len(parent)
-    truth = Truth(
+    replayed = TreeReplay(
         state=np.zeros(count, np.uint8),
         reward_s=np.zeros(count, np.float32),
         place=np.full((count, 5), -1, np.int32),
@@ -49,35 +49,35 @@ def truth_of(
     # A parent has at least the visits of its child and comes before it.
     wanted = sorted(range(1, count), key=lambda i: (-visits[i], i))[:MOST_NODES]
     games: dict[int, ReferenceGame] = {0: game}
-    truth.state[0] = LEGAL
+    replayed.state[0] = LEGAL
     for node in sorted(wanted):
         before = games.get(parent[node])
         if before is None or before.is_over:
-            truth.state[node] = truth.state[parent[node]] if before is None else UNKNOWN
+            replayed.state[node] = replayed.state[parent[node]] if before is None else UNKNOWN
             continue
         effect = before.placement(action[node])
         if not effect.is_legal:
-            truth.state[node] = ILLEGAL
+            replayed.state[node] = ILLEGAL
             continue
-        truth.state[node] = LEGAL
-        _describe(truth, node, before, effect)
+        replayed.state[node] = LEGAL
+        _describe(replayed, node, before, effect)
         games[node] = before.clone()
-        truth.reward_s[node] = games[node].step(action[node]) * game.program.all_slow_s
-    return truth
+        replayed.reward_s[node] = games[node].step(action[node]) * game.program.all_slow_s
+    return replayed
 
 
-def _describe(truth: Truth, node: int, game: ReferenceGame, effect: Effect) -> None:
+def _describe(replayed: TreeReplay, node: int, game: ReferenceGame, effect: Effect) -> None:
     """Fill in a node's `place` and `gone`; `game` stands before its action."""
     move = game.move
     if effect.block is not None and not move.is_sink:
         block = effect.block
         until = max(block.busy + 1, min(move.next_time + 1, game.program.num_slots))
-        truth.place[node] = (block.offset, block.size, block.start, block.busy + 1, until)
+        replayed.place[node] = (block.offset, block.size, block.start, block.busy + 1, until)
     gone = [block.group for block in effect.evicted]
     if effect.dropped is not None:
         gone.append(effect.dropped.group)
     if gone:
-        truth.gone[node] = gone
+        replayed.gone[node] = gone
 
 
 def standing(game: ReferenceGame, until: int) -> list[tuple[int, int, int, int, int]]:

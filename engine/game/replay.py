@@ -32,22 +32,22 @@ Key = tuple[int, int]
 """A stay of the plan: its group, and its number among the group's stays, by time."""
 
 
-class Amendment(Enum):
+class Relaxation(Enum):
     """What is done about a stay that bars others: it goes to the other end, or out."""
 
     OTHER_END = "other end"
-    GIVEN_UP = "given up"
+    DROPPED = "dropped"
 
 
-class Wishes:
-    """What a plan says about each move, amended for some of its stays."""
+class Desired:
+    """What a plan says about each move, relaxed for some of its stays."""
 
     def __init__(
-        self, program: Program, plan: Plan, amendments: Mapping[Key, Amendment] | None = None
+        self, program: Program, plan: Plan, relaxations: Mapping[Key, Relaxation] | None = None
     ) -> None:
         self.program = program
         self.plan = plan
-        self.amendments = dict(amendments or {})
+        self.relaxations = dict(relaxations or {})
         self._stays: dict[int, list[Stay]] = defaultdict(list)
         self._prefetches: dict[int, list[Copy]] = defaultdict(list)
         for stay in sorted(plan.stays, key=lambda s: s.start):
@@ -60,19 +60,21 @@ class Wishes:
         """Group, first slot and offset in granules of the plan's stays (`Rules.planned`)."""
         return tuple(sorted((s.group, s.start, s.offset // granule) for s in self.plan.stays))
 
-    def amended(self, changes: Iterable[tuple[Key, Amendment | None]]) -> Wishes:
-        """These wishes with more amendments; None: what the plan says of a stay holds again."""
-        amendments: dict[Key, Amendment | None] = {**self.amendments, **dict(changes)}
-        kept = {key: amendment for key, amendment in amendments.items() if amendment is not None}
-        return Wishes(self.program, self.plan, kept)
+    def relaxed(self, changes: Iterable[tuple[Key, Relaxation | None]]) -> Desired:
+        """These desired with more relaxations; None: what the plan says of a stay holds again."""
+        relaxations: dict[Key, Relaxation | None] = {**self.relaxations, **dict(changes)}
+        kept = {
+            key: relaxation for key, relaxation in relaxations.items() if relaxation is not None
+        }
+        return Desired(self.program, self.plan, kept)
 
     def key(self, group: int, time: int) -> Key:
         """The plan's stay of a group that has begun last at a time; number -1 if none has."""
         return group, bisect_right(self._stays[group], time, key=lambda s: s.start) - 1
 
-    def amendment(self, move: Move) -> Amendment | None:
+    def relaxation(self, move: Move) -> Relaxation | None:
         """What is done about the stay that the plan has at a move."""
-        return self.amendments.get(self.key(move.group, move.time))
+        return self.relaxations.get(self.key(move.group, move.time))
 
     def is_kept(self, group: int) -> bool:
         """Whether the plan has a cross-program prefetch of the group."""
@@ -88,7 +90,7 @@ class Wishes:
 
         `block`: the group's block in the game. A prefetch in front of the loop is a NoCopy.
         """
-        if move.is_sink or self.amendment(move) is Amendment.GIVEN_UP:
+        if move.is_sink or self.relaxation(move) is Relaxation.DROPPED:
             return DROP
         touch = self.program.touches[move.touch]
         if not self.plan.is_fast[touch.accesses[0]]:
@@ -111,7 +113,7 @@ class Wishes:
 EVERY = 64
 """Moves between two positions from which a game may be played on."""
 HAIR = 0.001
-"""Share of what the best game earns that an amendment may cost and stay."""
+"""Share of what the best game earns that an relaxation may cost and stay."""
 NUM_WAITS = 8
 """Of a loss so many of the last stalls may be the reason: no copy begins before some of them."""
 
@@ -131,29 +133,29 @@ class Loss:
 
 @dataclass
 class Followed:
-    """A game that followed wishes: positions on its way, what it lost, what it waited for."""
+    """A game that followed desired: positions on its way, what it lost, what it waited for."""
 
     game: ReferenceGame
-    wishes: Wishes
+    desired: Desired
     positions: list[ReferenceGame] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     waits: list[tuple[int, Key]] = field(default_factory=list)
 
 
-Choice = Callable[[ReferenceGame, Wishes], int]
-Change = tuple[tuple[Key, Amendment | None], ...]
-"""Stays of the plan, each with its amendment; None: as the plan says."""
+Choice = Callable[[ReferenceGame, Desired], int]
+Change = tuple[tuple[Key, Relaxation | None], ...]
+"""Stays of the plan, each with its relaxation; None: as the plan says."""
 
 
 def repaired(
-    game: ReferenceGame, wishes: Wishes, choose: Choice, tries: int, enough: float
+    game: ReferenceGame, desired: Desired, choose: Choice, tries: int, enough: float
 ) -> ReferenceGame:
     """The best game after so many changes were tried, or one that earns `enough`.
 
     A change stays where it earns, or costs next to nothing: two may be needed for a gain. When all
     are tried they are tried again, as long as that changes anything.
     """
-    followed = _follow(Followed(ReferenceGame(game.program, game.rules), wishes), choose)
+    followed = _follow(Followed(ReferenceGame(game.program, game.rules), desired), choose)
     best, first, worth = game, _first_moves(followed), _worth(followed)
     left, tried, is_changed = _changes(followed, worth), set[Change](), False
     for _ in range(tries):
@@ -164,8 +166,8 @@ def repaired(
         if change is None or best.total_reward >= enough:
             break
         tried.add(change)
-        wishes = followed.wishes.amended(change)
-        changed = _follow(_from(followed, min(first[key] for key, _ in change), wishes), choose)
+        desired = followed.desired.relaxed(change)
+        changed = _follow(_from(followed, min(first[key] for key, _ in change), desired), choose)
         if changed.game.total_reward > best.total_reward * (1 - HAIR):
             if changed.game.total_reward != followed.game.total_reward:
                 left, is_changed = _changes(changed, worth), True
@@ -179,16 +181,16 @@ def _first_moves(followed: Followed) -> dict[Key, int]:
     first: dict[Key, int] = {}
     for number, move in enumerate(followed.game.moves):
         if not move.is_sink:
-            first.setdefault(followed.wishes.key(move.group, move.time), number)
+            first.setdefault(followed.desired.key(move.group, move.time), number)
     return first
 
 
 def _worth(followed: Followed) -> dict[Key, float]:
     """Seconds that each stay of the plan saves, by what the plan says of its touches."""
-    wishes, worth = Wishes(followed.wishes.program, followed.wishes.plan), dict[Key, float]()
+    desired, worth = Desired(followed.desired.program, followed.desired.plan), dict[Key, float]()
     for move in followed.game.moves:
-        if wishes.action(move, None) != DROP:
-            key = wishes.key(move.group, move.time)
+        if desired.action(move, None) != DROP:
+            key = desired.key(move.group, move.time)
             worth[key] = worth.get(key, 0.0) + move.saving_s
     return worth
 
@@ -202,23 +204,23 @@ def _changes(followed: Followed, worth: Mapping[Key, float]) -> Iterator[Change]
     for loss in losses:
         bars = [key for key in loss.bars if key in worth]
         if len(bars) > 1 and sum(worth[key] for key in bars) < loss.seconds:
-            yield tuple((key, Amendment.GIVEN_UP) for key in bars)
+            yield tuple((key, Relaxation.DROPPED) for key in bars)
     for turn in range(max((len(loss.reasons) for loss in losses), default=0)):
         for loss in losses:
             if turn < len(loss.reasons) and loss.reasons[turn] in worth:
-                yield ((loss.reasons[turn], Amendment.OTHER_END),)
-                yield ((loss.reasons[turn], Amendment.GIVEN_UP),)
-    for key in followed.wishes.amendments:
+                yield ((loss.reasons[turn], Relaxation.OTHER_END),)
+                yield ((loss.reasons[turn], Relaxation.DROPPED),)
+    for key in followed.desired.relaxations:
         yield ((key, None),)
 
 
-def _from(followed: Followed, move: int, wishes: Wishes) -> Followed:
+def _from(followed: Followed, move: int, desired: Desired) -> Followed:
     """The beginning of a followed game, up to its last kept position not after `move`."""
     kept = followed.positions[: move // EVERY + 1]
     since = kept[-1].move_index
     return Followed(
         kept[-1].clone(),
-        wishes,
+        desired,
         kept[:-1],
         [loss for loss in followed.losses if loss.move < since],
         [(at, key) for at, key in followed.waits if at < since],
@@ -231,7 +233,7 @@ def _follow(followed: Followed, choose: Choice) -> Followed:
     while not game.is_over:
         if game.move_index % EVERY == 0:
             followed.positions.append(game.clone())
-        action = choose(game, followed.wishes)
+        action = choose(game, followed.desired)
         _note(followed, action)
         game.step(action)
     return followed
@@ -239,49 +241,49 @@ def _follow(followed: Followed, choose: Choice) -> Followed:
 
 def _note(followed: Followed, action: int) -> None:
     """Note what the action is about to lose, and why."""
-    game, wishes, number = followed.game, followed.wishes, followed.game.move_index
+    game, desired, number = followed.game, followed.desired, followed.game.move_index
     move, effect = game.move, game.placement(action)
-    wanted = wishes.action(move, game.live.get(move.group))
+    wanted = desired.action(move, game.live.get(move.group))
     if wanted != DROP and KINDS[action] == DROP:
         blocks = _in_the_way(followed)
-        reasons = [wishes.key(b.group, b.busy) for b in blocks]
+        reasons = [desired.key(b.group, b.busy) for b in blocks]
         reasons += [key for _, key in followed.waits[-NUM_WAITS:]][::-1]
         bars = _bars(followed, blocks)
         followed.losses.append(Loss(number, move.saving_s, list(dict.fromkeys(reasons)), bars))
     if effect.stall_ticks:
         # A write-back begins in its stay, a prefetch ends in it.
         waiting = [
-            wishes.key(b.group, b.deadline if b.is_prefetch else b.start)
+            desired.key(b.group, b.deadline if b.is_prefetch else b.start)
             for b in effect.bookings
             if b.stall_ticks
         ]
         followed.waits += [(number, key) for key in waiting]
         seconds = effect.stall_ticks / TICKS * game.program.all_slow_s
-        gone = [wishes.key(b.group, b.busy) for b in effect.evicted]
+        gone = [desired.key(b.group, b.busy) for b in effect.evicted]
         followed.losses.append(Loss(number, seconds, list(dict.fromkeys(waiting + gone))))
 
 
 def _bars(followed: Followed, blocks: Sequence[Block]) -> list[Key]:
     """Stays that stand in the place of the plan's stay, or were waited for since that began."""
-    game, wishes = followed.game, followed.wishes
-    stay = wishes.stay(game.move)
+    game, desired = followed.game, followed.desired
+    stay = desired.stay(game.move)
     if stay is None:
         return []
     low, size = stay.offset // game.facts.numbers.granule, game.move.size_granules
     bars = [
-        wishes.key(b.group, b.busy)
+        desired.key(b.group, b.busy)
         for b in blocks
         if b.offset < low + size and low < b.offset + b.size
     ]
     bars += [key for number, key in followed.waits if game.moves[number].time > stay.start]
-    own = wishes.key(game.move.group, game.move.time)
+    own = desired.key(game.move.group, game.move.time)
     return [key for key in dict.fromkeys(bars) if key != own]
 
 
 def _in_the_way(followed: Followed) -> list[Block]:
     """Blocks of the time in which the plan's stay would stand here, those at its place first."""
     game, move = followed.game, followed.game.move
-    stay = followed.wishes.stay(move)
+    stay = followed.desired.stay(move)
     if stay is None:
         return []
     low = stay.offset // game.facts.numbers.granule
@@ -313,41 +315,41 @@ def replay(
     """
     judged = simulate(program, plan)
     enough = ENOUGH * (judged.all_slow_s - judged.latency_s) / max(program.all_slow_s, 1e-300)
-    wishes, bests = Wishes(program, plan), []
-    for choose, some in _ways(program, wishes, rules, may_look_up):
+    desired, bests = Desired(program, plan), []
+    for choose, some in _ways(program, desired, rules, may_look_up):
         games = []
         for each in some:
-            games.append(_followed(program, each, wishes, choose))
+            games.append(_followed(program, each, desired, choose))
             if games[-1].total_reward >= enough:
                 return games[-1]
-        bests.append((max(games, key=_earned), _amended(choose)))
+        bests.append((max(games, key=_earned), _relaxed(choose)))
     bests.sort(key=lambda best: -_earned(best[0]))
     candidates = [bests[0][0]]
     for game, choice in bests if repairs else ():
-        candidates.append(repaired(game, wishes, choice, repairs // len(bests), enough))
+        candidates.append(repaired(game, desired, choice, repairs // len(bests), enough))
         if _earned(candidates[-1]) >= enough:
             break
     return max(candidates, key=_earned)
 
 
 def _ways(
-    program: Program, wishes: Wishes, rules: Rules | None, may_look_up: bool
+    program: Program, desired: Desired, rules: Rules | None, may_look_up: bool
 ) -> list[tuple[Choice, tuple[Rules, ...]]]:
     """Ways to choose between the ends, each with the rules under which it is tried."""
     if rules is not None:
         return [(_nearer_end, (rules,)), (_choose, (rules,))]
     every = tuple(Rules(place=place) for place in PLACE_RULES)
     ways: list[tuple[Choice, tuple[Rules, ...]]] = [(_nearer_end, every), (_choose, every)]
-    places = wishes.places(quantise(program).granule)
+    places = desired.places(quantise(program).granule)
     if may_look_up and places:
         ways.append((_choose, (Rules(place=PLANNED, planned=places),)))
     return ways
 
 
-def _followed(program: Program, rules: Rules, wishes: Wishes, choose: Choice) -> ReferenceGame:
+def _followed(program: Program, rules: Rules, desired: Desired, choose: Choice) -> ReferenceGame:
     game = ReferenceGame(program, rules)
     while not game.is_over:
-        game.step(choose(game, wishes))
+        game.step(choose(game, desired))
     return game
 
 
@@ -355,12 +357,12 @@ def _earned(game: ReferenceGame) -> float:
     return game.total_reward
 
 
-def _amended(choose: Choice) -> Choice:
-    """The choice, at the other end where the wishes are amended so."""
+def _relaxed(choose: Choice) -> Choice:
+    """The choice, at the other end where the desired are relaxed so."""
 
-    def choice(game: ReferenceGame, wishes: Wishes) -> int:
-        action = choose(game, wishes)
-        if wishes.amendment(game.move) is not Amendment.OTHER_END:
+    def choice(game: ReferenceGame, desired: Desired) -> int:
+        action = choose(game, desired)
+        if desired.relaxation(game.move) is not Relaxation.OTHER_END:
             return action
         other = OTHER_END.get(action, KINDS[action])
         return other if game.legal()[other] else action
@@ -368,14 +370,14 @@ def _amended(choose: Choice) -> Choice:
     return choice
 
 
-def _nearer_end(game: ReferenceGame, wishes: Wishes) -> int:
+def _nearer_end(game: ReferenceGame, desired: Desired) -> int:
     """The action, or the same at the other end, if that stalls no longer and is nearer the plan."""
-    action = _choose(game, wishes)
+    action = _choose(game, desired)
     other = OTHER_END.get(action)
     if other is None or not game.legal()[other]:
         return action
     here, there = game.placement(action), game.placement(other)
-    stay = wishes.stay(game.move)
+    stay = desired.stay(game.move)
     if stay is None or here.block is None or there.block is None:
         return action
     wanted = stay.offset // game.facts.numbers.granule
@@ -383,17 +385,17 @@ def _nearer_end(game: ReferenceGame, wishes: Wishes) -> int:
     return other if is_nearer and there.stall_ticks <= here.stall_ticks else action
 
 
-def _choose(game: ReferenceGame, wishes: Wishes) -> int:
+def _choose(game: ReferenceGame, desired: Desired) -> int:
     """The wanted action, else what keeps the group where the plan has it, else Drop.
 
     A Copy that costs more than it saves is not played, and NoCopy never where it would mean a
     cross-program prefetch that the plan has not.
     """
     move, legal = game.move, game.legal()
-    wanted = wishes.action(move, game.live.get(move.group))
+    wanted = desired.action(move, game.live.get(move.group))
     stay = game.placement(NO_COPY).block
     is_kept = stay is not None and stay.start == BEFORE_START and move.group not in game.live
-    may_stay = legal[NO_COPY] and (not is_kept or wishes.is_kept(move.group))
+    may_stay = legal[NO_COPY] and (not is_kept or desired.is_kept(move.group))
     if wanted == DROP and legal[DROP]:
         return DROP
     if wanted == NO_COPY and may_stay:

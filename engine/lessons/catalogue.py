@@ -16,7 +16,7 @@ FOLDER = SAMPLES_FOLDER / "lessons"
 
 
 @dataclass(frozen=True)
-class Shelf:
+class Catalogue:
     """Lessons in order. `broken`: what is wrong with files that hold none, one line each."""
 
     lessons: tuple[Lesson, ...]
@@ -59,7 +59,7 @@ def _head(lesson: Lesson) -> str:
     return " ".join((lesson.title, *lesson.concepts)).lower()
 
 
-def shelf(folder: Path = FOLDER) -> Shelf:
+def load_catalogue(folder: Path = FOLDER) -> Catalogue:
     """The lessons of a folder; a broken file does not keep the others from being read."""
     lessons, broken = [], []
     for path in sorted(folder.glob("*.toml")):
@@ -71,7 +71,7 @@ def shelf(folder: Path = FOLDER) -> Shelf:
             broken.append(f"{path.name}: {error.strerror or error}")
     lessons.sort(key=lambda lesson: (lesson.order, lesson.name))
     kept, lost = _with_known_needs(lessons)
-    return Shelf(tuple(kept), (*broken, *lost))
+    return Catalogue(tuple(kept), (*broken, *lost))
 
 
 def _with_known_needs(lessons: Sequence[Lesson]) -> tuple[list[Lesson], list[str]]:

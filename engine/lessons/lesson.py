@@ -10,7 +10,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
 
 SEARCH, MODEL = "search", "model"
-AIDS = (SEARCH, MODEL)
+AGENT_VIEWS = (SEARCH, MODEL)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Aid:
+class AgentView:
     """Help on the cards of the board. `search`: the best of the next `depth` moves, by the rules.
 
     `model`: what a model imagines that takes the fast memory to be `fast_bytes` large.
@@ -75,7 +75,7 @@ class Lesson:
     start: tuple[int, ...] = ()
     docs: tuple[str, ...] = ()
     reading: tuple[Reading, ...] = ()
-    aid: Aid | None = None
+    aid: AgentView | None = None
 
     @cached_property
     def _first(self) -> ReferenceGame:

@@ -27,7 +27,7 @@ _KEPT_SHARE = 0.5
 """Of what the strong game is ahead of greedy: so much must remain."""
 
 
-def decisive_moves(program: Program, rules: Rules, strong: Recorded) -> tuple[int, ...]:
+def pivotal_moves(program: Program, rules: Rules, strong: Recorded) -> tuple[int, ...]:
     """The moves to play as in the strong game, all others greedily, to keep half of its lead.
 
     Of the moves at which the two differ, those with the least to save are left out first, until
@@ -149,7 +149,7 @@ def mine(
             tries=tries,
             game="".join(map(str, actions)),
             moves=tuple(sorted(chosen)),
-            decisive=decisive_moves(program, rules, known) if actions == known.actions else (),
+            pivotal=pivotal_moves(program, rules, known) if actions == known.actions else (),
             lead=round(lead(program, rules, known), 6) if actions == known.actions else 0.0,
         )
         for actions, chosen in moves.items()

@@ -113,7 +113,7 @@ def _judged(game: ReferenceGame, action: int, ways: Sequence[Continuation]) -> J
 
 
 class Polish:
-    """Betters one game from a position on: changes wishes, plays on as near to them as it can."""
+    """Betters one game from a position on: changes desired, plays on as near to them as it can."""
 
     def __init__(self, start: ReferenceGame, actions: Sequence[int], dice: random.Random) -> None:
         """`actions`: the game to better, from `start` to the end."""
@@ -131,22 +131,22 @@ class Polish:
 
     def step(self) -> bool:
         """Try one change; whether it was better."""
-        wishes = list(self._wishes)
-        changed = self._change(wishes)
+        desired = list(self._wishes)
+        changed = self._change(desired)
         if changed is None:
             return False
         near = max((g for g in self._kept if g.move_index <= changed), key=lambda g: g.move_index)
-        game = self._played(near.clone(), wishes)
+        game = self._played(near.clone(), desired)
         if game.total_reward < self.game.total_reward:
             return False
         is_better = game.total_reward > self.game.total_reward
-        self.game, self._wishes = game, wishes
+        self.game, self._wishes = game, desired
         if is_better:
             self._keep()
         return is_better
 
-    def _change(self, wishes: list[int]) -> int | None:
-        """Other wishes for some touches of a tensor or two, or none for a while after them.
+    def _change(self, desired: list[int]) -> int | None:
+        """Other desired for some touches of a tensor or two, or none for a while after them.
 
         The first move that changes; None if none does.
         """
@@ -157,8 +157,8 @@ class Polish:
         if self._dice.random() < _GREED_CHANCE:
             changes += self._window(changes[0][0] + 1)
         for move, action in changes:
-            if wishes[move] != action:
-                wishes[move] = action
+            if desired[move] != action:
+                desired[move] = action
                 first = move if first is None else min(first, move)
         return first
 
@@ -176,15 +176,15 @@ class Polish:
                 return
 
     def _window(self, begin: int) -> list[tuple[int, int]]:
-        """All moves for a while, without wishes."""
+        """All moves for a while, without desired."""
         end = begin + self._dice.randint(1, _LONGEST_WINDOW)
         return [(move, _BY_GREED) for move in range(begin, min(end, len(self._start.moves)))]
 
-    def _played(self, game: ReferenceGame, wishes: Sequence[int]) -> ReferenceGame:
-        likely = likewise(wishes, (-1.0,) * len(wishes))
+    def _played(self, game: ReferenceGame, desired: Sequence[int]) -> ReferenceGame:
+        likely = likewise(desired, (-1.0,) * len(desired))
 
         def choose(position: ReferenceGame) -> int:
-            is_free = wishes[position.move_index] == _BY_GREED
+            is_free = desired[position.move_index] == _BY_GREED
             return best_action(position) if is_free else likely(position)
 
         finish(game, choose)
@@ -208,7 +208,7 @@ CHANCE, GREEDY, COMPILER, RECORD = "chance", "greedy", "the compiler", "the best
 
 
 @dataclass(frozen=True)
-class Rung:
+class Opponent:
     """An opponent, or a share above the bound, and the latency that has to be beaten."""
 
     name: str
@@ -219,29 +219,29 @@ class Rung:
         return latency_s < self.limit_s * (1 - 1e-9)
 
 
-def rungs(
+def opponents(
     program: Program, compiled: Plan | None, bound_s: float | None, best_s: float | None
-) -> tuple[Rung, ...]:
+) -> tuple[Opponent, ...]:
     """The opponents that apply, the weakest first. `compiled`: XLA's own plan.
 
     `best_s`: the best latency known. It is no opponent where one of the others is as near to it as
     whoever beats it.
     """
     ladder = [
-        Rung(CHANCE, _latency_s(program, _dice)),
-        Rung(GREEDY, _latency_s(program, best_action)),
+        Opponent(CHANCE, _latency_s(program, _dice)),
+        Opponent(GREEDY, _latency_s(program, best_action)),
     ]
     if compiled is not None:
-        ladder.append(Rung(COMPILER, simulate(program, compiled).latency_s))
+        ladder.append(Opponent(COMPILER, simulate(program, compiled).latency_s))
     weakest = min(r.limit_s for r in ladder[1:])
     if bound_s is not None and best_s is not None:
         for share in ABOVE_BOUND:
             limit_s = bound_s * (1 + share)
             if best_s < limit_s < weakest:
-                ladder.append(Rung(f"within {100 * share:g} % of the bound", limit_s))
+                ladder.append(Opponent(f"within {100 * share:g} % of the bound", limit_s))
     if best_s is not None and best_s * NEARLY < weakest:
-        ladder.append(Rung(RECORD, best_s * NEARLY))
-    return tuple(sorted(ladder, key=lambda rung: -rung.limit_s))
+        ladder.append(Opponent(RECORD, best_s * NEARLY))
+    return tuple(sorted(ladder, key=lambda opponent: -opponent.limit_s))
 
 
 def _dice(game: ReferenceGame) -> int:

@@ -35,7 +35,7 @@ class Mined:
 
     The first game of a program in a file is a strong one.
     `place`: the place rule of the game; `game`: its actions, a digit each. `seed`, `tries`: with
-    which it was looked for. `decisive`, `lead`: of a strong game, see
+    which it was looked for. `pivotal`, `lead`: of a strong game, see
     `engine.lessons.mining`.
     """
 
@@ -46,7 +46,7 @@ class Mined:
     tries: int
     game: str
     moves: tuple[int, ...]
-    decisive: tuple[int, ...] = ()
+    pivotal: tuple[int, ...] = ()
     lead: float = 0.0
 
     @property
@@ -93,7 +93,7 @@ def write_positions(games: Sequence[Mined], path: Path) -> None:
             "tries": mined.tries,
             "game": mined.game,
             "moves": list(mined.moves),
-            "decisive": list(mined.decisive),
+            "decisive": list(mined.pivotal),
             "lead": mined.lead,
         }
         for mined in games
@@ -132,12 +132,12 @@ def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
 
 def _mined(row: Any) -> Mined:
     place, game, moves = _text(row["place"]), _text(row["game"]), tuple(map(int, row["moves"]))
-    decisive = tuple(map(int, row["decisive"]))
+    pivotal = tuple(map(int, row["decisive"]))
     if place not in PLACE_RULES:
         raise ValueError(f"place rule {place:.20}")
     if not _DIGITS.issuperset(game):
         raise ValueError("a game with another action")
-    if any(not 0 <= move < len(game) for move in (*moves, *decisive)):
+    if any(not 0 <= move < len(game) for move in (*moves, *pivotal)):
         raise ValueError("a move that the game does not have")
     return Mined(
         program=_text(row["program"]),
@@ -147,7 +147,7 @@ def _mined(row: Any) -> Mined:
         tries=int(row["tries"]),
         game=game,
         moves=moves,
-        decisive=decisive,
+        pivotal=pivotal,
         lead=float(row["lead"]),
     )
 

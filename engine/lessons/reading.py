@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 from engine.errors import EngineError, LessonError
 from engine.game.moves import ACTION_NAMES, PLACE_RULES, Rules
 from engine.game.reference.game import ReferenceGame
-from engine.lessons.lesson import AIDS, MODEL, SEARCH, Aid, Goal, Lesson, Reading, pass_sinks
+from engine.lessons.lesson import (
+    AGENT_VIEWS,
+    MODEL,
+    SEARCH,
+    AgentView,
+    Goal,
+    Lesson,
+    Reading,
+    pass_sinks,
+)
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.teaching import KIB, MICROSECOND, Draft
@@ -433,10 +442,10 @@ def _goal(table: TomlTable, rules: Rules) -> Goal:
     return goal
 
 
-def _aid(table: TomlTable) -> Aid:
+def _aid(table: TomlTable) -> AgentView:
     kind = table.text("kind")
-    if kind not in AIDS:
-        raise table.error(f"{kind!r} is none of {', '.join(AIDS)}", "kind")
+    if kind not in AGENT_VIEWS:
+        raise table.error(f"{kind!r} is none of {', '.join(AGENT_VIEWS)}", "kind")
     depth = table.take("depth", int) if kind == SEARCH else 0
     fast_kib = table.take("fast_kib", int) if kind == MODEL else 0
     if kind == SEARCH and not 1 <= depth <= _DEEPEST:
@@ -444,7 +453,7 @@ def _aid(table: TomlTable) -> Aid:
     if kind == MODEL and fast_kib < 1:
         raise table.error("at least 1 KiB", "fast_kib")
     table.end()
-    return Aid(kind, depth, fast_kib * KIB)
+    return AgentView(kind, depth, fast_kib * KIB)
 
 
 def _reading(table: TomlTable) -> Reading:

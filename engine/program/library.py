@@ -38,7 +38,7 @@ class SampleEntry:
     `bound_method`, `bound_seconds`: how that was proven (`engine.plan.bounds`), and in what time.
     `best_s`, `best_solver`: the best checked plan known. `best_plan`: its file, if no quick solver
     makes it.
-    `fit_error`: worst relative error of the fitted costs on placements kept out of the fit. None:
+    `fit_error`: worst relative error of the fitted costs on placements held out of the fit. None:
     not known, or does not apply.
     """
 

@@ -81,7 +81,7 @@ def training_names() -> tuple[str, ...]:
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a sample program is kept out of the training."""
+    """Whether a sample program is held out of the training."""
     return name.split("-", maxsplit=1)[0] in HELD_OUT
 
 

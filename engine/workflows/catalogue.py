@@ -41,7 +41,7 @@ from real games (`python -m engine mine`).
 How one is made: the model is compiled with everything in slow memory (schedule and all-slow
 costs), with the compiler's defaults (its own plan), and at other placements, among them what our
 own plans become. Savings per access are fitted to the compiler's cycles (`docs/costs.md`). *Fit
-error*: by how much more than foretold a placement takes that is kept out of the fit and is about as
+error*: how much longer than predicted a placement takes that is held out of the fit and is about as
 good as the compiler's own; of samples that have no file in `observations/` yet, the worst relative
 error on random placements. *Gap* is how far XLA's plan is above the proven lower bound; *best*, how
 far the best checked plan known, and who found it: it lies in `plans/`, except where a solver makes

@@ -68,7 +68,7 @@ def test_a_score_is_what_the_simulator_says() -> None:
 
 
 def test_following_a_game_shows_what_it_saw() -> None:
-    """In company of other games, in another compiled loop, and from the start."""
+    """In references of other games, in another compiled loop, and from the start."""
     trainer = Trainer([small_workload(name="alexnet-v4-b24")], CONFIG, 0)
     workload = trainer.workloads[0]
     for _ in range(6):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from engine.game.moves import COPY, COPY_OTHER, DROP, NO_COPY, NO_COPY_OTHER
-from engine.lessons.catalogue import shelf
+from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge
 from tests.browser.pages import (
     PATIENCE_MS,
@@ -86,7 +86,7 @@ def test_three_lessons_in_a_row_by_next_answer_at_once(browser: Browser, server:
     page = browser.new_page(viewport=SIZE)
     page.goto(f"{server}/learn?lesson={FIRST}")
     board = page.locator(".map.lesson")
-    lessons = shelf()
+    lessons = load_catalogue()
     solved: set[str] = set()
     for _ in range(3):
         following = lessons.next_after(solved)

@@ -70,7 +70,7 @@ def test_in_the_end_our_own_plans_are_foretold() -> None:
     assert "knobs" not in [c.name for c in found.compiles], "they change nothing here"
     placements = {c.seen.is_fast.tobytes() for c in found.compiles}
     assert len(placements) == len(found.compiles), "nothing is compiled twice"
-    assert all("foretold" in line for line in said)
+    assert all("predicted" in line for line in said)
 
 
 def test_what_one_placement_alone_has_shown_is_shown_by_another() -> None:

@@ -29,7 +29,7 @@ from tests.chosen import chosen
 
 NAMES = sorted(p.name.removesuffix(".json.gz") for p in OBSERVATIONS_FOLDER.glob("*.json.gz"))
 MAX_PAID_FOR_NOTHING = 0.01
-"""No placement may take this much longer, relatively, than the others foretell."""
+"""No placement may take this much longer, relatively, than the others predict."""
 
 NOT_ADDITIVE = {
     "alexnet-v4-b24": 0.044,

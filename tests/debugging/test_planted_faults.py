@@ -77,7 +77,7 @@ def against_copy(bias: Weights) -> Weights:
 
 
 def optimism(bias: Weights) -> Weights:
-    """Every value is foretold near the upper end of what values can be."""
+    """Every value is predicted near the upper end of what values can be."""
     return bias + np.linspace(-20.0, 20.0, len(bias), dtype=np.float32)
 
 

@@ -10,7 +10,7 @@ import pytest
 from engine.game.moves import COPY_OTHER, DROP, NO_COPY_OTHER, PLANNED, Rules
 from engine.game.notes import noted_rules, notes_of, plan_from_actions
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import Amendment, Wishes, replay
+from engine.game.replay import Desired, Relaxation, replay
 from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
@@ -89,12 +89,12 @@ def test_what_bars_a_stay_of_the_plan_is_moved() -> None:
 def test_amended_wishes() -> None:
     program = library.load_sample("teach-evict-and-return")
     plan = solve("greedy", program)
-    wishes, moves = Wishes(program, plan), ReferenceGame(program).moves
-    wanted = [wishes.action(move, None) for move in moves]
+    desired, moves = Desired(program, plan), ReferenceGame(program).moves
+    wanted = [desired.action(move, None) for move in moves]
     move = moves[next(n for n, action in enumerate(wanted) if action != DROP)]
-    without = wishes.amended([(wishes.key(move.group, move.time), Amendment.GIVEN_UP)])
+    without = desired.relaxed([(desired.key(move.group, move.time), Relaxation.DROPPED)])
     assert without.action(move, None) == DROP
-    again = without.amended([(wishes.key(move.group, move.time), None)])
+    again = without.relaxed([(desired.key(move.group, move.time), None)])
     assert [again.action(m, None) for m in moves] == wanted
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.game.moves import Rules
-from engine.lessons.mining import decisive_moves, lead, strong_at
+from engine.lessons.mining import lead, pivotal_moves, strong_at
 from engine.lessons.opponents import greedy_game
 from engine.lessons.positions import Mined, read_positions
 from engine.program import library
 
-DECISIVE = [mined for mined in read_positions() if mined.decisive]
+DECISIVE = [mined for mined in read_positions() if mined.pivotal]
 
 
 def test_several_programs_can_be_won() -> None:
@@ -23,17 +23,17 @@ def test_the_moves_that_ship_beat_greedy_and_none_is_idle(mined: Mined) -> None:
     program = library.load_sample(mined.program)
     strong, greedy = mined.strong(program), greedy_game(program, mined.rules)
     wanted = greedy.total + (strong.total - greedy.total) / 2
-    assert strong_at(program, mined.rules, strong, mined.decisive).total_reward >= wanted
+    assert strong_at(program, mined.rules, strong, mined.pivotal).total_reward >= wanted
     assert wanted > greedy.total
     assert lead(program, mined.rules, strong) == pytest.approx(mined.lead, abs=1e-6)
-    for move in mined.decisive:
-        without = strong_at(program, mined.rules, strong, set(mined.decisive) - {move})
+    for move in mined.pivotal:
+        without = strong_at(program, mined.rules, strong, set(mined.pivotal) - {move})
         assert without.total_reward < wanted, f"{move} is idle"
 
 
 def test_without_a_lead_nothing_is_decisive() -> None:
     program, rules = library.load_sample("teach-fragmentation"), Rules()
-    assert decisive_moves(program, rules, greedy_game(program, rules)) == ()
+    assert pivotal_moves(program, rules, greedy_game(program, rules)) == ()
 
 
 def test_at_all_moves_it_is_the_strong_game() -> None:
@@ -42,4 +42,4 @@ def test_at_all_moves_it_is_the_strong_game() -> None:
     strong = mined.strong(program)
     game = strong_at(program, mined.rules, strong, range(len(strong.actions)))
     assert tuple(game.actions) == strong.actions
-    assert decisive_moves(program, mined.rules, strong) == mined.decisive
+    assert pivotal_moves(program, mined.rules, strong) == mined.pivotal

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.lessons.catalogue import FOLDER, shelf
+from engine.lessons.catalogue import FOLDER, load_catalogue
 from engine.lessons.judge import Judge
 
 LESSON = "what-fast-memory-is-worth"
@@ -17,7 +17,7 @@ LESSON = "what-fast-memory-is-worth"
 def test_it_lists_all_and_finds_some(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["lessons"]
-    assert [row["name"] for row in rows] == [lesson.name for lesson in shelf().lessons]
+    assert [row["name"] for row in rows] == [lesson.name for lesson in load_catalogue().lessons]
     assert main(["learn", "loop", "carries"]) == 0
     out = capsys.readouterr().out
     assert "What a loop carries" in out and LESSON not in out
@@ -31,7 +31,7 @@ def test_a_word_that_is_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_it_checks_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = (FOLDER / f"{LESSON}.toml").read_text()
-    optimum_us = 1e6 * Judge(shelf().find(LESSON)).optimum_s
+    optimum_us = 1e6 * Judge(load_catalogue().find(LESSON)).optimum_s
     path = tmp_path / "mine.toml"
     path.write_text(text)
     assert main(["learn", "--check", str(path)]) == 0

@@ -15,7 +15,7 @@ from engine.game.moves import KINDS, RULES_VERSION
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons import mining
-from engine.lessons.catalogue import shelf
+from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import best_from
 from engine.lessons.mining import MARGIN, mine
 from engine.lessons.opponents import Polish, judged, known_games, legal_actions, recorded
@@ -24,7 +24,7 @@ from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program import library
 from engine.program.model import Program
 
-SHELF = shelf()
+SHELF = load_catalogue()
 NAMES = ["out-and-back", "what-a-search-sees", "what-fast-memory-is-worth"]
 
 

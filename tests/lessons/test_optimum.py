@@ -9,7 +9,7 @@ import pytest
 from engine.errors import LessonError
 from engine.game.reference.game import ReferenceGame
 from engine.lessons import judge
-from engine.lessons.catalogue import shelf
+from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, best_from, look_ahead
 from engine.lessons.lesson import Goal
 from engine.program import library
@@ -38,7 +38,7 @@ def test_it_finds_what_enumeration_finds(name: str) -> None:
 
 
 def test_dead_ends_are_no_ends() -> None:
-    game = shelf().find(STRICT).begin()
+    game = load_catalogue().find(STRICT).begin()
     found = best_from(game)
     assert found is not None and found.total_reward == pytest.approx(max(every_end(game)))
 
@@ -60,7 +60,7 @@ def test_looking_ahead_sees_as_far_as_it_looks() -> None:
 
 
 def test_stars_fall_with_the_distance_from_the_optimum() -> None:
-    lesson = shelf().find("out-and-back")
+    lesson = load_catalogue().find("out-and-back")
     judge = Judge(replace(lesson, goal=Goal(within=1.5)))
     game = lesson.begin()
     best = judge.optimum_s
@@ -95,7 +95,7 @@ def test_stars_fall_with_the_distance_from_the_optimum() -> None:
     ],
 )
 def test_every_condition_has_words_and_can_fail(goal: Goal, text: str) -> None:
-    judge = Judge(replace(shelf().find("one-road"), goal=goal))
+    judge = Judge(replace(load_catalogue().find("one-road"), goal=goal))
     fine = judge.conditions(judge.optimum_s, 0.0)
     assert any(text in c.text for c in fine) and all(c.is_met for c in fine)
     bad = judge.conditions(1.0, 1.0)

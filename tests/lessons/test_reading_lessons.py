@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import LessonError
 from engine.game.moves import ACTION_NAMES
-from engine.lessons.catalogue import FOLDER, shelf
+from engine.lessons.catalogue import FOLDER, load_catalogue
 from engine.lessons.reading import RIVALS, action_named, read_lesson
 from engine.solvers import SOLVERS
 
@@ -108,17 +108,17 @@ def test_a_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
     read(tmp_path, GOOD, "good.toml")
     (tmp_path / "bad.toml").write_text("title = 3")
     (tmp_path / "lost.toml").write_text(GOOD.replace("order = 1", 'order = 2\nneeds = ["gone"]'))
-    found = shelf(tmp_path)
+    found = load_catalogue(tmp_path)
     assert [lesson.name for lesson in found.lessons] == ["good"]
     assert len(found.broken) == 2
     assert any("bad.toml" in b for b in found.broken) and any("gone" in b for b in found.broken)
 
 
 def test_searching_finds_titles_first() -> None:
-    found = shelf().search("stall")
+    found = load_catalogue().search("stall")
     assert found and "stall" in f"{found[0].title} {found[0].concepts}".lower()
-    assert not shelf().search("no-such-word")
-    assert len(shelf().search("")) == len(list(FOLDER.glob("*.toml")))
+    assert not load_catalogue().search("no-such-word")
+    assert len(load_catalogue().search("")) == len(list(FOLDER.glob("*.toml")))
 
 
 def test_actions_go_by_their_names() -> None:

@@ -13,8 +13,8 @@ from engine.lessons.opponents import (
     RECORD,
     greedy_end_s,
     greedy_game,
+    opponents,
     play_on,
-    rungs,
     saved_before,
     weighty_moves,
 )
@@ -29,27 +29,29 @@ ENTRY = library.find_sample(NAME)
 
 def test_the_ladder_goes_from_weak_to_strong() -> None:
     compiled = plan_from_json(PROGRAM.provenance["xla_plan"], "xla")
-    found = rungs(PROGRAM, compiled, ENTRY.bound_s, ENTRY.best_s)
-    limits = [rung.limit_s for rung in found]
+    found = opponents(PROGRAM, compiled, ENTRY.bound_s, ENTRY.best_s)
+    limits = [opponent.limit_s for opponent in found]
     assert limits == sorted(limits, reverse=True)
-    names = [rung.name for rung in found]
+    names = [opponent.name for opponent in found]
     assert names[0] == CHANCE and names[-1] == RECORD and {GREEDY, COMPILER} <= set(names)
     assert any(name.startswith("within") for name in names)
-    assert ENTRY.best_s is not None and all(rung.is_won(ENTRY.best_s) for rung in found)
-    assert not any(rung.is_won(limits[0]) for rung in found)
+    assert ENTRY.best_s is not None and all(opponent.is_won(ENTRY.best_s) for opponent in found)
+    assert not any(opponent.is_won(limits[0]) for opponent in found)
 
 
 def test_a_record_that_greedy_all_but_reaches_is_no_opponent() -> None:
     """Else greedy would beat it, and be the weaker one."""
     greedy_s = greedy_end_s(ReferenceGame(PROGRAM))
     for share, names in ((0.996, {CHANCE, GREEDY}), (0.99, {CHANCE, GREEDY, RECORD})):
-        found = rungs(PROGRAM, None, None, share * greedy_s)
-        assert {rung.name for rung in found} == names
-        assert [rung.limit_s for rung in found] == sorted((r.limit_s for r in found), reverse=True)
+        found = opponents(PROGRAM, None, None, share * greedy_s)
+        assert {opponent.name for opponent in found} == names
+        assert [opponent.limit_s for opponent in found] == sorted(
+            (r.limit_s for r in found), reverse=True
+        )
 
 
 def test_without_a_bound_or_the_compilers_plan_the_rest_is_there() -> None:
-    assert {rung.name for rung in rungs(PROGRAM, None, None, None)} == {CHANCE, GREEDY}
+    assert {opponent.name for opponent in opponents(PROGRAM, None, None, None)} == {CHANCE, GREEDY}
 
 
 def test_greedy_plays_what_is_not_the_players() -> None:
@@ -73,5 +75,5 @@ def test_the_clock_at_the_start_is_greedys_time() -> None:
     assert PROGRAM.all_slow_s - saved[-1] == pytest.approx(clock)
     plan = solve("greedy", PROGRAM)
     assert sum(plan.is_fast) > 0
-    greedy = next(r for r in rungs(PROGRAM, None, None, None) if r.name == GREEDY)
+    greedy = next(r for r in opponents(PROGRAM, None, None, None) if r.name == GREEDY)
     assert greedy.limit_s == pytest.approx(clock, rel=1e-6)

@@ -8,14 +8,14 @@ import pytest
 
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
-from engine.lessons.catalogue import shelf
-from engine.lessons.hints import imagined, seen
+from engine.lessons.agent_view import imagined, seen
+from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import MOST_STARS, PLAYERS, Judge, easy_ways, nothing, played
 from engine.lessons.lesson import MODEL, SEARCH, Goal, Lesson
 from engine.plan.bounds import lower_bound
 from ui.components.glossary import find
 
-SHELF = shelf()
+SHELF = load_catalogue()
 LESSONS = SHELF.lessons
 each = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 

@@ -33,7 +33,7 @@ from engine.program.io import load
 from engine.program.model import Program
 from engine.solvers import practice
 from engine.solvers.registry import Budget
-from ui.jobs.protocol import BASIS, MUZERO, PLAN, PROGRAM, TRACE, Pace, Progress
+from ui.jobs.protocol import BASIS, MUZERO, PLAN, PROGRAM, TRACE, MoveCounter, Progress
 from ui.jobs.weights import CHECKPOINTS, FRESH, PRACTISED, shipped
 
 
@@ -83,8 +83,8 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     config, params = weights_of(folder, details["weights"], order["seed"])
     workload = workload_of(program, config, rules)
     begun = [int(digit) for digit in details["begun"]]
-    pace = Pace(workload.num_moves, progress)
-    played = finish_game(Side(MUZERO, config, params), workload, [begun], go_on=pace.reached)
+    counter = MoveCounter(workload.num_moves, progress)
+    played = finish_game(Side(MUZERO, config, params), workload, [begun], go_on=counter.reached)
     assert played is not None, "the progress of a worker never says no"
     trace = _traced(params, workload, played[0], config.search, progress)
     _keep_game(folder, program, workload.rules, trace)
@@ -132,8 +132,10 @@ def _traced(
     settings: SearchConfig,
     progress: Progress,
 ) -> SearchTrace:
-    pace = Pace(workload.num_moves, lambda share, text: progress(share, f"searches {text}"))
-    return trace_game(params, workload, actions, settings, pace.reached)
+    counter = MoveCounter(
+        workload.num_moves, lambda share, text: progress(share, f"searches {text}")
+    )
+    return trace_game(params, workload, actions, settings, counter.reached)
 
 
 def _keep_game(folder: Path, program: Program, rules: Rules, trace: SearchTrace) -> None:

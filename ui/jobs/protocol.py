@@ -67,7 +67,7 @@ def line_of(text: str) -> dict[str, Any]:
     return line if isinstance(line, dict) else {}
 
 
-class Pace:
+class MoveCounter:
     """Counts moves of a game of `num_moves` moves and reports them to `progress`."""
 
     def __init__(

@@ -20,7 +20,7 @@ from engine.plan.io import load_plan, save_plan
 from engine.program import library
 from engine.program.io import load
 from ui.jobs import agent
-from ui.jobs.protocol import BASIS, PLAN, PROGRAM, TRACE, Pace, Progress
+from ui.jobs.protocol import BASIS, PLAN, PROGRAM, TRACE, MoveCounter, Progress
 
 
 def find(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def force(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, 
     workload = workload_of(program, side.config, rules)
     rows = []
     for name, search in ((POLICY, policy_of(side)), (SEARCH, None)):
-        pace = Pace(workload.num_moves, _named(progress, name))
+        counter = MoveCounter(workload.num_moves, _named(progress, name))
         begun = forcing.begun(move, action)
-        played = play_on(side, workload, [begun], search, pace.reached)
+        played = play_on(side, workload, [begun], search, counter.reached)
         assert played is not None, "the progress of a worker never says no"
         rows.append(_row(forcing.played(played[0], move, name)))
     local = forcing.by_local(

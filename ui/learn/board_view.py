@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.game.moves import NUM_ACTIONS
 from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
-from ui.components.memory_map.board import Company
+from ui.components.memory_map.board import References
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.model.learn.state import Seat
 from ui.model.play.ghosts import blockers, ghosts
@@ -28,7 +28,7 @@ class Scene(Protocol):
     key: str
     """The widget key of the map."""
     title: str
-    company: Company
+    references: References
     is_hidden: bool
     """Whether the map must not show what the actions would do."""
     look: Mapping[str, str]
@@ -52,7 +52,9 @@ def show(scene: Scene, seat: Seat, place: DeltaGenerator, side: DeltaGenerator) 
         plan = draft.whole.plan
         seat.stored = _identity(scene, draft.identity)
         program = seat.attempt.tip.game.program
-        packed = caching.packed_board(seat.stored, program, plan, plan.program_hash, scene.company)
+        packed = caching.packed_board(
+            seat.stored, program, plan, plan.program_hash, scene.references
+        )
         with st.container(key=f"{scene.key}_hidden_store"):
             MEMORY_MAP.store(packed, key=f"{scene.key}_store")
         _board(scene, seat, panel)
@@ -101,7 +103,7 @@ def _overlay(scene: Scene, seat: Seat) -> dict[str, Any] | None:
 
 
 def _identity(scene: Scene, draft: str) -> str:
-    return f"{draft}~{scene.company.rival_name}{len(scene.company.marks)}"
+    return f"{draft}~{scene.references.rival_name}{len(scene.references.marks)}"
 
 
 def _cursor(scene: Scene) -> dict[str, Any]:

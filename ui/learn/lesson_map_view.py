@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from engine.lessons.catalogue import Shelf
+from engine.lessons.catalogue import Catalogue
 from engine.lessons.lesson import Lesson
 from ui.components.units import count_text
 from ui.model.learn.progress import Progress
@@ -22,7 +22,7 @@ _MAP = st.components.v2.component(
 
 
 def lesson_map(
-    lessons: Shelf, progress: Progress, matches: Sequence[Lesson] | None, key: str
+    lessons: Catalogue, progress: Progress, matches: Sequence[Lesson] | None, key: str
 ) -> str | None:
     """Show the map; returns the name of the lesson just chosen, or None.
 
@@ -44,7 +44,7 @@ def lesson_map(
     return chosen if isinstance(chosen, str) else None
 
 
-def rows_of(lessons: Shelf, progress: Progress) -> list[dict[str, Any]]:
+def rows_of(lessons: Catalogue, progress: Progress) -> list[dict[str, Any]]:
     """A row per lesson: its place on the grid, what it needs, whether it is done, open or closed.
 
     `column`: how much comes before it. `row`: in halves of a lesson's height, columns centred.
@@ -71,7 +71,7 @@ def rows_of(lessons: Shelf, progress: Progress) -> list[dict[str, Any]]:
     return rows
 
 
-def places_of(lessons: Shelf) -> dict[str, tuple[int, int]]:
+def places_of(lessons: Catalogue) -> dict[str, tuple[int, int]]:
     """Column and row of each lesson; in a column they stand as what they need does."""
     columns: dict[int, list[Lesson]] = {}
     for lesson in lessons.lessons:
@@ -90,7 +90,7 @@ def places_of(lessons: Shelf) -> dict[str, tuple[int, int]]:
     return places
 
 
-def _words(lesson: Lesson, lessons: Shelf, progress: Progress, is_open: bool) -> str:
+def _words(lesson: Lesson, lessons: Catalogue, progress: Progress, is_open: bool) -> str:
     """What the card says below its title while the lesson is not done."""
     if not is_open:
         missing = sum(need not in progress.done for need in lesson.needs)

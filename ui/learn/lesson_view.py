@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.lessons.catalogue import Shelf
+from engine.lessons.catalogue import Catalogue
 from engine.lessons.lesson import Lesson, pass_sinks
 from ui.components.glossary import term_html
 from ui.learn import board_view
@@ -14,7 +14,7 @@ from ui.model.learn.state import Learning
 from ui.session import caching
 
 
-def show_lesson(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
+def show_lesson(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
     """Show a lesson with the visitor's game on its board."""
     judge = caching.judge_of(lesson.name, lesson)
     seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin(), pass_sinks))
@@ -30,7 +30,7 @@ def show_lesson(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
         _more(lesson, lessons)
 
 
-def _head(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
+def _head(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
     back, title = st.columns([1, 5.4], vertical_alignment="center")
     if back.button("All lessons", key="all_lessons", icon=":material/arrow_back:"):
         learning.wanted = "map"
@@ -46,7 +46,7 @@ def _head(lesson: Lesson, lessons: Shelf, learning: Learning) -> None:
     )
 
 
-def _more(lesson: Lesson, lessons: Shelf) -> None:
+def _more(lesson: Lesson, lessons: Catalogue) -> None:
     """Show the lessons before and after, our own pages, and reading."""
     with st.expander("More on this", icon=":material/menu_book:"):
         opened = lessons.opens(lesson.name)

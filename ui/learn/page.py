@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError, UnknownNameError
-from engine.lessons.catalogue import Shelf
+from engine.lessons.catalogue import Catalogue
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
 from ui.learn.progress_view import keep_progress, progress_files
@@ -24,7 +24,7 @@ _QUERY = "lesson"
 def render() -> None:
     """The page; `?lesson=NAME` opens one."""
     session = current_session()
-    learning, lessons = session.learning, caching.lesson_shelf()
+    learning, lessons = session.learning, caching.lesson_catalogue()
     st.html(Path(__file__).with_name("learn.css"))
     keep_progress(learning)
     _follow(learning, lessons)
@@ -43,7 +43,7 @@ def render() -> None:
     _overview(learning, lessons)
 
 
-def _follow(learning: Learning, lessons: Shelf) -> None:
+def _follow(learning: Learning, lessons: Catalogue) -> None:
     """Open the lesson or the map that a command on the board asked for."""
     wanted, learning.wanted = learning.wanted, ""
     if wanted == "next":
@@ -56,7 +56,7 @@ def _follow(learning: Learning, lessons: Shelf) -> None:
         st.query_params.clear()
 
 
-def _overview(learning: Learning, lessons: Shelf) -> None:
+def _overview(learning: Learning, lessons: Catalogue) -> None:
     for complaint in lessons.broken:
         st.warning(f"A lesson cannot be read. {complaint}", icon=":material/error:")
     if not lessons.lessons:
@@ -90,7 +90,7 @@ def _overview(learning: Learning, lessons: Shelf) -> None:
         )
 
 
-def _continue(learning: Learning, lessons: Shelf) -> None:
+def _continue(learning: Learning, lessons: Catalogue) -> None:
     following = lessons.next_after(learning.progress.done)
     if following is None:
         if st.button("To the challenges", key="to_challenges", type="primary", width="stretch"):
@@ -107,7 +107,7 @@ def _continue(learning: Learning, lessons: Shelf) -> None:
         _open(following.name)
 
 
-def _count(learning: Learning, lessons: Shelf) -> None:
+def _count(learning: Learning, lessons: Catalogue) -> None:
     names = {lesson.name for lesson in lessons.lessons}
     done = len(names & learning.progress.done)
     stars = sum(n for name, n in learning.progress.stars.items() if name in names)

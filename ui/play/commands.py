@@ -13,7 +13,7 @@ from ui.model.play.eviction import evict
 from ui.model.play.line import PLAN, Line, Rating
 from ui.model.play.quiz import Answer, quiz_of
 from ui.play import playing_on
-from ui.play.company import rival_of
+from ui.play.references import rival_of
 from ui.session.state import Session
 
 TO_THE_END = 10**9

@@ -21,7 +21,7 @@ from ui.model.play.ghosts import Opinion, blockers, ghosts, opinion_of
 from ui.model.play.line import Line
 from ui.play import playing_on
 from ui.play.commands import dispatch
-from ui.play.company import company_of, company_tag
+from ui.play.references import references_of, references_tag
 from ui.play.turn_html import turn_html
 from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs
@@ -71,9 +71,9 @@ def render() -> None:
             dispatch(session, links.line_of(session, plan), {"do": "quiz", "to": "begin"})
         shown = _shown(session, plan)
         program, identity = session.open.program, session.open.identity
-        company = company_of(session, plan, shown.line)
+        references = references_of(session, plan, shown.line)
         MEMORY_MAP.store(
-            caching.packed_board(shown.identity, program, shown.plan, identity, company),
+            caching.packed_board(shown.identity, program, shown.plan, identity, references),
             key="store",
         )
         session.stored = shown.identity
@@ -84,7 +84,7 @@ def render() -> None:
 
 
 def _shown(session: Session, plan: OpenPlan) -> _Shown:
-    line, tag = links.line_of(session, plan), company_tag(session, plan)
+    line, tag = links.line_of(session, plan), references_tag(session, plan)
     if not line.is_on_plan:
         draft, message = line.draw(_held(line))
         return _Shown(f"{draft.identity}~{tag}", draft.whole.plan, line, True, message)

@@ -22,7 +22,7 @@ from engine.errors import EngineError, LessonError
 from engine.game.move_list import moves
 from engine.game.moves import Move
 from engine.game.notes import noted_rules
-from engine.lessons.catalogue import Shelf, shelf
+from engine.lessons.catalogue import Catalogue, load_catalogue
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Lesson
 from engine.lessons.positions import Mined, read_positions
@@ -35,7 +35,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 from ui.components.map_svg import thumbnail
 from ui.components.memory_map.actions import actions_of
-from ui.components.memory_map.board import NO_COMPANY, Company, board
+from ui.components.memory_map.board import NO_REFERENCES, References, board
 from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
 from ui.model.challenges.match import Match, match_of
@@ -118,16 +118,16 @@ def packed_board(
     _program: Program,
     _plan: Plan,
     program_identity: str,
-    _company: Company = NO_COMPANY,
+    _references: References = NO_REFERENCES,
 ) -> bytes:
-    """The message that draws a plan; `identity` names it, company included, in the browser too."""
+    """The message that draws a plan; `identity` names plan and references in the browser."""
     return board(
         _program,
         _plan,
         moves_of(program_identity, _program),
         simulation_of(identity, _program, _plan),
         identity,
-        _company,
+        _references,
     )
 
 
@@ -240,9 +240,9 @@ def toy() -> Toy:
 
 
 @st.cache_resource(show_spinner=False)
-def lesson_shelf() -> Shelf:
+def lesson_catalogue() -> Catalogue:
     """The lessons."""
-    return shelf()
+    return load_catalogue()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -50,7 +50,7 @@ MORE_COMPILES = 2
 """So many times as many are made at most where the fit is not good enough."""
 
 MAX_ERROR = 0.03
-"""No good placement kept out of the fit may take longer than foretold by more, relatively."""
+"""No good placement held out of the fit may take longer than predicted by more, relatively."""
 
 ANSWERS = "answers"
 """The folder of the compiler's answers to all programs, among what captures keep."""
@@ -205,9 +205,10 @@ def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list
 
 
 def is_trusted(program: Program) -> bool:
-    """Whether placements kept out of the fit confirm the program's costs.
+    """Whether placements held out of the fit confirm the program's costs.
 
-    One that takes longer than foretold contradicts them (`engine.compiler.costs.refit.fit_record`).
+    One that takes longer than predicted contradicts them
+    (`engine.compiler.costs.refit.fit_record`).
     """
     worst = program.provenance["fit"]["worst_held_out_error"]
     return worst is not None and worst <= MAX_ERROR

@@ -42,13 +42,13 @@ from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
 
 GOOD_ERROR = 0.005
-"""A plan's total that is foretold this well, relatively, needs no further compile."""
+"""A plan's total that is predicted this well, relatively, needs no further compile."""
 
 GOOD_STAKE = 0.002
 """A share of the program's cycles that is not worth a compile."""
 
 LONE_ERROR = 0.01
-"""A placement that the others foretell no better than this has shown something that they have not.
+"""A placement that the others predict no better than this has shown something that they have not.
 """
 
 ALIKE_SHARE = 0.5
@@ -98,7 +98,7 @@ class Study:
         """Compile until `compiles` whole compiles are made, or there is nothing more to learn.
 
         The first is the compiler's own plan; the second that with both knobs, if it is another.
-        All is agreed once the plans of all solvers, one after another, are foretold or known.
+        All is agreed once the plans of all solvers, one after another, are predicted or known.
         """
         known = {c.name for c in self.observations.compiles}
         if "default" not in known:
@@ -126,7 +126,8 @@ class Study:
         return self.observations
 
     def compile(self, name: str, options: Mapping[str, str]) -> float:
-        """Compile one placement whole; returns the relative error, unsigned, of its foretold total.
+        """Compile one placement whole; returns the relative error, unsigned, of its predicted
+        total.
 
         Infinite where the compiler refuses or aborts.
         """
@@ -140,7 +141,7 @@ class Study:
         seen = self._observe(answer.hlo, name)
         error = total_error(self.program, fit, seen)
         total = total_cycles(self.program, None, seen)
-        self.note(f"{self.program.name} {name}: {total:.0f} cycles, foretold {error:+.2%}")
+        self.note(f"{self.program.name} {name}: {total:.0f} cycles, predicted {error:+.2%}")
         one = Compile(name, options, seen)
         self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
         self.keep(self.observations)
@@ -152,7 +153,7 @@ class Study:
         return fit_costs(self.program, self.observations.pools, self.observations.slow.seen, seen)
 
     def _best_plan(self, turn: int, solver: Solver) -> Mapping[str, str] | None:
-        """Options of the export of a solver's plan whose new placement is foretold as fastest."""
+        """Options of the export of a solver's plan whose new placement is predicted as fastest."""
         fit = self._fit()
         plan = solver(with_costs(self.program, fit))
         try:
@@ -188,8 +189,8 @@ class Study:
 
     def _alike(self, turn: int, lone: Compile, rest: Sequence[Compile]) -> Mapping[str, str] | None:
         """Options of a new placement that repeats most of what `rest` missed at `lone`, or None."""
-        foretold = slot_cycles(self.program, self._fit(rest), lone.seen)
-        missed = np.nan_to_num(slot_cycles(self.program, None, lone.seen) - foretold)
+        predicted = slot_cycles(self.program, self._fit(rest), lone.seen)
+        missed = np.nan_to_num(slot_cycles(self.program, None, lone.seen) - predicted)
         best, most = None, ALIKE_SHARE * abs(missed.sum())
         for number in range(NUM_ALIKE):
             seed = turn * 10 + number

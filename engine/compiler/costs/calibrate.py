@@ -72,7 +72,7 @@ def calibrate(
     held_out: Sequence[Observation],
     guess: float = 0.0,
 ) -> tuple[Program, Fit]:
-    """The program with fitted costs, and how well they predict placements kept out of the fit."""
+    """The program with fitted costs, and how well they predict placements held out of the fit."""
     program = imported.program
     fit = fit_costs(program, pools(imported, slow), slow, fitted, guess)
     errors = tuple(total_error(program, fit, o) for o in held_out)

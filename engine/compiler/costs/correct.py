@@ -98,8 +98,8 @@ def _fit(
     """Floor and savings `[J]` of one pool of `total` all-slow cycles, near the present ones."""
     matrix = np.array(list(rows), dtype=float)
     cycles = np.array([row.cycles for row in rows.values()])
-    foretold = np.maximum(floor, total - matrix @ present)
-    if np.abs(foretold - cycles).max() <= 1e-6 * total:
+    predicted = np.maximum(floor, total - matrix @ present)
+    if np.abs(predicted - cycles).max() <= 1e-6 * total:
         return floor, present
     everyone = np.ones(len(present), dtype=bool)
     limit = max(MAX_SAVED_SHARE * total, total - cycles.min())

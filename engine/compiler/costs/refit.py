@@ -26,7 +26,7 @@ AS_GOOD = 1.02
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A compile that was kept out of the fit, with the relative error of its predicted total."""
+    """A compile that was held out of the fit, with the relative error of its predicted total."""
 
     compile: Compile
     error: float
@@ -35,7 +35,7 @@ class LeftOut:
 def refitted(program: Program, observations: Observations) -> Program:
     """The program with costs fitted to everything that was seen, and its plan by XLA kept.
 
-    Its provenance gets the options of all compiles, the errors of placements kept out, and what the
+    Its provenance gets the options of all compiles, the errors of placements held out, and what the
     default compile takes. Heap and alignment become those of today's presets.
     """
     device = DEVICES.get(program.hardware.name)
@@ -96,11 +96,11 @@ def others(observations: Observations, one: Compile) -> list[Compile]:
 
 
 def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:
-    """The entry `fit` of a provenance: how well each placement was foretold by the others.
+    """The entry `fit` of a provenance: how well each placement was predicted by the others.
 
-    `worst_held_out_error`: by how much more cycles than foretold, relatively, a placement takes
+    `worst_held_out_error`: by how much more cycles than predicted, relatively, a placement takes
     that is about as good as the compiler's own or better. Slower ones are no plan that anyone
-    wants; one that is faster than foretold shows a saving that was uncertain until then.
+    wants; one that is faster than predicted shows a saving that was uncertain until then.
     """
     totals = [total_cycles(program, None, e.compile.seen) for e in errors]
     own = min(

@@ -64,7 +64,8 @@ def test_the_cards_lead_to_a_board() -> None:
     buttons[0].click().run()
     assert not at.exception and "The clock" in html(at)
     names = [
-        rung.name for rung in caching.match_on(str(buttons[0].key).removeprefix("match_")).rungs
+        opponent.name
+        for opponent in caching.match_on(str(buttons[0].key).removeprefix("match_")).opponents
     ]
     assert {"chance", "greedy", "the compiler"} <= set(names)
     for name in names:
@@ -118,7 +119,7 @@ def test_who_goes_by_the_teacher_beats_greedy_wherever_one_is_invited() -> None:
             if match.cost_s(found, action):
                 action = max(found, key=lambda a: found[a].saved_s)
             attempt.play(game.move_index, action)
-        won = {rung.name for rung in match.won(greedy_end_s(attempt.tip.game))}
+        won = {opponent.name for opponent in match.won(greedy_end_s(attempt.tip.game))}
         assert "greedy" in won, entry.name
         assert len(attempt.decided) <= decisions
 
@@ -154,7 +155,7 @@ def test_greedy_can_finish_and_beats_who_is_weaker_but_not_itself() -> None:
     seat = seat_of(at, "match")
     command(at, "match", seat, "finish")
     assert seat.attempt.is_over and "You beat" in html(at)
-    names = [rung.name for rung in caching.match_on(NAME).rungs]
+    names = [opponent.name for opponent in caching.match_on(NAME).opponents]
     weaker = names[: names.index("greedy")]
     won = at.session_state["explorer"].learning.progress.won
     assert "chance" in weaker and set(won) == {f"{NAME}/{name}" for name in weaker}

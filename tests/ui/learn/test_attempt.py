@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.game.moves import DROP, NO_COPY
-from engine.lessons.catalogue import shelf
+from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, nothing
 from ui.model.learn.attempt import Attempt
 
-SHELF = shelf()
+SHELF = load_catalogue()
 FIRST = SHELF.find("what-fast-memory-is-worth")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from engine.game.moves import NO_COPY
-from engine.lessons.catalogue import shelf
+from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, nothing
 from tests.ui.apps import open_view
 from ui.components.units import time_text
@@ -16,7 +16,7 @@ from ui.learn.lesson_map_view import places_of, rows_of
 from ui.model.learn.lesson import mark_up
 from ui.model.learn.progress import Progress
 
-SHELF = shelf()
+SHELF = load_catalogue()
 FIRST = SHELF.lessons[0]
 
 

@@ -22,7 +22,7 @@ from tests.ui.apps import session_of
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from ui.components.units import time_text
 from ui.play.commands import dispatch
-from ui.play.company import company_of
+from ui.play.references import references_of
 from ui.session.opening import BEST_KNOWN
 
 APP = Path(__file__).resolve().parents[3] / "ui" / "app.py"
@@ -116,10 +116,10 @@ def test_the_best_known_stands_in_the_legend_once() -> None:
     here = session_of(at)
     here.open.add_plan(BEST_KNOWN, solve("evolution", here.open.program, Budget(1.0)))
     assert here.plan is not None
-    company = company_of(here, here.open.plans["greedy"], line_of(at))
-    assert company.rival_name.startswith(BEST_KNOWN)
-    assert BEST_KNOWN not in [name for name, _ in company.marks]
-    alone = company_of(here, here.open.plans[BEST_KNOWN], line_of(at))
+    references = references_of(here, here.open.plans["greedy"], line_of(at))
+    assert references.rival_name.startswith(BEST_KNOWN)
+    assert BEST_KNOWN not in [name for name, _ in references.marks]
+    alone = references_of(here, here.open.plans[BEST_KNOWN], line_of(at))
     assert BEST_KNOWN in [name for name, _ in alone.marks]
 
 

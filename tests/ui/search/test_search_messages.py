@@ -10,7 +10,7 @@ import pytest
 from engine.agent.trace_io import SearchTrace
 from engine.debugging.game_curves import curves
 from engine.debugging.surprise import surprises
-from engine.debugging.tree_replay import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, standing, truth_of
+from engine.debugging.tree_replay import ILLEGAL, LEGAL, MOST_NODES, UNKNOWN, replay_tree, standing
 from engine.game.move_list import moves
 from engine.game.moves import NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
@@ -92,7 +92,7 @@ def test_truth_tells_illegal_nodes_and_leaves_the_game_alone() -> None:
     game = position(move)
     refused = TRACE.legal[move].tolist().index(False)
     allowed = TRACE.legal[move].tolist().index(True)
-    found = truth_of(game, [-1, 0, 0, 1, 2], [0, refused, allowed, 0, 2], [5, 2, 2, 1, 1])
+    found = replay_tree(game, [-1, 0, 0, 1, 2], [0, refused, allowed, 0, 2], [5, 2, 2, 1, 1])
     assert found.state.tolist()[:3] == [LEGAL, ILLEGAL, LEGAL]
     assert found.state[3] == ILLEGAL
     assert found.reward_s[1] == 0
@@ -104,7 +104,7 @@ def test_truth_knows_the_places_of_the_rules() -> None:
     while game.move_index < game.num_moves:
         effects = [game.placement(a) for a in range(NUM_ACTIONS)]
         parent, visits = [-1] + [0] * NUM_ACTIONS, [NUM_ACTIONS + 1] + [1] * NUM_ACTIONS
-        found = truth_of(game, parent, [0, *range(NUM_ACTIONS)], visits)
+        found = replay_tree(game, parent, [0, *range(NUM_ACTIONS)], visits)
         for action, effect in enumerate(effects):
             assert (found.state[action + 1] == LEGAL) == effect.is_legal
             if effect.is_legal and effect.block is not None and not game.move.is_sink:
@@ -123,7 +123,7 @@ def test_only_the_most_visited_nodes_are_played() -> None:
     legal = game.legal().index(True)
     parent = [-1] + [0] * (count - 1)
     visits = [count, *range(count, 1, -1)]
-    found = truth_of(game, parent, [legal] * count, visits)
+    found = replay_tree(game, parent, [legal] * count, visits)
     assert np.count_nonzero(found.state[1:]) == MOST_NODES
     assert found.state[-1] == UNKNOWN
 
@@ -131,7 +131,7 @@ def test_only_the_most_visited_nodes_are_played() -> None:
 def test_nodes_after_the_end_of_the_game_are_not_played() -> None:
     game = position(TRACE.num_moves - 1)
     last = int(TRACE.action[-1])
-    found = truth_of(game, [-1, 0, 1], [0, last, last], [3, 2, 1])
+    found = replay_tree(game, [-1, 0, 1], [0, last, last], [3, 2, 1])
     assert found.state.tolist() == [LEGAL, LEGAL, UNKNOWN]
 
 

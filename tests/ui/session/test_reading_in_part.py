@@ -14,7 +14,7 @@ from engine.program.model import Program
 from tests.ui.apps import open_view, session_of
 from ui.model.challenges.match import match_of
 from ui.model.compare.differences import summary
-from ui.play.company import rival_of
+from ui.play.references import rival_of
 from ui.session import opening
 from ui.session.opening import COMPILED, FIRST_SOLVER
 
@@ -89,5 +89,7 @@ def test_nobody_leads_over_that_plan_on_the_curve() -> None:
 
 
 def test_that_plan_is_no_opponent() -> None:
-    names = {lost: [r.name for r in match_of(read_to(lost), None, None).rungs] for lost in (0, 0.1)}
+    names = {
+        lost: [r.name for r in match_of(read_to(lost), None, None).opponents] for lost in (0, 0.1)
+    }
     assert COMPILER in names[0] and COMPILER not in names[0.1]

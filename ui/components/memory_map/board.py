@@ -73,7 +73,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Company:
+class References:
     """The values that the value curve is compared with: seconds saved against all in slow memory.
 
     `marks`: lines by name (the bound, the best known). `rival_s`: the curve of another plan, before
@@ -87,7 +87,7 @@ class Company:
     estimates: Sequence[float] | None = None
 
 
-NO_COMPANY = Company()
+NO_REFERENCES = References()
 
 
 def board(
@@ -96,7 +96,7 @@ def board(
     moves: Sequence[Move],
     simulation: Simulation,
     identity: str,
-    company: Company = NO_COMPANY,
+    references: References = NO_REFERENCES,
 ) -> bytes:
     """The packed message; `identity` names it in the browser."""
     hardware = program.hardware
@@ -115,8 +115,8 @@ def board(
         "value_shapes": [v.shape for v in program.values],
         "layers": layers,
         "all_slow": program.all_slow_s,
-        "marks": company.marks,
-        "rival": company.rival_name,
+        "marks": references.marks,
+        "rival": references.rival_name,
     }
     columns = {
         **_slot_columns(program, plan, simulation),
@@ -127,8 +127,8 @@ def board(
         **_move_columns(program, moves, actions_of(program, plan, moves)),
         **_access_columns(program),
         "group_layer": np.array(layer_of_group, "i4"),
-        "rival_saved": np.array(company.rival_s, "f8"),
-        "estimates": np.array(company.estimates or (), "f4"),
+        "rival_saved": np.array(references.rival_s, "f8"),
+        "estimates": np.array(references.estimates or (), "f4"),
     }
     return pack(header, columns)
 

@@ -14,14 +14,14 @@ from engine.lessons.opponents import (
     NEARLY,
     RECORD,
     Judged,
+    Opponent,
     Recorded,
-    Rung,
     greedy_end_s,
     greedy_game,
     judged,
     known_games,
+    opponents,
     play_on,
-    rungs,
     saved_before,
     weighty_moves,
 )
@@ -32,7 +32,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.provenance import reading_warning
 from ui.components.html import command_html
-from ui.components.memory_map.board import Company
+from ui.components.memory_map.board import References
 from ui.components.units import share_text, time_text
 from ui.model.challenges.state import ChallengeState, TakenBack
 from ui.model.learn.attempt import Attempt
@@ -54,17 +54,17 @@ _GREEDY = "greedy"
 class Match:
     """A challenge on one program: its rules, its opponents, and games to judge moves by.
 
-    `rungs`: the opponents, the weakest first. `games`: strong games, the best first. `best_s`: the
-    best latency known. `decisive`: moves at which greed goes wrong, always the visitor's own.
+    `opponents`: the opponents, the weakest first. `games`: strong games, the best first. `best_s`:
+    the best latency known. `pivotal`: moves at which greed goes wrong, always the visitor's own.
     """
 
     program: Program
     rules: Rules
-    rungs: tuple[Rung, ...]
+    opponents: tuple[Opponent, ...]
     games: tuple[Recorded, ...]
     bound_s: float | None
     best_s: float | None = None
-    decisive: tuple[int, ...] = ()
+    pivotal: tuple[int, ...] = ()
 
     @property
     def best_saved_s(self) -> float:
@@ -72,11 +72,11 @@ class Match:
         return 0.0 if self.best_s is None else self.program.all_slow_s - self.best_s
 
     def attempt(self, decisions: int) -> Attempt:
-        """A new game in which the decisive and the weightiest moves are the visitor's, the rest
+        """A new game in which the pivotal and the weightiest moves are the visitor's, the rest
         greedy's.
         """
-        others = max(0, decisions - len(self.decisive))
-        own = weighty_moves(self.program, self.rules, others) | frozenset(self.decisive)
+        others = max(0, decisions - len(self.pivotal))
+        own = weighty_moves(self.program, self.rules, others) | frozenset(self.pivotal)
         game = ReferenceGame(self.program, self.rules)
         play_on(game, own)
         return Attempt.from_start(game, lambda g: play_on(g, own))
@@ -90,13 +90,13 @@ class Match:
         lost_s = max(j.saved_s for j in values.values()) - values[action].saved_s
         return lost_s if lost_s > _LEAST_COST * self.program.all_slow_s else 0.0
 
-    def won(self, latency_s: float) -> tuple[Rung, ...]:
+    def won(self, latency_s: float) -> tuple[Opponent, ...]:
         """The opponents that a latency beats."""
-        return tuple(rung for rung in self.rungs if rung.is_won(latency_s))
+        return tuple(opponent for opponent in self.opponents if opponent.is_won(latency_s))
 
-    def next_rung(self, latency_s: float) -> Rung | None:
+    def next_opponent(self, latency_s: float) -> Opponent | None:
         """The weakest opponent that is not beaten."""
-        return next((r for r in self.rungs if not r.is_won(latency_s)), None)
+        return next((r for r in self.opponents if not r.is_won(latency_s)), None)
 
 
 def match_of(
@@ -117,11 +117,11 @@ def match_of(
     return Match(
         program=program,
         rules=rules,
-        rungs=rungs(program, plan, bound_s, best_s),
+        opponents=opponents(program, plan, bound_s, best_s),
         games=games,
         bound_s=bound_s,
         best_s=best_s,
-        decisive=mined.decisive if mined else (),
+        pivotal=mined.pivotal if mined else (),
     )
 
 
@@ -143,7 +143,7 @@ def inviting(
 
 def leads_of(mined: Sequence[Mined]) -> dict[str, float]:
     """How far greedy can be beaten on each program, as a share of its runtime."""
-    return {game.program: game.lead for game in mined if game.decisive}
+    return {game.program: game.lead for game in mined if game.pivotal}
 
 
 _LEVEL_S = 1e-9
@@ -186,7 +186,7 @@ def _above(match: Match, latency_s: float) -> str:
 def _end_html(match: Match, latency_s: float) -> str:
     won = match.won(latency_s)
     kind = "verdict reached" if won else "verdict"
-    if len(won) == len(match.rungs):
+    if len(won) == len(match.opponents):
         head = "You beat everybody!"
     elif won:
         head = f"You beat {_named(won[-1])}"
@@ -207,40 +207,44 @@ def _end_html(match: Match, latency_s: float) -> str:
     )
 
 
-def _named(rung: Rung) -> str:
-    return f"the mark “{rung.name}”" if rung.name.startswith("within") else rung.name
+def _named(opponent: Opponent) -> str:
+    return f"the mark “{opponent.name}”" if opponent.name.startswith("within") else opponent.name
 
 
 def ladder_html(match: Match, latency_s: float, is_over: bool) -> str:
     """Every opponent with its latency, the strongest on top; what is beaten has a tick."""
     rows = []
-    following = match.next_rung(latency_s)
-    for rung in reversed(match.rungs):
-        is_won = rung.is_won(latency_s)
-        mark = "✓" if is_won else "▸" if rung is following else "·"
-        gap = latency_s - rung.limit_s
+    following = match.next_opponent(latency_s)
+    for opponent in reversed(match.opponents):
+        is_won = opponent.is_won(latency_s)
+        mark = "✓" if is_won else "▸" if opponent is following else "·"
+        gap = latency_s - opponent.limit_s
         ahead = f"{time_text(abs(gap))} {'behind' if gap > 0 else 'ahead'}"
         if abs(gap) < _LEVEL_S:
             ahead = "level"
-        kind = "won" if is_won else "next" if rung is following else ""
+        kind = "won" if is_won else "next" if opponent is following else ""
         rows.append(
-            f'<li class="{kind}"><span>{mark} {escape(_label(rung))}</span>'
+            f'<li class="{kind}"><span>{mark} {escape(_label(opponent))}</span>'
             f"<span>{ahead}</span></li>"
         )
     title = "Beaten" if is_over else "With that clock"
     return f'<div class="ladder"><b>{title}</b><ol>{"".join(rows)}</ol></div>'
 
 
-def _label(rung: Rung) -> str:
-    """The rung's name; that of the best known says from where on it counts as beaten."""
-    return f"{rung.name}, within {100 * (NEARLY - 1):.1f} %" if rung.name == RECORD else rung.name
+def _label(opponent: Opponent) -> str:
+    """The opponent's name; that of the best known says from where on it counts as beaten."""
+    return (
+        f"{opponent.name}, within {100 * (NEARLY - 1):.1f} %"
+        if opponent.name == RECORD
+        else opponent.name
+    )
 
 
 def scale_html(match: Match, latency_s: float) -> str:
     """A line from the weakest opponent to the bound, with marks for all, and for the clock."""
-    last = match.bound_s or min(r.limit_s for r in match.rungs)
-    first = max(*(r.limit_s for r in match.rungs), last * 1.01)
-    marks = [_mark(r.limit_s, first, last, "", r.name) for r in match.rungs]
+    last = match.bound_s or min(r.limit_s for r in match.opponents)
+    first = max(*(r.limit_s for r in match.opponents), last * 1.01)
+    marks = [_mark(r.limit_s, first, last, "", r.name) for r in match.opponents]
     marks.append(_mark(latency_s, first, last, "you", f"you: {time_text(latency_s)}"))
     return f'<div class="scale" aria-hidden="true">{"".join(marks)}</div>'
 
@@ -286,7 +290,7 @@ class MatchScene:
     key: str = "match"
     is_hidden: bool = False
     look: Mapping[str, str] = field(default_factory=dict)
-    company: Company = field(init=False)
+    references: References = field(init=False)
     title: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -297,7 +301,7 @@ class MatchScene:
         marks: tuple[tuple[str, float], ...] = ()
         if self.match.bound_s is not None:
             marks = (("bound", program.all_slow_s - self.match.bound_s),)
-        self.company = Company(marks, GREEDY, saved_before(program, greedy))
+        self.references = References(marks, GREEDY, saved_before(program, greedy))
 
     def panel(self, seat: Seat) -> str:
         """See `Scene.panel`."""
@@ -344,8 +348,8 @@ class MatchScene:
         """Add the beaten opponents to the progress; returns whether that changed it."""
         latency_s = greedy_end_s(seat.attempt.tip.game)
         progress = self.learning.progress
-        for rung in self.match.won(latency_s):
-            name = f"{self.match.program.name}/{rung.name}"
+        for opponent in self.match.won(latency_s):
+            name = f"{self.match.program.name}/{opponent.name}"
             progress = progress.with_win(name, round(latency_s * 1e9))
         is_news = progress != self.learning.progress
         self.learning.keep(progress)

@@ -14,7 +14,7 @@ from engine.lessons.opponents import Judged, Recorded, judged
 from engine.lessons.positions import Mined
 from engine.program.model import Program
 from ui.components.html import command_html
-from ui.components.memory_map.board import NO_COMPANY, Company
+from ui.components.memory_map.board import NO_REFERENCES, References
 from ui.components.units import count_text, time_text
 from ui.model.challenges.state import Answer, ChallengeState, answered
 from ui.model.learn.progress import Card
@@ -162,7 +162,7 @@ class QuestionScene:
     state: ChallengeState
     key: str = "question"
     is_hidden: bool = False
-    company: Company = NO_COMPANY
+    references: References = NO_REFERENCES
     look: Mapping[str, str] = field(init=False)
     title: str = field(init=False)
 

@@ -10,11 +10,11 @@ from typing import Any
 from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.game.reference.game import ReferenceGame
-from engine.lessons.hints import imagined, seen
+from engine.lessons.agent_view import imagined, seen
 from engine.lessons.judge import MOST_STARS, Condition, Judge
-from engine.lessons.lesson import SEARCH, Aid
+from engine.lessons.lesson import SEARCH, AgentView
 from ui.components.html import command_html
-from ui.components.memory_map.board import Company
+from ui.components.memory_map.board import References
 from ui.components.units import count_text, gain_text, time_text
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
@@ -142,7 +142,7 @@ def decision_html(judge: Judge, seat: Seat) -> str:
     return story_html(story(game.program, game.move)) + cards
 
 
-def thoughts_of(game: ReferenceGame, aid: Aid | None) -> Mapping[int, str]:
+def thoughts_of(game: ReferenceGame, aid: AgentView | None) -> Mapping[int, str]:
     """What the lesson's search or model says of each legal action."""
     if aid is None:
         return {}
@@ -178,14 +178,14 @@ class LessonScene:
     key: str = "lesson"
     is_hidden: bool = False
     look: Mapping[str, str] = field(default_factory=dict)
-    company: Company = field(init=False)
+    references: References = field(init=False)
     title: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Set what the curve shows: the optimum, as a line to reach."""
         self.title = self.judge.lesson.title
         best_s = self.judge.lesson.program.all_slow_s - self.judge.optimum_s
-        self.company = Company((("best known", best_s),))
+        self.references = References((("best known", best_s),))
 
     def panel(self, seat: Seat) -> str:
         """See `Scene.panel`."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.agent.trace_io import SearchTrace
 from engine.debugging.game_curves import curves
 from engine.debugging.regret import CLASSES
-from engine.debugging.tree_replay import Truth, standing, truth_of
+from engine.debugging.tree_replay import TreeReplay, replay_tree, standing
 from engine.game.moves import Move
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
@@ -119,19 +119,19 @@ def position_message(
         parent = trace.tree_parent[row, :count].astype(np.int32)
         action = np.maximum(trace.tree_action[row, :count], 0).astype(np.uint8)
         visits = trace.tree_visits[row, :count]
-        truth = truth_of(game, parent.tolist(), action.tolist(), visits.tolist())
+        replayed = replay_tree(game, parent.tolist(), action.tolist(), visits.tolist())
         depth = _depths(parent)
         deepest = max(deepest, int(depth.max()))
-        headers.append(_root_header(root, truth))
+        headers.append(_root_header(root, replayed))
         tree: dict[str, NDArray[Any]] = {
             "parent": parent,
             "action": action,
             "raw": trace.tree_raw_value[row, :count],
             "reward": trace.tree_reward[row, :count],
             "prior": trace.tree_prior[row, :count],
-            "state": truth.state,
-            "real": _above_par(truth, depth, par_s, move),
-            "place": truth.place.ravel(),
+            "state": replayed.state,
+            "real": _above_par(replayed, depth, par_s, move),
+            "place": replayed.place.ravel(),
         }
         columns |= {f"t{number}_{name}": column for name, column in tree.items()}
     moves = game.moves
@@ -143,7 +143,7 @@ def position_message(
     return pack({**header, "beside": beside, "roots": headers}, columns)
 
 
-def _root_header(root: Root, truth: Truth) -> dict[str, Any]:
+def _root_header(root: Root, replayed: TreeReplay) -> dict[str, Any]:
     trace, row = root.trace, root.row
     known = ("algorithm", "value_scale", "maxvisit_init")
     return {
@@ -154,7 +154,7 @@ def _root_header(root: Root, truth: Truth) -> dict[str, Any]:
         "policies": {"prior": _rounded(trace.prior[row]), "improved": _rounded(trace.policy[row])},
         "value": float(trace.value[row]),
         "raw_value": float(trace.raw_value[row]),
-        "gone": truth.gone,
+        "gone": replayed.gone,
         **{name: trace.settings[name] for name in known if name in trace.settings},
     }
 
@@ -171,10 +171,10 @@ def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _above_par(
-    truth: Truth, depth: NDArray[np.int64], par_s: Floats, move: int
+    replayed: TreeReplay, depth: NDArray[np.int64], par_s: Floats, move: int
 ) -> NDArray[np.float32]:
     """The real reward of the move into each node, in seconds above par as the tree counts it."""
     after = np.minimum(move + depth, len(par_s) - 1)
     before = np.maximum(after - 1, 0)
-    relative = truth.reward_s - (par_s[before] - par_s[after])
+    relative = replayed.reward_s - (par_s[before] - par_s[after])
     return np.where(depth > 0, relative, 0.0).astype(np.float32)

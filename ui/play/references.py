@@ -1,10 +1,10 @@
-"""The company of a plan's value curve: the bound, the best known latency, another plan."""
+"""The references of a plan's value curve: the bound, the best known latency, another plan."""
 
 from __future__ import annotations
 
 import hashlib
 
-from ui.components.memory_map.board import Company, estimates_of, saved_before
+from ui.components.memory_map.board import References, estimates_of, saved_before
 from ui.components.units import NOTHING_S
 from ui.model.compare.ranking import VALID, Row
 from ui.model.play.line import Line
@@ -17,8 +17,8 @@ _BEST = "best known"
 """The name of the mark at the best latency known."""
 
 
-def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
-    """The curve's company for a plan of the program in use, or for the variation shown of it.
+def references_of(session: Session, plan: OpenPlan, line: Line) -> References:
+    """The curve's references for a plan of the program in use, or for the variation shown of it.
 
     A variation is compared with the plan that it leaves, as the game plays that.
     """
@@ -28,7 +28,7 @@ def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
         film = line.film
         simulation = caching.simulation_of(f"{plan.identity}-moves", program, film.plan)
         own = saved_before(program, moves, film.actions, simulation)
-        return Company(_marks(session), plan.name, tuple(own.tolist()))
+        return References(_marks(session), plan.name, tuple(own.tolist()))
     saved: tuple[float, ...] = ()
     if rival is not None:
         simulation = caching.simulation_of(rival.identity, program, rival.plan)
@@ -40,11 +40,11 @@ def company_of(session: Session, plan: OpenPlan, line: Line) -> Company:
     if saved:
         # Where the rival is the best plan known, its curve says so: no second line at its end.
         marks = tuple(m for m in marks if m[0] != _BEST or m[1] > saved[-1] + NOTHING_S)
-    return Company(marks, title_of(rival) if rival else "", saved, estimates)
+    return References(marks, title_of(rival) if rival else "", saved, estimates)
 
 
-def company_tag(session: Session, plan: OpenPlan) -> str:
-    """A short hash that changes when the plan's company does."""
+def references_tag(session: Session, plan: OpenPlan) -> str:
+    """A short hash that changes when the plan's references does."""
     rival = rival_of(session, plan)
     text = repr((_marks(session), rival and rival.identity))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
