@@ -45,8 +45,9 @@ def test_the_seed_decides_everything() -> None:
 
 def test_demonstrations_and_own_games_are_compiled_once() -> None:
     """Compiling takes longer than a short solve."""
-    # A batch that no other test plays, so that nothing is compiled yet.
-    config = replace(CONFIG, self_play=replace(CONFIG.self_play, games=5, search_share=0.5))
+    # A batch that no other test plays, so that nothing is compiled yet; without trees, quickly.
+    self_play_settings = replace(CONFIG.self_play, games=5, search_share=0.5)
+    config = replace(CONFIG, search=SearchConfig(POLICY_ONLY), self_play=self_play_settings)
     trainer = Trainer([small_workload(config)], config, 0)
     before = self_play.play_chunk._cache_size()
     trainer.show_demonstrations()
@@ -138,14 +139,17 @@ def test_rounds_without_a_tree_are_played_by_the_prior() -> None:
 
 
 def _by_prior(params: Params, workload: Workload) -> list[int]:
-    """The game in which the prior's likeliest action is played at each move."""
+    """The game in which the prior's likeliest action is played at each move; in company, as others
+    have it compiled.
+    """
+    games = CONFIG.self_play.games
     played = self_play.play_games(
         params,
         workload.arena,
-        self_play.first_positions(workload.arena, 1),
+        self_play.first_positions(workload.arena, games),
         jax.random.key(0),
-        np.zeros((1, 1), np.float32),
-        np.full((workload.num_moves, 1), self_play.FREE, np.int32),
+        np.zeros((games, 1), np.float32),
+        np.full((workload.num_moves, games), self_play.FREE, np.int32),
         SearchConfig(model=POLICY_ONLY),
     )
     assert played is not None
@@ -261,9 +265,9 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     save_round(small_trainer(), None, tmp_path)
     with pytest.raises(CheckpointError, match="another seed, other settings"):
         resume(small_trainer(seed=7), tmp_path)
-    wider = replace(CONFIG, network=replace(CONFIG.network, width=48))
+    other = replace(CONFIG, learner=replace(CONFIG.learner, batch_size=8))
     with pytest.raises(CheckpointError, match="another seed, other settings"):
-        resume(small_trainer(wider), tmp_path)
+        resume(small_trainer(other), tmp_path)
 
 
 def test_a_run_is_not_resumed_with_other_games_shown_or_under_other_rules(
