@@ -181,8 +181,7 @@ def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
 ) -> None:
     from ui.jobs import compiling
 
-    monkeypatch.setattr(compiling, "default_folder", lambda: folder.parent / "results")
-    monkeypatch.setattr(compiling, "ANSWERS", folder.name)
+    monkeypatch.setattr(compiling, "answers_folder", lambda: folder)
     plan = solve("greedy", bench.program, Budget(1.0, 0))
     save(bench.program, tmp_path / PROGRAM)
     save_plan(plan, tmp_path / BASIS)
@@ -209,8 +208,7 @@ def test_the_explorers_job_tunes_and_brings_the_best_compiled_plan(
 ) -> None:
     from ui.jobs import compiling
 
-    monkeypatch.setattr(compiling, "default_folder", lambda: folder.parent / "results")
-    monkeypatch.setattr(compiling, "ANSWERS", folder.name)
+    monkeypatch.setattr(compiling, "answers_folder", lambda: folder)
     save(bench.program, tmp_path / PROGRAM)
     order = {"basis": "asked", "seed": 0, "seconds": 4.0, "details": {"compiles": 2}}
     found = compiling.tune(tmp_path, order, lambda share, text: True)

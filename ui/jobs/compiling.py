@@ -1,6 +1,6 @@
 """The real compiler's work in a worker process: a plan as it compiles it, and a search for options.
 
-Whole compiles take minutes; what the compiler answered is kept beside the results of jobs, so that
+Whole compiles take minutes; their results are cached where every command finds them, so that
 nothing is compiled twice.
 """
 
@@ -20,18 +20,17 @@ from engine.compiler.steering.verify import verify as compiled
 from engine.compiler.toolchain.libtpu import prepare_environment, require_compiler
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
 from engine.compiler.toolchain.target import init_args
+from engine.folders import cache_folder
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.program.io import load
 from engine.program.model import Program
+from engine.workflows.capturing import COMPILES_CACHE, answers_folder
 from engine.workflows.tuning import tune_program
 from ui.jobs.protocol import BASIS, PLAN, PROGRAM, Progress
-from ui.jobs.store import default_folder
 
 COMPILED = "compiled"
 """The solver of a plan that the compiler realised under given options."""
-ANSWERS = "answers"
-"""The folder of the compiler's answers, beside that of results."""
 _WHOLE_COMPILES = 2
 
 
@@ -81,9 +80,8 @@ def _bench(program: Program, folder: Path) -> Bench:
 
 
 def _answers_folder(folder: Path) -> Path:
-    """Where answers are kept; where nothing may be kept, in the job's own folder."""
-    results = default_folder()
-    return (folder if results is None else results.parent) / ANSWERS
+    """Where all commands cache compile results; where nothing is cached, the job's own folder."""
+    return folder if cache_folder(COMPILES_CACHE) is None else answers_folder()
 
 
 def _facts(folder: Path, bench: Bench, verdict: Verdict, order: dict[str, Any]) -> dict[str, Any]:

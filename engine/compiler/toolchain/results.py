@@ -166,8 +166,11 @@ def options_in_words(options: Mapping[str, str]) -> str:
     """Options in a few words, with long values cut."""
     if dict(options) == SLOW_OPTIONS:
         return "everything slow"
-    shown = ", ".join(f"{name}={value:.24}" for name, value in options.items())
-    return shown[:120] or "default"
+    shown = []
+    for name, value in options.items():
+        rules = value.count("overrides {")
+        shown.append(f"{name} of {rules} rules" if rules else f"{name}={value:.40}")
+    return ", ".join(shown)[:160] or "default"
 
 
 def _error_row(error: CompilerError) -> dict[str, Any]:
