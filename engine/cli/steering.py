@@ -147,7 +147,11 @@ def run_tune(options: argparse.Namespace) -> int:
     )
     keep(tuned.flags)
     lines = verdict_lines(tuned.verdict)
-    lines.append(f"{tuned.compiles} compiles in full")
+    lines.append(
+        f"{tuned.compiles} compiles in full"
+        + (f", and {tuned.captured} that the capture had made" if tuned.captured else "")
+        + ("; the time ran out before more" if tuned.ran_out else "")
+    )
     if tuned.random_improvement is not None:
         count = f"{tuned.random_compiles} of random rules and knobs alone"
         lines.append(f"{count}: {tuned.random_improvement:.2%}")

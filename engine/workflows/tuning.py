@@ -40,6 +40,8 @@ class Tuned:
 
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
     they hold no option. `compiles`: whole compiles of the search, the default's among them.
+    `captured`: those that the program's capture had made already, among which it chose too.
+    `ran_out`: the seconds were used up before the compiles.
     `random_improvement`, `random_options`: the best of `random_compiles` whole compiles, the
     default's among them, of knobs and random rules alone: as many, unless there was no time for
     more. `random_improvement` is None where there were none, as without a baseline.
@@ -51,6 +53,8 @@ class Tuned:
     random_compiles: int
     random_improvement: float | None
     random_options: Mapping[str, str] | None
+    captured: int = 0
+    ran_out: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
@@ -58,6 +62,8 @@ class Tuned:
         return {
             **self.verdict.to_json(),
             "compiles": self.compiles,
+            "captured": self.captured,
+            "ran_out": self.ran_out,
             "random_compiles": self.random_compiles,
             "random_improvement": self.random_improvement,
             "random_options": random,
@@ -130,6 +136,8 @@ def tune_program(
         random_compiles=0 if baseline is None else baseline.num_compiles,
         random_improvement=improvement,
         random_options=None if best is None else best.candidate.steering.options,
+        captured=own.num_captured,
+        ran_out=own.ran_out,
     )
 
 
@@ -138,7 +146,7 @@ def _baseline(own: Tuning, bench: Bench, deadline: float) -> Tuning:
     own.note("baseline: knobs and random rules alone")
     baseline = Tuning(
         bench,
-        own.num_compiles,
+        own.num_compiles + own.num_captured,
         deadline,
         own.seed,
         own.plan_fn,

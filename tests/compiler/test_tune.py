@@ -400,3 +400,77 @@ def test_a_log_that_is_none_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"random"', '"surprise"'))
     with pytest.raises(ProgramFormatError, match="not a valid log"):
         TuneLog(path)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Time that passes only as the fake compiler says."""
+    now = SimpleNamespace(seconds=0.0)
+    stopped = SimpleNamespace(monotonic=lambda: now.seconds)
+    monkeypatch.setattr(module, "time", stopped)
+    monkeypatch.setattr(tuned_module, "time", stopped)
+    return now
+
+
+class SlowBench(FakeBench):
+    """Takes 25 s for an early stop and 130 s for a whole compile."""
+
+    now: SimpleNamespace
+
+    def early(self, options: Mapping[str, str]) -> Outcome:
+        self.now.seconds += 25.0
+        return super().early(options)
+
+    def full(self, options: Mapping[str, str]) -> Outcome:
+        is_known = key(options) in self.answers.full
+        self.now.seconds += 0.0 if is_known else 130.0
+        return replace(super().full(options), seconds=130.0)
+
+
+@pytest.mark.parametrize("seconds", [20.0, 200.0, 900.0])
+def test_with_little_time_the_best_candidate_is_compiled_whole(
+    program: Program, plan: Plan, clock: SimpleNamespace, seconds: float
+) -> None:
+    told: list[str] = []
+    answers = FakeAnswers()
+    answers.full.append("[]")
+    bench = SlowBench(program, plan, answers, lambda _: 936.0)
+    bench.now = clock
+    run = tuning(bench, plan, deadline=seconds, note=told.append)
+    run.predicted_s = lambda trial: 1e-6 * (1 + len(str(trial.candidate)))  # type: ignore[method-assign]
+    run.run()
+    assert run.best is not None
+    assert 2 <= run.num_compiles < run.compiles
+    assert run.ran_out
+    assert any("time ran out" in line for line in told)
+    # It stops exploring in time for a compile, where there is time for one at all.
+    assert clock.seconds <= max(seconds, 130.0) + 130.0 + 25.0
+
+
+def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: Plan) -> None:
+    answers = FakeAnswers()
+    options = {CROSS_PROGRAM: "0"}
+    kept = {
+        "slow": {"xla_msa_enable": "DISABLED"},
+        "default": {},
+        "knob": options,
+        "gone": {"a": "1"},
+    }
+    answers.full.append(key(options))
+    mine = replace(program, provenance={**program.provenance, "placements": kept})
+    bench = FakeBench(mine, plan, answers, no_cross_program)
+    best: list[str] = []
+    run = tuning(
+        bench,
+        plan,
+        compiles=2,
+        deadline=time.monotonic() - 1,
+        keep=lambda trial: best.append(trial.candidate.steering.title),
+    )
+    run.run()
+    assert best == ["captured: knob"]
+    assert (run.num_compiles, run.num_captured) == (1, 1)
+    assert bench.asked == ["[]"]
+    baseline = tuning(bench, plan, compiles=2, deadline=time.monotonic() - 1, is_planning=False)
+    baseline.run()
+    assert baseline.num_captured == 0

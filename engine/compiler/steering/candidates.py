@@ -16,20 +16,35 @@ from engine.compiler.steering.export import (
     matchers,
     own_steering,
 )
+from engine.compiler.toolchain.results import SLOW_OPTIONS
 from engine.plan.model import Plan
 from engine.program.model import Program
 
 KNOB = "knob"
 EXPORT = "export"
 RANDOM = "random"
+CAPTURED = "captured"
+"""Compiled whole when the program was captured, and so known for nothing."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Options to try; `origin` is KNOB, EXPORT or RANDOM."""
+    """Options to try; `origin` is KNOB, EXPORT, RANDOM or CAPTURED."""
 
     steering: Steering
     origin: str
+
+
+def captured(program: Program) -> tuple[Candidate, ...]:
+    """The placements for which a capture compiled the program whole, but the two ends."""
+    placements = program.provenance.get("placements")
+    if not isinstance(placements, Mapping):
+        return ()
+    return tuple(
+        Candidate(Steering(f"captured: {name}", dict(options)), CAPTURED)
+        for name, options in placements.items()
+        if isinstance(options, Mapping) and options and dict(options) != dict(SLOW_OPTIONS)
+    )
 
 
 def knobs() -> tuple[Candidate, ...]:

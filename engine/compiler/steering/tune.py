@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,12 @@ from pathlib import Path
 from engine.compiler.costs.correct import corrected
 from engine.compiler.reading.observation import Observation
 from engine.compiler.steering.candidates import (
+    CAPTURED,
     EXPORT,
     KNOB,
     RANDOM,
     Candidate,
+    captured,
     knobs,
     knobs_of,
     planned,
@@ -87,6 +90,10 @@ VARIED_PER_ROUND = 4
 NEXT_TO_NOTHING = 1e-4
 """Predictions that differ by less than this share are held for equal."""
 
+EXPLORING_SHARE = 0.4
+"""Early stops of a round end after this share of the seconds that are left, so that something is
+compiled whole."""
+
 SOLVER_SHARE = 0.006
 MAX_SOLVER_S = 30.0
 """A solver's plan may take this share of the seconds that are left, and at most so long."""
@@ -113,11 +120,12 @@ class Trial:
 class Tuning:
     """The state of one run.
 
-    `compiles`: how many whole compiles there may be, the default's among them. `is_planning`:
-    whether plans are made and exported; without, only knobs and random rules are tried. `plans`:
-    of the bench's program, exported first. `earlier`: what its costs were fitted to.
-    `first_random`: how many random rules the first round tries. `keep`: gets every trial that is
-    the best so far, once it is compiled in full.
+    `compiles`: how many whole compiles there may be, the default's among them, but not those that
+    the program's capture has made, which are known for nothing. `is_planning`: whether plans are
+    made and exported; without, only knobs and random rules are tried. `plans`: of the bench's
+    program, exported first. `earlier`: what its costs were fitted to. `first_random`: how
+    many random rules the first round tries. `keep`: gets every trial that is the best so far, once
+    it is compiled in full.
     """
 
     bench: Bench
@@ -136,13 +144,21 @@ class Tuning:
     default: Outcome | None = None
     num_random: int = 0
     num_varied: int = 0
+    exploring_ends: float = math.inf
 
     def run(self) -> None:
-        """Try until the compiles or the seconds are used up; goes on with what the log holds."""
+        """Try until the compiles or the seconds are used up; goes on with what the log holds.
+
+        However little time there is, the candidate that promises most is compiled whole before the
+        end, unless another one is better than the default already.
+        """
         program = self.bench.program
         self.default = self.bench.full({})
         self.note(f"default: {total(self.default):,.0f} cycles")
+        if self.is_planning:
+            self._take_captured()
         self._correct()
+        self._begin_round()
         self._try([c for c in self.log.candidates if self.is_planning or c.origin != EXPORT])
         self._finish_known()
         self._try(knobs())
@@ -153,6 +169,7 @@ class Tuning:
             if not has_exports:
                 self._plan_again()
         while not self.is_over:
+            self._begin_round()
             before = len(self.trials)
             self._try_random()
             if self.is_planning and self.num_compiles > 1:
@@ -161,11 +178,28 @@ class Tuning:
             progress = self._compile_best()
             if not progress and len(self.trials) == before:
                 break
+        self._compile_after_all()
+        if self.ran_out:
+            self.note(
+                f"time ran out after {self.num_compiles} of {self.compiles} compiles and"
+                f" {len(self.trials)} candidates"
+            )
 
     @property
     def num_compiles(self) -> int:
-        """Whole compiles so far."""
-        return 1 + sum(trial.full is not None for trial in self.trials)
+        """Whole compiles so far, the capture's left out."""
+        own = [t for t in self.trials if t.candidate.origin != CAPTURED]
+        return 1 + sum(trial.full is not None for trial in own)
+
+    @property
+    def num_captured(self) -> int:
+        """Whole compiles that the program's capture had made."""
+        return sum(trial.candidate.origin == CAPTURED for trial in self.trials)
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the seconds were used up before the compiles."""
+        return self.num_compiles < self.compiles and time.monotonic() >= self.deadline
 
     @property
     def is_over(self) -> bool:
@@ -187,12 +221,53 @@ class Tuning:
         left = self.deadline - time.monotonic()
         return min(MAX_SOLVER_S, max(1.0, SOLVER_SHARE * left))
 
+    def _begin_round(self) -> None:
+        """Say when early stops end, so that a whole compile, as long as the default's, fits in.
+
+        Where it does not fit in at all, half of that time is explored all the same.
+        """
+        assert self.default is not None
+        share = EXPLORING_SHARE * (self.deadline - time.monotonic())
+        before = self.deadline - self.default.seconds - time.monotonic()
+        self.exploring_ends = time.monotonic() + min(share, max(before, share / 2))
+
+    def _take_captured(self) -> None:
+        """Take up what the capture compiled whole, as far as it is cached.
+
+        What stands in the log an earlier run compiled.
+        """
+        logged = {_key(candidate) for candidate in self.log.candidates}
+        for candidate in captured(self.bench.program):
+            options = candidate.steering.options
+            if _key(candidate) in logged or not self.bench.answers.has_full(options):
+                continue
+            try:
+                full = self.bench.full(options)
+            except CompilerError:
+                continue
+            self.trials.append(Trial(candidate, full, full))
+        best = self.best
+        if best is not None:
+            gain = 1.0 - total(best.full) / total(self.default)
+            self.note(f"known from the capture: {best.candidate.steering.title}: {gain:+.2%}")
+            self.keep(best)
+
+    def _compile_after_all(self) -> None:
+        """Compile the most promising candidate whole where none is better than the default yet."""
+        if self.best is not None or self.num_compiles >= self.compiles:
+            return
+        chosen = [t for t in self._promising() if self.predicted_s(t) < self._default_s]
+        if chosen:
+            if time.monotonic() >= self.deadline:
+                self.note("the time is over; the candidate that promises most is compiled whole")
+            self._compile(chosen[0])
+
     def _try(self, candidates: Sequence[Candidate]) -> None:
-        """Stop each candidate early, unless it is known."""
+        """Stop each candidate early, unless it is known, until this round's time is over."""
         known = {_key(trial.candidate) for trial in self.trials}
         for candidate in candidates:
             key = _key(candidate)
-            if time.monotonic() >= self.deadline or key in known:
+            if time.monotonic() >= self.exploring_ends or key in known:
                 continue
             known.add(key)
             self.log.add(candidate)
@@ -235,7 +310,7 @@ class Tuning:
 
     def _finish_known(self) -> None:
         """Take up whole compiles that an earlier run has paid for."""
-        for trial in list(self.trials):
+        for trial in [t for t in self.trials if t.full is None]:
             options = trial.candidate.steering.options
             if self.num_compiles < self.compiles and self.bench.answers.has_full(options):
                 self._compile(trial)

@@ -66,6 +66,10 @@ class Answers:
             return whole
         return self._answer(options, is_full=False)
 
+    def stopped(self, options: Mapping[str, str]) -> Compiled:
+        """A compile that was stopped early, though the whole one be known; it has no cycles."""
+        return self._answer(options, is_full=False)
+
     def full(self, options: Mapping[str, str]) -> Compiled:
         """The whole compile under `options`; minutes, if it is not known."""
         return self._answer(options, is_full=True)
