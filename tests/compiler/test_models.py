@@ -28,6 +28,9 @@ PUBLISHED = {
 }
 """Parameters, as their papers count them."""
 
+DEEP = (*PUBLISHED, "unetfull", "alphatensorfull")
+"""The same as others, of full depth: seconds to trace."""
+
 
 def num_parameters(model: str) -> int:
     parameters = build(model, 1, train=False).args[0]
@@ -35,7 +38,9 @@ def num_parameters(model: str) -> int:
 
 
 @pytest.mark.parametrize("train", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize("model", WRITTEN)
+@pytest.mark.parametrize(
+    "model", [pytest.param(m, marks=pytest.mark.nightly if m in DEEP else ()) for m in WRITTEN]
+)
 def test_models_written_here_trace_from_shapes_alone(model: str, train: bool) -> None:
     try:
         workload = build(model, 2, train)

@@ -203,6 +203,7 @@ def test_the_explorers_job_verifies_a_plan_and_brings_the_compiled_one(
     assert shares == sorted(shares)
 
 
+@pytest.mark.nightly
 def test_the_explorers_job_tunes_and_brings_the_best_compiled_plan(
     bench: Bench, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from engine.lessons.mining import MARGIN
 from engine.lessons.opponents import judged
 from engine.lessons.positions import FILE, Mined, read_positions
 from engine.program import library
+from tests.chosen import chosen
 
 FOUND = read_positions(FILE)
 HAIR = 1e-9
@@ -28,7 +29,7 @@ def is_trap(mined: Mined, move: int) -> bool:
     return KINDS[best_action(mined.at(program, move))] != KINDS[int(mined.game[move])]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", chosen(NAMES))
 def test_the_strong_continuation_leads_all_known_ways(name: str) -> None:
     program = library.load_sample(name)
     games = [mined.strong(program) for mined in FOUND if mined.program == name]
