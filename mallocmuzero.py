@@ -20,6 +20,7 @@ they are given out.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
+from engine.game.gym_env import MallocEnv
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.check import Violation, check
 from engine.plan.io import load_plan, save_plan
@@ -41,12 +43,17 @@ from engine.program.model import Program
 if TYPE_CHECKING:
     from engine.compiler.steering.export import Steering
     from engine.compiler.steering.verify import Verdict
+    from engine.game.environment import Environment, EnvState
+    from engine.game.moves import Rules
     from engine.workflows.tuning import Tuned
 
 __all__ = [
     "Bound",
     "Copy",
     "EngineError",
+    "EnvState",
+    "Environment",
+    "MallocEnv",
     "Plan",
     "Program",
     "Simulation",
@@ -56,6 +63,7 @@ __all__ = [
     "capture",
     "check",
     "compare",
+    "environment",
     "export",
     "import_hlo",
     "load",
@@ -69,6 +77,19 @@ __all__ = [
     "tune",
     "verify",
 ]
+
+_LOADED_WHEN_ASKED_FOR = {
+    "EnvState": "engine.game.environment",
+    "Environment": "engine.game.environment",
+}
+"""Types whose modules load JAX, or what else not every user needs."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LOADED_WHEN_ASKED_FOR[name]), name)
+
 
 Progress = Callable[[float, str], bool]
 """Hears the share of the work that is done and a word about it; answers False to end it early."""
@@ -236,6 +257,24 @@ def compare(
     from engine.workflows.compare import compare as run
 
     return run(program, solvers, Budget(seconds, seed))
+
+
+def environment(
+    program: Program, rules: Rules | None = None, prices: Bound | None = None
+) -> Environment:
+    """The game of a program in JAX, for `jit`, `vmap` and `scan` (`docs/environments.md`).
+
+    `prices`: a bound whose prices of memory and copies the player is to see. Raises SolverError for
+    a program too large for the JAX game, ConfigError for rules that the environment does not have.
+    For Gymnasium: `gymnasium.make("mallocmuzero/MallocGame-v0", program=program)`.
+
+    >>> env = environment(load("teach-prefetch"))
+    >>> env.num_steps, env.num_actions
+    (6, 5)
+    """
+    from engine.game.environment import Environment
+
+    return Environment(program, rules, prices)
 
 
 def export(program: Program, plan: Plan) -> tuple[Steering, ...]:

@@ -1,4 +1,9 @@
-"""The reference game as a Gymnasium environment, for agents from elsewhere."""
+"""The plain game as an environment of Gymnasium; importing this module registers it.
+
+    env = gymnasium.make("mallocmuzero/MallocGame-v0", program="resnet50-v5e-b64")
+
+`engine.game.environment` is the game in JAX; `docs/environments.md` shows both.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,17 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
+from gymnasium.error import Error, InvalidAction, ResetNeeded
 from numpy.typing import NDArray
 
 from engine.game.moves import NUM_ACTIONS, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
+from engine.program import library
 from engine.program.model import Program
 
+ENV_ID = "mallocmuzero/MallocGame-v0"
 NUM_CELLS = 64
 NUM_IDLE_SLOTS = 32
 NUM_MOVES_AHEAD = 8
@@ -33,6 +40,8 @@ MOVE_FEATURES = (
     "moves played / moves",
 )
 AHEAD_FEATURES = ("time away / slots", "size / fast memory", "rank", "saving (log)")
+SAVING = "saving (log)"
+"""The one feature that may be negative: a write may take longer into fast memory."""
 
 Observation = dict[str, Any]
 """Float32 arrays by name."""
@@ -41,44 +50,45 @@ Observation = dict[str, Any]
 class MallocEnv(gymnasium.Env[Observation, np.int64]):
     """One program as a one-player game; moves with a single legal action play themselves.
 
-    Actions: 0 Copy, 1 NoCopy, 2 Drop. `info["action_mask"]`, int8 `[3]`, is 1 where legal. An
-    illegal action is replaced by NoCopy if that is legal, else by Drop; `info["played_action"]`
-    tells which one counted. The rewards of an episode add up to
+    The five actions are `engine.game.moves.ACTION_NAMES`. `action_masks()`, and as int8 numbers
+    `info["action_mask"]`, say which are legal, `[5]`; all are once the game is over. An illegal
+    action is replaced by the same kind at the rule's end, else NoCopy, else Drop;
+    `info["played_action"]` tells which one counted. The rewards of an episode add up to
     `(all_slow_s - latency_s) / all_slow_s`; those of moves before the first decision come with the
     first step.
 
-    Observations are float32 in [0, 1]: `move` `[10]`, see `MOVE_FEATURES`; `ahead` `[8 * 4]`, the
-    next 8 moves by `AHEAD_FEATURES`; `occupied` and `ghosts` `[64]`, the share of each 1/64 of the
-    addresses that is taken for certain, or by ghosts, in the slot of the move; `idle` `[32]`, free
-    copy time of the 32 slots before, nearest last, log scale.
+    Observations are float32 arrays, cut off at the bounds of their space: 0 and 1, but -1 and 1 for
+    a saving. `move` `[10]`, see `MOVE_FEATURES`; `ahead` `[8 * 4]`, the next 8 moves by
+    `AHEAD_FEATURES`; `occupied` and `ghosts` `[64]`, the share of each 1/64 of the addresses that
+    is taken for certain, or by ghosts, in the slot of the move; `idle` `[32]`, free copy time of
+    the 32 slots before, nearest last, log scale. Zeros once the game is over.
     """
 
-    def __init__(self, program: Program, rules: Rules | None = None) -> None:
-        """Wrap the game of `program`."""
-        self.program = program
-        self._start = ReferenceGame(program, rules or Rules())
+    def __init__(self, program: Program | str, rules: Rules | None = None) -> None:
+        """Wrap the game of `program`: one at hand, a sample's name, or a path.
+
+        Raises UnknownNameError and ProgramFormatError as `engine.program.library.resolve`.
+        """
+        self.program = library.resolve(program) if isinstance(program, str) else program
+        self._start = ReferenceGame(self.program, rules or Rules())
         self._early_reward = self._start.play_forced()
         self._top_rank = max((m.rank for m in self._start.moves), default=0)
         self._game: ReferenceGame | None = None
-        sizes = {
-            "move": len(MOVE_FEATURES),
-            "ahead": NUM_MOVES_AHEAD * len(AHEAD_FEATURES),
-            "occupied": NUM_CELLS,
-            "ghosts": NUM_CELLS,
-            "idle": NUM_IDLE_SLOTS,
+        lows = {
+            "move": _lows(MOVE_FEATURES),
+            "ahead": np.tile(_lows(AHEAD_FEATURES), NUM_MOVES_AHEAD),
+            "occupied": np.zeros(NUM_CELLS, np.float32),
+            "ghosts": np.zeros(NUM_CELLS, np.float32),
+            "idle": np.zeros(NUM_IDLE_SLOTS, np.float32),
         }
-        self._sizes = sizes
-        boxes: dict[str, gymnasium.Space[Any]] = {
-            # A write may cost time: what a move saves may be negative.
-            name: gymnasium.spaces.Box(-1.0 if name in ("move", "ahead") else 0.0, 1.0, (size,))
-            for name, size in sizes.items()
+        self._boxes = {
+            name: gymnasium.spaces.Box(low, np.ones_like(low)) for name, low in lows.items()
         }
-        self.observation_space = gymnasium.spaces.Dict(boxes)
+        self.observation_space = gymnasium.spaces.Dict(dict(self._boxes))
         self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
+        # Of an environment that was not made by `gymnasium.make`, which writes its own.
         self.spec = EnvSpec(
-            id="mallocmuzero/MallocGame-v0",
-            entry_point=f"{__name__}:{type(self).__name__}",
-            kwargs={"program": program, "rules": rules},
+            id=ENV_ID, entry_point=_ENTRY_POINT, kwargs={"program": program, "rules": rules}
         )
 
     @property
@@ -91,15 +101,27 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start again; the game has no chance in it, so `seed` changes nothing."""
-        super().reset(seed=seed, options=options)
+        """Start again; the game has no chance in it, so `seed` changes nothing.
+
+        Raises gymnasium's Error for options, of which there are none.
+        """
+        if options:
+            raise Error(f"reset: there are no options, so {sorted(options)} would be ignored")
+        super().reset(seed=seed)
         self._game = self._start.clone()
         self._waiting_reward = self._early_reward
         return self._observe(), {"action_mask": self._mask()}
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Play `action`, or its replacement if illegal, and all forced moves after it."""
+        """Play `action`, or its replacement if illegal, and all forced moves after it.
+
+        Raises gymnasium's InvalidAction for what is no action.
+        """
         game = self.game
+        if not self.action_space.contains(action):
+            raise InvalidAction(
+                f"step: {action!r} is no action; give a whole number from 0 to {NUM_ACTIONS - 1}"
+            )
         reward, self._waiting_reward = self._waiting_reward, 0.0
         played = int(action)
         if not game.is_over:
@@ -107,6 +129,10 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
             reward += game.step(played) + game.play_forced()
         info = {"action_mask": self._mask(), "played_action": played}
         return self._observe(), reward, game.is_over, False, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions are legal, `[5]`, by the name that maskable agents ask for."""
+        return self._mask().astype(np.bool_)
 
     def plan(self, solver: str = "gymnasium") -> Plan:
         """The plan that was played. Raises ValueError unless the episode is over."""
@@ -120,7 +146,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
     def _observe(self) -> Observation:
         game = self.game
         if game.is_over:
-            return {name: np.zeros(size, np.float32) for name, size in self._sizes.items()}
+            return {name: np.zeros_like(box.low) for name, box in self._boxes.items()}
         occupied, ghosts = self._addresses(game)
         parts = {
             "move": self._move_features(game),
@@ -129,7 +155,10 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
             "ghosts": ghosts,
             "idle": self._idle(game),
         }
-        return {name: np.clip(part, 0.0, 1.0).astype(np.float32) for name, part in parts.items()}
+        return {
+            name: np.clip(part, self._boxes[name].low, self._boxes[name].high).astype(np.float32)
+            for name, part in parts.items()
+        }
 
     def _move_features(self, game: ReferenceGame) -> NDArray[np.float64]:
         move, block = game.move, game.live.get(game.move.group)
@@ -187,6 +216,11 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
         return np.array([0.0] * (NUM_IDLE_SLOTS - len(shares)) + shares)
 
 
+def _lows(features: tuple[str, ...]) -> NDArray[np.float32]:
+    """The least value of each feature."""
+    return np.array([-1.0 if name == SAVING else 0.0 for name in features], np.float32)
+
+
 def _log_share(ticks: int) -> float:
     """0 for none, 1 for as long as the whole program with everything in slow memory.
 
@@ -199,3 +233,7 @@ def _coverage(edges: NDArray[np.float64], low: int, high: int) -> NDArray[np.flo
     """Share of each cell between consecutive `edges` that `[low, high)` covers."""
     shared = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
     return np.asarray(np.maximum(0.0, shared) / (edges[1] - edges[0]), dtype=np.float64)
+
+
+_ENTRY_POINT = f"{__name__}:{MallocEnv.__name__}"
+gymnasium.register(ENV_ID, _ENTRY_POINT)

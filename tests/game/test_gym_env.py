@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
-from gymnasium.error import ResetNeeded
+from gymnasium.error import Error, InvalidAction, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
-from engine.game.gym_env import MallocEnv
+from engine.errors import UnknownNameError
+from engine.game.gym_env import AHEAD_FEATURES, ENV_ID, MOVE_FEATURES, SAVING, MallocEnv
 from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -23,6 +25,7 @@ def test_gymnasiums_checker_has_nothing_to_say(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(MallocEnv(random_program(seed, 30)))
+        check_env(gymnasium.make(ENV_ID, program=random_program(seed, 30)).unwrapped)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -89,13 +92,66 @@ def test_observed_addresses_show_scratch_stays_and_ghosts() -> None:
     assert np.flatnonzero(observation["idle"]).tolist() == [29, 30, 31]
 
 
-def test_the_spec_makes_the_same_environment_again() -> None:
+def test_a_write_that_takes_longer_into_fast_memory_is_seen_as_such() -> None:
+    slow_to_write = Buffer(4, writes={0: -2, 2: -2}, reads={1: 9, 3: 9})
+    env = MallocEnv(program_of([5, 5, 5, 5], [slow_to_write]))
+    observation, _ = env.reset()
+    space = env.observation_space
+    saving, next_saving, later = (
+        observation["move"][MOVE_FEATURES.index(SAVING)],
+        *observation["ahead"][AHEAD_FEATURES.index(SAVING) :: len(AHEAD_FEATURES)][:2],
+    )
+    assert -1 < saving == later < 0 < next_saving
+    assert space.contains(observation)
+    # Nothing else can be negative, and the space says so.
+    assert (np.flatnonzero(space["move"].low) == MOVE_FEATURES.index(SAVING)).all()
+    assert not space["occupied"].low.any()
+
+
+@pytest.mark.parametrize("action", [NUM_ACTIONS, 999, -1, "0", 2.9, None, np.array([1, 2])])
+def test_what_is_no_action_is_refused(action: object) -> None:
+    env = MallocEnv(random_program(1, 20))
+    env.reset()
+    before = env.game.move_index
+    with pytest.raises(InvalidAction, match="whole number from 0 to 4"):
+        env.step(action)  # type: ignore[arg-type]
+    assert env.game.move_index == before
+
+
+def test_masks_are_those_of_the_rules() -> None:
+    env = gymnasium.make(ENV_ID, program=random_program(1, 20))
+    _, info = env.reset()
+    masks = env.get_wrapper_attr("action_masks")()
+    assert masks.dtype == bool
+    assert masks.tolist() == list(env.unwrapped.game.legal())  # type: ignore[attr-defined]
+    assert masks.tolist() == info["action_mask"].astype(bool).tolist()
+    assert 1 < masks.sum() < NUM_ACTIONS
+
+
+def test_it_is_made_by_its_name_with_a_program_or_the_name_of_one() -> None:
     program = random_program(1, 20)
-    env = MallocEnv(program)
-    assert env.spec is not None
-    again = env.spec.make(disable_env_checker=True)
-    assert isinstance(again.unwrapped, MallocEnv)
-    assert again.unwrapped.program == program
+    for given, expected in ((program, program.name), ("teach-prefetch", "teach-prefetch")):
+        env = gymnasium.make(ENV_ID, program=given)
+        assert env.spec is not None and env.spec.id == ENV_ID
+        again = gymnasium.make(env.spec).unwrapped
+        assert isinstance(again, MallocEnv)
+        assert again.program.name == expected
+    with pytest.raises(UnknownNameError, match="teach-prefetch"):
+        gymnasium.make(ENV_ID, program="teach-prefech")
+
+
+def test_a_copy_side_by_side_has_the_same_spaces() -> None:
+    envs = gymnasium.make_vec(ENV_ID, num_envs=2, program="teach-prefetch")
+    observation, info = envs.reset()
+    assert envs.observation_space.contains(observation)
+    assert info["action_mask"].shape == (2, NUM_ACTIONS)
+    envs.close()
+
+
+def test_options_that_would_be_ignored_are_refused() -> None:
+    env = MallocEnv(random_program(1, 20))
+    with pytest.raises(Error, match="'places'"):
+        env.reset(options={"places": 1})
 
 
 def test_stepping_before_reset_is_refused() -> None:

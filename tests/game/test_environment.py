@@ -1,0 +1,140 @@
+"""The JAX environment against the plain game, with games side by side and actions of any kind."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from engine.errors import ConfigError, UsageError
+from engine.game.environment import Environment, EnvState
+from engine.game.moves import NO_COPY, NUM_ACTIONS, Rules
+from engine.game.notes import noted_actions
+from engine.game.observation.layout import NUM_OUTLOOK, PARTS
+from engine.game.reference.game import ReferenceGame
+from engine.plan.bounds import lower_bound
+from engine.plan.check import check
+from engine.plan.simulate import simulate
+from engine.program.model import Program
+from tests.strategies import random_program
+
+SEED = 9
+GAMES = 16
+AFTER = 3
+"""Steps after the end of the games."""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return random_program(SEED, 40)
+
+
+@pytest.fixture(scope="module")
+def env(program: Program) -> Environment:
+    return Environment(program)
+
+
+@pytest.fixture(scope="module")
+def played(env: Environment) -> tuple[np.ndarray, EnvState]:
+    """Any actions `[steps, games]`, and the states after each of them, under jit, scan, vmap."""
+    actions = np.random.default_rng(SEED).integers(
+        -2, NUM_ACTIONS + 2, (env.num_steps + AFTER, GAMES)
+    )
+
+    @jax.jit
+    def play(actions: jax.Array) -> EnvState:
+        def step(state: EnvState, action: jax.Array) -> tuple[EnvState, EnvState]:
+            state = jax.vmap(env.step)(state, action)
+            return state, state
+
+        start = jax.vmap(env.init)(jax.random.split(jax.random.key(0), GAMES))
+        _, states = jax.lax.scan(step, start, actions)
+        return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, states)
+
+    return actions, jax.device_get(play(jnp.asarray(actions)))
+
+
+def state_of(states: EnvState, move: int, game: int) -> EnvState:
+    return jax.tree.map(lambda leaf: leaf[move, game], states)
+
+
+def test_games_are_those_of_the_plain_rules(
+    program: Program, env: Environment, played: tuple[np.ndarray, EnvState]
+) -> None:
+    actions, states = played
+    for number in range(GAMES):
+        game = ReferenceGame(program)
+        for move in range(env.num_steps):
+            assert states.legal_action_mask[move, number].tolist() == list(game.legal())
+            assert not states.terminated[move, number]
+            action = int(actions[move, number])
+            known = action if 0 <= action < NUM_ACTIONS else NO_COPY
+            reward = game.step(game.nearest(known))
+            assert states.reward[move + 1, number] == pytest.approx(reward, abs=1e-6)
+        assert game.is_over
+    assert not states.truncated.any()
+
+
+def test_rewards_add_up_to_what_the_plan_saves(
+    program: Program, env: Environment, played: tuple[np.ndarray, EnvState]
+) -> None:
+    _, states = played
+    totals = states.reward.astype(np.float64).sum(axis=0)
+    assert len(set(totals.round(6))) > GAMES // 2
+    for number in range(GAMES):
+        plan = env.plan(state_of(states, -1, number), solver="chance")
+        assert check(program, plan) is None
+        assert plan.solver == "chance"
+        assert len(noted_actions(plan, env.num_steps) or ()) == env.num_steps
+        saved = 1 - simulate(program, plan).latency_s / program.all_slow_s
+        assert totals[number] == pytest.approx(saved, abs=1e-6)
+
+
+def test_nothing_happens_after_the_end(
+    env: Environment, played: tuple[np.ndarray, EnvState]
+) -> None:
+    _, states = played
+    ended = jax.tree.map(lambda leaf: leaf[env.num_steps :], states)
+    assert ended.terminated.all() and ended.legal_action_mask.all()
+    assert not ended.observation.any()
+    assert not ended.reward[1:].any()
+    # Beside games that go on, too: some still have stalls of their last move to tell.
+    mixed = jax.tree.map(
+        lambda first, last: np.stack([first, *last]),
+        *(
+            state_of(states, 0, 0),
+            jax.tree.map(lambda leaf: leaf[-1], states),
+        ),
+    )
+    after = jax.jit(jax.vmap(env.step))(mixed, np.full(GAMES + 1, NO_COPY))
+    assert not after.reward[1:].any()
+    assert after.terminated.tolist() == [False, *[True] * GAMES]
+    assert states.observation[: env.num_steps].any(axis=-1).all()
+    assert (ended.actions[..., : env.num_steps] == ended.actions[0, :, : env.num_steps]).all()
+
+
+def test_a_bound_shows_its_prices(program: Program, env: Environment) -> None:
+    bare = env.init(jax.random.key(0)).observation
+    priced = Environment(program, bound=lower_bound(program)).init(jax.random.key(0)).observation
+    of_prices = np.zeros(bare.shape, bool)
+    for name in ("prices", "prices_ahead"):
+        of_prices[PARTS[name].start : PARTS[name].end] = True
+    differs = np.asarray(bare != priced)[:NUM_OUTLOOK]
+    assert differs[of_prices[:NUM_OUTLOOK]].any()
+
+
+def test_a_plan_is_of_one_game_that_is_over(
+    env: Environment, played: tuple[np.ndarray, EnvState]
+) -> None:
+    _, states = played
+    with pytest.raises(UsageError, match="cut one game out"):
+        env.plan(jax.tree.map(lambda leaf: leaf[-1], states))
+    with pytest.raises(UsageError, match="not over"):
+        env.plan(state_of(states, 0, 0))
+
+
+@pytest.mark.parametrize("rules", [Rules(strict=True), Rules(place="support")])
+def test_rules_that_it_does_not_have_are_refused(program: Program, rules: Rules) -> None:
+    with pytest.raises(ConfigError, match="neither"):
+        Environment(program, rules)
