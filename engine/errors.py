@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 
+def in_one_line(message: str, most: int = 300) -> str:
+    """A message of another tool as one line: its lines in a row, each and all of them cut.
+
+    Lines that only point at a place in the line above say nothing then.
+
+    >>> in_one_line("Syntax error:\\n  was parsing 5:3: expects name\\n  ^\\n")
+    'Syntax error: was parsing 5:3: expects name'
+    """
+    lines = (" ".join(line.split()) for line in message.splitlines())
+    return " ".join(line[:_LINE] for line in lines if line.strip("^~ "))[:most].rstrip()
+
+
+_LINE = 160
+
+
 class EngineError(Exception):
     """Base of all errors that a user can cause; the command line turns it into exit 2.
 

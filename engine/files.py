@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import secrets
 import stat
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,38 @@ def _unpack(data: bytes, limit: int) -> bytes:
     return bytes(unpacked)
 
 
+def foreign(data: bytes) -> str:
+    """What a file is, and what to do with it, if it is of a kind that is often brought by mistake.
+
+    Empty if it is of no such kind; gzip is not, since it is unpacked.
+    """
+    for head, kind in _FOREIGN_HEADS.items():
+        if data.startswith(head):
+            return kind
+    if _EXPORTED.search(data):
+        return EXPORTED
+    return next((kind for start, kind in _FOREIGN_TEXTS if start.search(data[:_HEAD_BYTES])), "")
+
+
+EXPORTED = "a program that jax.export serialised: capture it with --stablehlo"
+_HEAD_BYTES = 2**16
+_MLIR = "MLIR, a program before compilation: dump what is compiled, or capture what is exported"
+_FOREIGN_HEADS: Mapping[bytes, str] = {
+    b"PK\x03\x04": "a zip archive: unpack it",
+    b"\xfd7zXZ\x00": "xz data: unpack it",
+    b"BZh": "bzip2 data: unpack it",
+    b"\x28\xb5\x2f\xfd": "zstd data: unpack it",
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+    b"ML\xefR": _MLIR,
+}
+_FOREIGN_TEXTS = (
+    (re.compile(rb"^\s*(module\b[^\n]*\{|func\.func |#loc)", re.M), _MLIR),
+    (re.compile(rb"^\s*HloModule\b", re.M), "HLO, a compiled program: import it with --slow"),
+)
+_EXPORTED = re.compile(rb"ML\xefR.{0,16}StableHLO_v", re.S)
+
+
 def json_of(text: str | bytes) -> Any:
     """JSON data that may come from anybody. Raises ValueError, RecursionError where it is nested
     too deep.
@@ -77,10 +111,13 @@ def _whole(digits: str) -> int:
 
 def read_json(path: Path) -> Any:
     """JSON data of a (gzipped) file. Raises ProgramFormatError."""
+    data = read_bytes(path)
     try:
-        return json_of(read_bytes(path))
+        return json_of(data)
     except (ValueError, RecursionError) as error:
-        raise ProgramFormatError(f"{path}: not JSON ({type(error).__name__})") from error
+        kind = foreign(data)
+        problem = f"but {kind}" if kind else f"({type(error).__name__})"
+        raise ProgramFormatError(f"{path}: not JSON {problem}") from error
 
 
 def require_header(body: Any, kind: str, version: int, where: str) -> None:

@@ -13,6 +13,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.program.provenance import (
     compiled_under,
+    import_remarks,
     observed,
     offsets_of_compiled_plan,
     reading_warning,
@@ -94,7 +95,7 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
 
 
 def warn(program: Program) -> None:
-    """Say on stderr if XLA's plan was read in part, so that it is no measure for others."""
+    """Say on stderr what was passed over or estimated when the program was read."""
     warning = reading_warning(program)
-    if warning is not None:
-        note(f"warning: {program.name}: {warning}")
+    for text in ([] if warning is None else [warning]) + import_remarks(program):
+        note(f"warning: {program.name}: {text}")

@@ -2,7 +2,8 @@
 
 The format is that of github.com/google/minimalloc: a header line, then one buffer per line. Columns
 `id` (or `buffer`, `buffer_id`), `lower` (or `start`, `begin`), `upper` (or `end`, the last moment
-*included*), `size`, and optionally `offset` and `alignment`; the order is free.
+*included*), `size`, and optionally `offset`, `alignment`, `hint` (of its solver, passed over) and
+`gaps` (empty); the order is free.
 
 A buffer becomes a value that is written at its first slot and read at its last one. Slots are the
 spans between neighbouring moments of the table. Every byte saves the same, nothing else takes time
@@ -13,12 +14,13 @@ as it can be.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import ProgramFormatError
-from engine.files import read_bytes
+from engine.files import foreign, read_bytes
 from engine.program.model import Access, Hardware, Instruction, Program, Value
 from engine.program.validate import validate
 
@@ -31,7 +33,7 @@ BANDWIDTH = 1e9
 
 _SYNONYMS = {"buffer": "id", "buffer_id": "id", "start": "lower", "begin": "lower", "end": "upper"}
 _REQUIRED = ("id", "lower", "upper", "size")
-_OPTIONAL = ("offset", "alignment", "gaps")
+_OPTIONAL = ("offset", "alignment", "gaps", "hint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,17 @@ class Buffer:
     size: int
     alignment: int = 1
     offset: int | None = None
+    has_hint: bool = False
 
 
 def import_minimalloc(path: Path, capacity: int) -> Program:
     """The program of a table for a fast memory of `capacity` bytes. Raises ProgramFormatError."""
+    data = read_bytes(path, MAX_FILE_BYTES)
     try:
-        text = read_bytes(path, MAX_FILE_BYTES).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ProgramFormatError(f"{path}: not a text file ({error.reason})") from error
+        problem = f"but {kind}" if (kind := foreign(data)) else f"({error.reason})"
+        raise ProgramFormatError(f"{path}: not a text file {problem}") from error
     name = path.name.removesuffix(".gz").removesuffix(".csv")
     return minimalloc_program(text, str(path), name, capacity)
 
@@ -122,7 +127,10 @@ def _columns(header: Sequence[str], where: str) -> tuple[list[str], int]:
 
 def _buffer(row: Mapping[str, str], last: int, where: str) -> Buffer:
     if row.get("gaps"):
-        raise ProgramFormatError(f"{where}: gaps in a lifetime cannot be read; split the buffer")
+        raise ProgramFormatError(
+            f"{where}: gaps in a lifetime cannot be read; without the column 'gaps' every buffer"
+            " keeps its place throughout, which is a stricter problem"
+        )
     if not row["id"]:
         raise ProgramFormatError(f"{where}: no id")
     lower, upper = _integer(row, "lower", where), _integer(row, "upper", where) + last
@@ -137,7 +145,7 @@ def _buffer(row: Mapping[str, str], last: int, where: str) -> Buffer:
     offset = _integer(row, "offset", where) if "offset" in row else None
     if alignment < 1 or (offset is not None and not 0 <= offset <= MAX_CAPACITY):
         raise ProgramFormatError(f"{where}: an impossible alignment or offset")
-    return Buffer(row["id"], lower, upper, size, alignment, offset)
+    return Buffer(row["id"], lower, upper, size, alignment, offset, has_hint="hint" in row)
 
 
 def _integer(row: Mapping[str, str], column: str, where: str) -> int:
@@ -149,9 +157,18 @@ def _integer(row: Mapping[str, str], column: str, where: str) -> int:
 
 
 def _program(buffers: Sequence[Buffer], where: str, name: str, capacity: int) -> Program:
-    alignments = {b.alignment for b in buffers}
-    if len(alignments) > 1:
-        raise ProgramFormatError(f"{where}: alignments differ; one for all buffers can be read")
+    # What is aligned to a common multiple is aligned to each.
+    alignment = math.lcm(*(b.alignment for b in buffers))
+    if alignment > capacity:
+        raise ProgramFormatError(
+            f"{where}: all buffers are aligned alike, here to {alignment} bytes, a multiple of all"
+            f" alignments, and the capacity is {capacity}; give a larger one"
+        )
+    remarks = []
+    if alignment > min(b.alignment for b in buffers):
+        remarks.append(f"all buffers are aligned to {alignment} bytes, since alignments differ")
+    if any(b.has_hint for b in buffers):
+        remarks.append("the column 'hint' is passed over")
     moments = sorted({t for b in buffers for t in (b.lower, b.upper)})
     slot_of = {moment: slot for slot, moment in enumerate(moments)}
     accesses = [a for n, b in enumerate(buffers) for a in _accesses(n, b, slot_of)]
@@ -161,7 +178,7 @@ def _program(buffers: Sequence[Buffer], where: str, name: str, capacity: int) ->
         hardware=Hardware(
             name="minimalloc",
             fast_bytes=capacity,
-            alignment=alignments.pop(),
+            alignment=alignment,
             bandwidth=BANDWIDTH,
             clock_hz=1e9,
             fast_name="memory",
@@ -176,6 +193,7 @@ def _program(buffers: Sequence[Buffer], where: str, name: str, capacity: int) ->
         provenance={
             "kind": "minimalloc",
             **({} if None in offsets else {"offsets": offsets}),
+            **({"remarks": remarks} if remarks else {}),
         },
     )
 

@@ -64,6 +64,18 @@ def reading_warning(program: Program) -> str | None:
     )
 
 
+def import_remarks(program: Program) -> list[str]:
+    """What was passed over or estimated when a program was imported, a sentence each."""
+    remarks = program.provenance.get("remarks", [])
+    found = [str(remark) for remark in remarks] if isinstance(remarks, list) else []
+    if program.provenance.get("costs") == ROOFLINE:
+        found.append(
+            "its dump states no cycles, as none of the CPU's or GPU's compiler does: costs are"
+            " estimated from operations and bytes, and sizes lack the padding of a TPU"
+        )
+    return found
+
+
 def offsets_of_compiled_plan(program: Program) -> str:
     """Whose offsets the compiled plan has: XLA's own, or others, as its notes say."""
     return str(_notes(program).get("offsets", "XLA's own"))

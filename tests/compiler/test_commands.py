@@ -71,6 +71,23 @@ def test_programs_without_a_source_are_refused(run: Run, tmp_path: Path) -> None
         refused(run(command, "teach-prefetch", "--answers", tmp_path), "holds no StableHLO")
 
 
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"HloModule jit_f, is_scheduled=true\n", "HLO"),
+        (b"module @jit_f {\n", "MLIR"),
+        (b"ML\xefR\x0dStableHLO_v1.13.0\x00", "MLIR"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_by_its_name_before_anything_is_compiled(
+    run: Run, tmp_path: Path, data: bytes, kind: str
+) -> None:
+    (tmp_path / "step").write_bytes(data)
+    words = ("capture", "--stablehlo", tmp_path / "step", "-o", tmp_path / "p.json")
+    refused(run(*words, "--raw", tmp_path / "raw"), "step: ", kind)
+    assert not (tmp_path / "raw").exists()
+
+
 def test_flags_of_another_program_and_bad_settings_are_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.compiler.toolchain import compile as compiling
+from engine.compiler.toolchain.child import REFUSAL, REFUSED
 from engine.compiler.toolchain.compile import compile_early, compile_full
 from engine.compiler.toolchain.target import Target
 from engine.errors import CompileInterruptedError, CompilerError, UnknownNameError
@@ -51,6 +52,22 @@ def test_an_abort_is_an_error_that_names_the_options(
     with pytest.raises(CompilerError) as error:
         compile_full(b"any", V5E, {"xla_some_knob": "7"})
     assert str(error.value) == f"the compiler aborted {told} with the options xla_some_knob=7"
+
+
+def test_all_lines_of_a_refusal_are_kept_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = child_that(
+        tmp_path,
+        "folder = pathlib.Path(sys.argv[1])",
+        f"(folder / {REFUSAL!r}).write_text('INTERNAL: Mosaic failed:\\n\\n  at k.py:7\\n  ^\\n')",
+        f"sys.exit({REFUSED})",
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompilerError) as error:
+        compile_full(b"any", V5E)
+    assert "refused it: INTERNAL: Mosaic failed: at k.py:7" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_compile_that_takes_too_long_is_ended(

@@ -18,7 +18,7 @@ from engine.plan.check import check
 from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate
 from engine.program.io import from_json, to_json
-from engine.program.provenance import CYCLES, FITTED, ROOFLINE
+from engine.program.provenance import CYCLES, FITTED, ROOFLINE, import_remarks
 from tests.program.hlo.modules import FIXTURES, module
 
 SLOW, FAST = FIXTURES / "mlp_off.hlo", FIXTURES / "mlp_on.hlo"
@@ -45,6 +45,7 @@ def test_a_dump_of_the_cpu_compiler(cpu_dump: Path, hardware: str) -> None:
     program = import_hlo(cpu_dump, None, hardware)
     assert program.name == "work"
     assert program.provenance == {"kind": "imported", "slow": "work.hlo", "costs": ROOFLINE}
+    assert any("no cycles" in remark for remark in import_remarks(program))
     (loop,) = [r for r in program.regions if r.kind == "while"]
     assert (loop.multiplicity, loop.is_trip_count_known) == (6.0, True)
     assert [r.multiplicity for r in program.regions if r.kind == "branch"] == [0.5, 0.5]

@@ -18,6 +18,7 @@ from engine.program import minimalloc
 from engine.program.io import content_hash, load
 from engine.program.minimalloc import import_minimalloc, minimalloc_program, read_buffers
 from engine.program.model import Program
+from engine.program.provenance import import_remarks
 
 EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
 OFFSETS = (8, 8, 4, 4, 0)
@@ -116,6 +117,24 @@ def test_one_alignment_is_kept() -> None:
     assert minimalloc_program(text, "", "", 16).hardware.alignment == 4
 
 
+def test_buffers_of_several_alignments_are_aligned_to_all_of_them() -> None:
+    text = "id,lower,upper,size,alignment\na,0,1,5,4\nb,0,1,5,6\n"
+    program = minimalloc_program(text, "", "", 24)
+    assert program.hardware.alignment == 12
+    assert any("aligned to 12 bytes" in remark for remark in import_remarks(program))
+    assert check(program, placed(program, (0, 12))) is None
+    assert import_remarks(example()) == []
+
+
+def test_columns_that_minimalloc_writes_are_read() -> None:
+    """A hint is for its solver, and a buffer may have no gaps."""
+    header, *rows = EXAMPLE.strip().split("\n")
+    text = "\n".join([f"{header},hint,gaps", *(f"{row},{n - 1}," for n, row in enumerate(rows))])
+    program = minimalloc_program(text, "example.csv", "example", 12)
+    assert content_hash(program) == content_hash(example())
+    assert import_remarks(program) == ["the column 'hint' is passed over"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -146,8 +165,8 @@ def test_one_alignment_is_kept() -> None:
         ("id,lower,upper,size\na,0,1,13\n", "more than the capacity of 12"),
         ("id,lower,upper,size,offset\na,0,1,4,-1\n", "impossible alignment or offset"),
         ("id,lower,upper,size,alignment\na,0,1,4,0\n", "impossible alignment or offset"),
-        ("id,lower,upper,size,alignment\na,0,1,4,1\nb,0,1,4,2\n", "alignments differ"),
-        ("id,lower,upper,size,gaps\na,0,9,4,2-3\n", "gaps"),
+        ("id,lower,upper,size,alignment\na,0,1,4,4\nb,0,1,4,10\n", "aligned alike, here to 20"),
+        ("id,lower,upper,size,gaps\na,0,9,4,2-3\n", "line 2: gaps .* stricter"),
         ('id,lower,upper,size\n"a,0,1,4\n', "line 2"),
         ("id,lower,upper,size,alignment\na,0,1,4,99999999\n", "alignment"),
     ],

@@ -38,7 +38,8 @@ from engine.compiler.toolchain.libtpu import require_compiler, versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.stablehlo import exported
 from engine.compiler.toolchain.target import Target, target_facts
-from engine.errors import CompilerError, ProgramFormatError
+from engine.errors import CompilerError, NotCompilableError, ProgramFormatError
+from engine.files import EXPORTED, foreign
 from engine.plan.io import plan_to_json
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
@@ -141,9 +142,15 @@ def capture_sample(sample: Sample, how: Capturing, target: Target | None = None)
 def capture_stablehlo(source: Source, how: Capturing) -> Program:
     """A program of unknown origin that `jax.export` serialised, captured like the samples.
 
-    Its folder in `how.raw` is named by its content. Raises as `capture_source` does.
+    Its folder in `how.raw` is named by its content. Raises as `capture_source` does, and
+    NotCompilableError for a file of another kind.
     """
     target = source.target
+    kind = foreign(source.stablehlo)
+    if kind and kind != EXPORTED:
+        raise NotCompilableError(
+            f"{source.name}: no program that jax.export serialised, but {kind}"
+        )
     require_compiler(target.hardware)
     digest = hashlib.sha256(source.stablehlo + repr(target).encode()).hexdigest()[:12]
     folder = f"{_file_name(source.name)}-{target.hardware.removeprefix('tpu-')}-{digest}"

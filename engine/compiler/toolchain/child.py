@@ -19,7 +19,7 @@ from pathlib import Path
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.target import Target
-from engine.errors import EngineError
+from engine.errors import EngineError, in_one_line
 
 NOT_COMPILABLE = 3
 """Exit code where the input is no program for a TPU, and a line on stderr says why."""
@@ -45,7 +45,8 @@ def main(folder: Path) -> int:
     try:
         module = libtpu.exported_module((folder / "stablehlo").read_bytes())
     except Exception as error:  # noqa: BLE001 - jax raises many kinds on bytes of unknown origin
-        return _refuse(f"it is not a program that jax.export serialised: {_first_line(error)}")
+        reason = in_one_line(str(error)) or type(error).__name__
+        return _refuse(f"it is not a program that jax.export serialised: {reason}")
     problem = libtpu.module_problem(module)
     if problem:
         return _refuse(problem)
@@ -76,11 +77,6 @@ def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     part.write_text(text)
     part.rename(path)
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].strip()[:300] if lines else type(error).__name__
 
 
 def _refuse(reason: str) -> int:

@@ -29,6 +29,7 @@ from engine.errors import (
     CompilerError,
     NotCompilableError,
     OutOfMemoryError,
+    in_one_line,
 )
 from engine.folders import temporary_folder
 
@@ -181,8 +182,7 @@ def _refusal(message: str, options: Mapping[str, str]) -> CompilerError:
     overflow = parse_overflow(message)
     if overflow is not None:
         return OutOfMemoryError(f"the compiler refused it: {overflow.sentence}", overflow.table)
-    lines = [line for line in message.splitlines() if line.strip()] or ["it gives no reason"]
-    reason = lines[0].strip()[:300]
+    reason = in_one_line(message) or "it gives no reason"
     is_named = any(name in reason for name in options)
     told = "" if is_named else _with(options)
     return CompilerError(f"the compiler refused it: {reason}{told}")

@@ -1,46 +1,68 @@
-"""HLO text to XLA's own module message, parsed by XLA's own parser in a child process."""
+"""XLA's dumps, text or messages, to XLA's own module message, read by XLA in a child process."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ProgramFormatError
-from engine.files import read_bytes
+from engine.files import foreign, read_bytes
+from engine.program.hlo.child import MESSAGE, REFUSED, TEXT
 from engine.program.hlo.proto import decode_module
 
 MAX_TEXT_BYTES = 64 * 2**20
 TIMEOUT_S = 90.0
 
 _ROOT = Path(__file__).resolve().parents[3]
+_BEGIN = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*(?=HloModule\b)", re.M)
+_CONTROL = re.compile(rb"[\x00-\x08]")
 
 
 def parse_hlo_file(path: Path) -> Any:
-    """The module in a (gzipped) HLO text file. Raises ProgramFormatError."""
+    """The module in a (gzipped) dump. Raises ProgramFormatError."""
     return parse_hlo(read_bytes(path, MAX_TEXT_BYTES), str(path))
 
 
-def parse_hlo(text: bytes, where: str) -> Any:
-    """The module in HLO `text`; `where` names its origin in errors. Raises ProgramFormatError."""
-    if not text.lstrip().startswith(b"HloModule"):
-        raise ProgramFormatError(f"{where}: not HLO text (it must begin with 'HloModule')")
-    if len(text) > MAX_TEXT_BYTES:
-        raise ProgramFormatError(f"{where}: HLO text larger than {MAX_TEXT_BYTES >> 20} MiB")
-    command = [sys.executable, "-m", "engine.program.hlo.child"]
+def parse_hlo(data: bytes, where: str) -> Any:
+    """The module in HLO text, or in a message (`.hlo.pb` of XLA or of XProf).
+
+    What a log wrote before the text is passed over. `where` names the origin in errors. Raises
+    ProgramFormatError.
+    """
+    if len(data) > MAX_TEXT_BYTES:
+        raise ProgramFormatError(f"{where}: HLO larger than {MAX_TEXT_BYTES >> 20} MiB")
+    begins = list(_BEGIN.finditer(data))
+    if len(begins) > 1:
+        raise ProgramFormatError(
+            f"{where}: it holds {len(begins)} modules; cut out the one that is meant"
+        )
+    if begins:
+        # As many lines as before, so that the parser's line numbers are those of the file.
+        data = b"\n" * data.count(b"\n", 0, begins[0].start()) + data[begins[0].end() :]
+    elif (kind := foreign(data)) or not _CONTROL.search(data):
+        problem = f"but {kind}" if kind else "(no line begins with 'HloModule')"
+        raise ProgramFormatError(f"{where}: not HLO {problem}")
+    return decode_module(_parsed(data, where, TEXT if begins else MESSAGE), where)
+
+
+def _parsed(data: bytes, where: str, form: str) -> bytes:
+    """The serialised module, by the child. Raises ProgramFormatError."""
+    command = [sys.executable, "-m", "engine.program.hlo.child", form]
     try:
         child = subprocess.run(
-            command, input=text, capture_output=True, timeout=TIMEOUT_S, cwd=_ROOT, check=False
+            command, input=data, capture_output=True, timeout=TIMEOUT_S, cwd=_ROOT, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise ProgramFormatError(f"{where}: XLA's parser took over {TIMEOUT_S:.0f} s") from error
-    if child.returncode == 3:
+    if child.returncode == REFUSED:
         reason = child.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["?"]
         shown = "".join(c if c.isprintable() else "?" for c in reason[0])
         raise ProgramFormatError(f"{where}: XLA's parser refused it: {shown}")
     if child.returncode != 0:
         raise ProgramFormatError(
-            f"{where}: XLA's parser crashed on it (code {child.returncode}); not valid HLO text"
+            f"{where}: XLA's parser crashed on it (code {child.returncode}); not valid HLO"
         )
-    return decode_module(child.stdout, where)
+    return child.stdout

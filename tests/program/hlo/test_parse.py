@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from jaxlib import _hlo  # type: ignore[attr-defined]
 
 from engine.errors import ProgramFormatError
 from engine.program.hlo import parse
+from engine.program.hlo.child import REFUSED, TEXT
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo, parse_hlo_file
 from engine.program.hlo.proto import decode_module
@@ -36,16 +38,82 @@ def test_gzipped_text_is_read(tmp_path: Path) -> None:
     "data",
     [
         b"",
-        b"\x00\x01\x02",
         b'{"format": 1}',
-        b"\xef\xbb\xbfHloModule x",
-        GOOD.decode().encode("utf-16"),
+        b"a line of a log about an HloModule",
     ],
 )
 def test_what_is_no_hlo_is_refused_at_once(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", None)
-    with pytest.raises(ProgramFormatError, match=r"dump\.hlo: not HLO text"):
+    with pytest.raises(ProgramFormatError, match=r"dump\.hlo: not HLO"):
         parse_hlo(data, "dump.hlo")
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (GOOD.decode().encode("utf-16"), "UTF-16"),
+        (b"PK\x03\x04\x14\x00", "zip"),
+        (b"module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public", "MLIR"),
+        (b"#loc = loc(unknown)\nmodule @jit_f {\n", "MLIR"),
+        (b"ML\xefR\x0dStableHLO_v1.13.0\x00", "MLIR"),
+        (b"\x18\x00\x00ML\xefR\x0dStableHLO_v1.13.0\x00", "jax.export"),
+    ],
+)
+def test_files_of_other_kinds_are_called_by_their_name(
+    data: bytes, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "run", None)
+    with pytest.raises(ProgramFormatError, match=f"dump: not HLO but .*{kind}"):
+        parse_hlo(data, "dump")
+
+
+def varint(number: int) -> bytes:
+    """A number as protobuf writes it."""
+    low, high = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + varint(high) if high else bytes([low])
+
+
+def forms_of(text: bytes) -> dict[str, bytes]:
+    """A dump in the forms in which it is found."""
+    message = bytes(_hlo.hlo_module_from_text(text.decode()).as_serialized_hlo_module_proto())
+    return {
+        "byte order mark": b"\xef\xbb\xbf" + text,
+        "log": b"\xef\xbb\xbf// made by us\n\nI0001 dumping HloModule test\n" + text,
+        "line ends of Windows": text.replace(b"\n", b"\r\n"),
+        "module message": message,
+        "HLO message": b"\x0a" + varint(len(message)) + message + b"\x1a\x02\x0a\x00",
+    }
+
+
+@pytest.mark.parametrize("form", forms_of(GOOD))
+def test_a_dump_reads_the_same_in_every_form(form: str) -> None:
+    text = (FIXTURES / "loop_off.hlo").read_bytes()
+    flows = [Flow(parse_hlo(data, "dump"), "dump") for data in (text, forms_of(text)[form])]
+    told = [[(e.name, e.kind, e.reads, e.writes) for e in flow.events] for flow in flows]
+    assert told[0] == told[1]
+    assert [str(v.shape) for v in flows[0].values] == [str(v.shape) for v in flows[1].values]
+
+
+def test_the_parsers_reason_is_kept_and_names_the_line_of_the_file() -> None:
+    text = GOOD.replace(b"tanh(a)", b"tanh(nothing)")
+    line = next(n for n, row in enumerate(text.split(b"\n"), start=1) if b"nothing" in row)
+    for above in (b"", b"a log\nof two lines\n"):
+        expected = f"was parsing {line + above.count(10)}:.*does not exist: nothing"
+        with pytest.raises(ProgramFormatError, match=expected):
+            parse_hlo(above + text, "dump")
+
+
+def test_of_several_modules_one_must_be_chosen() -> None:
+    with pytest.raises(ProgramFormatError, match="holds 2 modules"):
+        parse_hlo(GOOD + b"\n" + GOOD, "dump")
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x0a\x03abc\x00", b"\x00\x01\x02", b"\x0a\xff\xff\xff\xff\xff\x00"]
+)
+def test_messages_of_other_kinds_are_refused_by_the_parser(data: bytes) -> None:
+    with pytest.raises(ProgramFormatError, match="no HLO text, and as a message: "):
+        parse_hlo(data, "dump.pb")
 
 
 def test_too_long_a_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +176,9 @@ def test_damaged_messages_are_refused() -> None:
 
 def test_the_child_alone() -> None:
     root = Path(parse.__file__).resolve().parents[3]
-    command = [sys.executable, "-m", "engine.program.hlo.child"]
+    command = [sys.executable, "-m", "engine.program.hlo.child", TEXT]
     child = subprocess.run(command, input=GOOD, capture_output=True, cwd=root, check=True)
     assert decode_module(child.stdout, "x").name == "test"
     child = subprocess.run(command, input=b"HloModule", capture_output=True, cwd=root, check=False)
-    assert child.returncode == 3
+    assert child.returncode == REFUSED
     assert child.stdout == b""
