@@ -65,6 +65,7 @@ __all__ = [
     "compare",
     "environment",
     "export",
+    "export_program",
     "import_hlo",
     "load",
     "load_plan",
@@ -115,7 +116,7 @@ def import_hlo(
     buffers: str | PathLike[str] | None = None,
     hardware: str = "tpu-v5e",
 ) -> Program:
-    """The program in a dump of XLA: scheduled HLO text, gzip where the name ends in `.gz`.
+    """The program in a dump of XLA: scheduled HLO, as text or as a message, gzipped or not.
 
     `slow`: compiled with everything in slow memory. `fast`: the default compile of the same module,
     whose placements fit the savings. `buffers`: its buffer assignment, which holds the offsets of
@@ -124,7 +125,7 @@ def import_hlo(
 
     >>> import_hlo("README.md")
     Traceback (most recent call last):
-    engine.errors.ProgramFormatError: README.md: not HLO text (it must begin with 'HloModule')
+    engine.errors.ProgramFormatError: README.md: not HLO (no line begins with 'HloModule')
     """
     # Imported here: the costs are fitted with scipy, which nothing else needs.
     from engine.compiler.capture.importer import import_hlo as read
@@ -163,6 +164,25 @@ def capture(
 
     target = Target(hardware, topology, dict(compiler_options or {}), init_args())
     return run(jitted, *args, target=target, how=capturing(**options), name=name)
+
+
+def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs: Any) -> None:
+    """Write a jitted JAX function to a file that `capture --stablehlo` compiles.
+
+    `args`, `kwargs`: what it is called with, arrays or `jax.ShapeDtypeStruct` in their place, in
+    trees of any kind (Optax, Flax, Equinox). Neither weights nor source files are written; no
+    compiler is needed. Raises UsageError for what `jax.jit` did not make, ProgramFormatError for a
+    path that cannot be written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import jax
+    >>> with TemporaryDirectory() as folder:
+    ...     export_program(jax.jit(lambda x: x + 1), 2.0, path=f"{folder}/step.stablehlo")
+    """
+    from engine.compiler.toolchain.stablehlo import exported
+    from engine.files import write_bytes
+
+    write_bytes(Path(path), exported(jitted, *args, **kwargs))
 
 
 def solver_names(program: Program) -> list[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,8 +18,9 @@ from jax import export
 from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES, Sample, sample_source
 from engine.compiler.models import UnsupportedModeError, build, known_models
 from engine.compiler.models.image import _KERAS_NETS
-from engine.compiler.toolchain.libtpu import exported_module
+from engine.compiler.toolchain.libtpu import ENVIRONMENT, exported_module
 from engine.compiler.toolchain.stablehlo import exported
+from engine.errors import UsageError
 
 WRITTEN = sorted(set(known_models()) - {net.name for net in _KERAS_NETS})
 PUBLISHED = {
@@ -72,6 +77,25 @@ def test_every_program_that_is_captured_is_of_a_known_model() -> None:
     captured = (*SAMPLES, *HELD_OUT, *LARGE)
     assert {sample.model for sample in captured} <= set(known_models())
     assert len({sample.name for sample in captured}) == len(captured)
+
+
+def test_a_program_is_exported_without_touching_the_callers_environment(tmp_path: Path) -> None:
+    code = """
+import os, sys, jax, mallocmuzero
+before = dict(os.environ)
+mallocmuzero.export_program(jax.jit(lambda x, y: x + y), 2.0, y=3.0, path=sys.argv[1])
+assert dict(os.environ) == before
+"""
+    path = tmp_path / "step"
+    taken = {name: value for name, value in os.environ.items() if name not in ENVIRONMENT}
+    command = [sys.executable, "-c", code, str(path)]
+    subprocess.run(command, env={**taken, "JAX_PLATFORMS": "cpu"}, check=True)
+    assert exported_module(path.read_bytes()).platforms == ("tpu",)
+
+
+def test_what_jit_did_not_make_is_no_program() -> None:
+    with pytest.raises(UsageError, match=r"jax\.jit"):
+        exported(lambda x: x, 1.0)
 
 
 def test_containers_that_jax_has_no_name_for_are_listed_flat() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -46,7 +47,12 @@ _NOT_INSTALLED = "the XLA TPU compiler is not installed: pip install -r requirem
 
 
 def prepare_environment() -> None:
-    """Set what libtpu reads while loading; call it before the first import of jax."""
+    """Set what libtpu and jax read while loading; call it before the first import of jax.
+
+    Where jax is loaded already, the environment is left as it is: it is the caller's.
+    """
+    if "jax" in sys.modules:
+        return
     for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.compiler.toolchain import libtpu
+from engine.errors import UsageError
 
 _FRAMES = "jax_traceback_in_locations_limit"
 """JAX's setting: how many frames of the Python stack an operation's location has."""
@@ -15,12 +16,18 @@ def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
     """A jitted function for arguments of these shapes, exported for the TPU and serialised.
 
     Without the source files that its operations stand in: a program that is passed on names no
-    paths of the machine, and equal models give equal bytes wherever they are exported.
+    paths of the machine, and equal models give equal bytes wherever they are exported. Raises
+    UsageError for what `jax.jit` did not make.
     """
     libtpu.prepare_environment()
     import jax
     from jax import export
 
+    if not isinstance(jitted, jax.stages.Wrapped):
+        raise UsageError(
+            f"{jitted!r:.80} is not what jax.jit returns; give jax.jit of a function of arrays"
+            " (of an Equinox model, its arrays: eqx.partition)"
+        )
     before = getattr(jax.config, _FRAMES)
     jax.config.update(_FRAMES, 0)
     try:
