@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 ENGINE = (
     "errors",
-    "cores",
+    "processes",
     "folders",
     "files",
     "program",
@@ -47,7 +47,7 @@ ENGINE = (
 """The rooms of the engine; none imports one that stands after it."""
 COMPILER = ("toolchain", "reading", "costs", "steering", "models", "capture")
 """The rooms of `engine/compiler/`, in order. Beside each other they import `COMPILER_MAY` alone."""
-COMPILER_MAY = ("errors", "folders", "files", "program", "hardware", "plan")
+COMPILER_MAY = ("errors", "processes", "folders", "files", "program", "hardware", "plan")
 MAY_USE_THE_COMPILER = ("workflows", "cli")
 APART = ({"agent", "evolution"},)
 """Rooms of which neither may import the other: mallocMuZero and its rival share the game alone."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -90,36 +88,6 @@ def test_a_killed_compile_is_told_from_one_that_aborts(
     monkeypatch.setattr(compiling, "CHILD", child_that(tmp_path, "os.kill(os.getpid(), 9)"))
     with pytest.raises(CompileInterruptedError, match="was killed"):
         compile_full(b"any", V5E)
-
-
-def test_the_child_dies_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
-    note = tmp_path / "pid"
-    waiting = (
-        "import os, pathlib, subprocess, sys\n"
-        "code = 'import os, pathlib, sys, time\\n'"
-        "       'from engine.compiler.toolchain.child import _end_with_parent\\n'"
-        "       '_end_with_parent()\\n'"
-        "       'pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\\n'"
-        "       'time.sleep(600)'\n"
-        "subprocess.run([sys.executable, '-c', code, sys.argv[1]], start_new_session=True)"
-    )
-    with subprocess.Popen([sys.executable, "-c", waiting, str(note)]) as parent:
-        while not (note.exists() and note.read_text()):
-            time.sleep(0.05)
-        parent.kill()
-    child = int(note.read_text())
-    patience = time.monotonic() + 60
-    while _state(child) != "Z":
-        assert time.monotonic() < patience, "it goes on without anybody who waits for it"
-        time.sleep(0.05)
-
-
-def _state(process: int) -> str:
-    """Its letter in the process table; a zombie has ended and waits to be asked how."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return "Z"
 
 
 def test_an_early_stop_ends_the_child_once_the_placement_is_whole(

@@ -24,6 +24,7 @@ from engine.errors import EngineError
 from engine.folders import temporary_folder
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
+from engine.processes import child_environment
 from engine.program.io import save
 from engine.program.model import Program
 from ui.jobs.protocol import (
@@ -147,7 +148,7 @@ class Run:
                     (*_COMMAND, str(folder)),
                     cwd=_ROOT,
                     # What it leaves there goes with the folder, also if it is killed.
-                    env={**os.environ, "TMPDIR": str(folder)},
+                    env=child_environment(TMPDIR=str(folder)),
                     stdout=subprocess.PIPE,
                     stderr=log,
                     text=True,

@@ -16,6 +16,7 @@ from typing import Any
 
 from engine.errors import EngineError
 from engine.plan.io import load_plan, save_plan
+from engine.processes import end_with_parent
 from engine.program.io import load
 from ui.jobs.protocol import (
     BASIS,
@@ -49,6 +50,7 @@ MOST_FILE_BYTES = 2**30
 
 def main(arguments: list[str]) -> int:
     """Run; returns the exit status, 2 for an error that the user can cause."""
+    end_with_parent()
     os.nice(NICE)
     _limit(resource.RLIMIT_AS, MOST_MEMORY_BYTES)
     _limit(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)

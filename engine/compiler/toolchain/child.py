@@ -9,17 +9,15 @@ is C++ and may abort; here it only takes this process with it.
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import resource
-import signal
 import sys
 from pathlib import Path
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.target import Target
 from engine.errors import EngineError, in_one_line
+from engine.processes import end_with_parent
 
 NOT_COMPILABLE = 3
 """Exit code where the input is no program for a TPU, and a line on stderr says why."""
@@ -32,13 +30,10 @@ REFUSAL = "refusal"
 
 MEMORY_BYTES = 20 * 2**30
 
-_PR_SET_PDEATHSIG = 1
-"""Of `prctl(2)`; the compiler runs on Linux alone."""
-
 
 def main(folder: Path) -> int:
     """Compile the request in `folder` under limits; returns the exit code."""
-    _end_with_parent()
+    end_with_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     request = json.loads((folder / "request.json").read_text())
@@ -62,14 +57,6 @@ def main(folder: Path) -> int:
         return REFUSED
     _write(folder / "final.hlo", hlo)
     return 0
-
-
-def _end_with_parent() -> None:
-    """Have the system kill this process when the one that waits for it dies, however it does."""
-    parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _write(path: Path, text: str) -> None:

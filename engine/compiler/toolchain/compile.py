@@ -32,6 +32,7 @@ from engine.errors import (
     in_one_line,
 )
 from engine.folders import temporary_folder
+from engine.processes import child_environment
 
 FULL_TIMEOUT_S = 3600.0
 EARLY_TIMEOUT_S = 900.0
@@ -197,9 +198,9 @@ def _rejected_flag(folder: Path) -> CompilerError | None:
 
 def _child_environment(init_args: str) -> dict[str, str]:
     """The user's environment, with those flags alone that the target says."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", INIT_ARGS)}
     own = {INIT_ARGS: init_args} if init_args else {}
-    return {**kept, **libtpu.ENVIRONMENT, **_LOG_ENVIRONMENT, **own}
+    given = child_environment(**libtpu.ENVIRONMENT, **_LOG_ENVIRONMENT)
+    return {k: v for k, v in given.items() if k not in ("XLA_FLAGS", INIT_ARGS)} | own
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

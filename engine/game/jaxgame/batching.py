@@ -18,7 +18,6 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from engine.cores import num_cores
 from engine.game.jaxgame.encoding import EncodedProgram, encode
 from engine.game.jaxgame.options import earning
 from engine.game.jaxgame.state import State, initial_state, packed, unpacked
@@ -26,6 +25,7 @@ from engine.game.jaxgame.step import StepOutcome, analyse, apply
 from engine.game.moves import COPY_OTHER, DROP, Rules
 from engine.game.quantise import TICKS
 from engine.game.scripts import EARN, EARN_OTHER
+from engine.processes import num_cores
 from engine.program.model import Program
 
 NUM_CHECKPOINTS = 16

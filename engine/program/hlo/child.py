@@ -17,6 +17,8 @@ TEXT, MESSAGE = "text", "message"
 """The forms of a dump: HLO text, or a serialised HloModuleProto or HloProto."""
 REFUSED = 3
 
+from engine.processes import end_with_parent
+
 MEMORY_BYTES = 4 * 2**30
 CPU_SECONDS = 60
 MAX_MODULE_BYTES = 256 * 2**20
@@ -24,6 +26,7 @@ MAX_MODULE_BYTES = 256 * 2**20
 
 def main(form: str) -> int:
     """Parse stdin under limits; returns the exit code."""
+    end_with_parent()
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

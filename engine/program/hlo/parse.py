@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.errors import ProgramFormatError
 from engine.files import foreign, read_bytes
+from engine.processes import child_environment
 from engine.program.hlo.child import MESSAGE, REFUSED, TEXT
 from engine.program.hlo.proto import decode_module
 
@@ -53,7 +54,13 @@ def _parsed(data: bytes, where: str, form: str) -> bytes:
     command = [sys.executable, "-m", "engine.program.hlo.child", form]
     try:
         child = subprocess.run(
-            command, input=data, capture_output=True, timeout=TIMEOUT_S, cwd=_ROOT, check=False
+            command,
+            input=data,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            cwd=_ROOT,
+            env=child_environment(),
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise ProgramFormatError(f"{where}: XLA's parser took over {TIMEOUT_S:.0f} s") from error

@@ -10,18 +10,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.cores import num_cores
 from engine.errors import ConfigError, EngineError, SolverError
 from engine.folders import temporary_folder
 from engine.plan.check import check
-from engine.plan.io import plan_from_json, plan_to_json
+from engine.plan.io import plan_from_json, save_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
+from engine.processes import child_environment, num_cores
 from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
@@ -92,11 +92,16 @@ class Turns:
 COMMAND = (sys.executable, "-m", "engine.solvers.portfolio.worker")
 """Started anew, never forked: JAX's threads do not survive a fork."""
 _ROOT = Path(__file__).resolve().parents[3]
+PROGRAM = "program.json"
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 class Worker:
-    """One process. `order` sends it work; its answers go into the crew's queue."""
+    """One process. `order` sends it work; its answers go into the crew's queue.
+
+    An order is one short line, which names the file of the plan to begin from: a pipe holds 64 KiB,
+    and whoever writes a large plan into it waits for a reader that may never read.
+    """
 
     def __init__(self, program_file: Path, answers: Answers) -> None:
         self._process = subprocess.Popen(
@@ -104,9 +109,11 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
             env=_environment(),
         )
+        assert self._process.stdin is not None
+        self._orders = self._process.stdin.fileno()
+        os.set_blocking(self._orders, False)
         self._reader = threading.Thread(target=self._read, args=(answers,), daemon=True)
         self._reader.start()
 
@@ -115,17 +122,20 @@ class Worker:
         for line in self._process.stdout:
             try:
                 body = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 break
-            answers.put((self, body))
+            answers.put((self, body if isinstance(body, dict) else None))
         answers.put((self, None))
 
     def order(self, body: dict[str, Any]) -> None:
-        """Send a stint; a dead process takes none, and its last answer in the queue is None."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.write(json.dumps(body) + "\n")
-            self._process.stdin.flush()
+        """Send a stint; a process that takes none is killed, and its last answer is None."""
+        line = json.dumps(body).encode() + b"\n"
+        try:
+            is_sent = os.write(self._orders, line) == len(line)
+        except OSError:
+            is_sent = False
+        if not is_sent:
+            self._process.kill()
 
     def end(self) -> None:
         """Kill the process and wait for it."""
@@ -145,12 +155,11 @@ Answers = queue.SimpleQueue[tuple[Worker, dict[str, Any] | None]]
 def _environment() -> dict[str, str]:
     """The user's environment, with one thread: more would be in the way of the other workers."""
     flags, path = os.environ.get("XLA_FLAGS", ""), os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "XLA_FLAGS": f"{flags} {_ONE_THREAD}".lstrip(),
-        "PYTHONPATH": os.pathsep.join([str(_ROOT), path] if path else [str(_ROOT)]),
-    }
+    return child_environment(
+        OMP_NUM_THREADS="1",
+        XLA_FLAGS=f"{flags} {_ONE_THREAD}".lstrip(),
+        PYTHONPATH=os.pathsep.join([str(_ROOT), path] if path else [str(_ROOT)]),
+    )
 
 
 OPTIONS = ("members", "processes", "start")
@@ -216,7 +225,7 @@ class _Race:
         self._best_s = float("inf")
         self._is_wanted = True
         self._at_work: dict[Worker, _Stint | None] = {}
-        self._stints = self._lost = 0
+        self._stints = self._lost = self._gains = 0
 
     def begin(self) -> None:
         """Take the plans that are there at once; XLA's first, the slowest to make last."""
@@ -234,15 +243,15 @@ class _Race:
     def run(self) -> None:
         """Stints on all cores until the time is over or nobody has anything to find."""
         answers: Answers = queue.SimpleQueue()
-        with ExitStack() as stack:
-            folder = stack.enter_context(temporary_folder("portfolio"))
-            file = folder / "program.json"
-            save(self._program, file)
-            stack.callback(self._end_all)
-            while not self.is_over() and self._tell():
-                self._hire(file, answers)
-                for worker, body in _drain(answers):
-                    self._hear(worker, body)
+        with temporary_folder("portfolio") as folder:
+            save(self._program, folder / PROGRAM)
+            try:
+                while not self.is_over() and self._tell():
+                    self._hire(folder, answers)
+                    for worker, body in _drain(answers):
+                        self._hear(worker, body)
+            finally:
+                self._end_all()
 
     def is_over(self) -> bool:
         """Whether there is no time left, nothing to gain, or nobody to find it."""
@@ -265,6 +274,7 @@ class _Race:
         if latency_s >= self._best_s:
             return False
         self._best, self._best_s = replace(plan, solver=solver), latency_s
+        self._gains += 1
         return True
 
     def _tell(self) -> bool:
@@ -274,18 +284,18 @@ class _Race:
         self._is_wanted = self._is_wanted and self._budget.progress(min(1.0, share), message)
         return self._is_wanted
 
-    def _hire(self, file: Path, answers: Answers) -> None:
+    def _hire(self, folder: Path, answers: Answers) -> None:
         """As many workers as there may be, and a stint for each that has none."""
         missing = self._processes - len(self._at_work) if self._lost < MOST_LOST else 0
         for _ in range(missing):
-            self._at_work[Worker(file, answers)] = None
+            self._at_work[Worker(folder / PROGRAM, answers)] = None
         for worker, stint in self._at_work.items():
             if stint is None and not self._turns.is_over:
-                self._send(worker)
+                self._send(worker, folder)
         if not self._at_work:
             self._is_wanted = False
 
-    def _send(self, worker: Worker) -> None:
+    def _send(self, worker: Worker, folder: Path) -> None:
         now = time.time()
         if now >= self._last:
             return
@@ -294,7 +304,7 @@ class _Race:
         stint = _Stint(member, SEEDS * self._budget.seed + self._stints, now, until)
         self._stints += 1
         self._at_work[worker] = stint
-        start = plan_to_json(self._best) if member.takes_start and self._best is not None else None
+        start = str(self._file_of_best(folder)) if member.takes_start else None
         worker.order(
             {
                 "solver": member.solver,
@@ -303,6 +313,14 @@ class _Race:
                 "start": start,
             }
         )
+
+    def _file_of_best(self, folder: Path) -> Path:
+        """The file of the best plan; each plan has its own, since workers may still read others."""
+        assert self._best is not None
+        file = folder / f"plan-{self._gains}.json"
+        if not file.exists():
+            save_plan(self._best, file)
+        return file
 
     def _hear(self, worker: Worker, body: dict[str, Any] | None) -> None:
         """Take a worker's answer: a plan, an error, progress, or None if the process is dead."""

@@ -1,7 +1,7 @@
 """A process that runs solvers on one program: `python -m engine.solvers.portfolio.worker FILE`.
 
 It reads a stint per line from stdin and answers with lines of progress and one of the plan, all
-JSON. It ends with its input. What libraries print goes nowhere.
+JSON. It ends with its input, and with its parent. What libraries print goes nowhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engine.errors import EngineError
-from engine.plan.io import plan_from_json, plan_to_json
+from engine.plan.io import load_plan, plan_to_json
+from engine.processes import end_with_parent
 from engine.program.io import load
 from engine.program.model import Program
 from engine.solvers import Budget, solve
@@ -23,10 +24,7 @@ TELL_EVERY_S = 0.2
 
 
 class _Reporter:
-    """Sends progress, not too often.
-
-    Nobody shows it: a worker whose portfolio was killed cannot write it, and so ends.
-    """
+    """Sends progress, not too often: the heartbeat, since a write to a dead parent fails."""
 
     def __init__(self, answers: TextIO) -> None:
         self._answers = answers
@@ -47,6 +45,7 @@ class _Reporter:
 
 def main(arguments: list[str]) -> int:
     """Run stints until the input ends."""
+    end_with_parent()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     program, reporter = load(Path(arguments[0])), _Reporter(answers)
@@ -59,7 +58,7 @@ def _run(program: Program, stint: dict[str, Any], reporter: _Reporter) -> dict[s
     """One stint: its plan, or in one line why there is none."""
     options = {}
     if stint["start"] is not None:
-        options["start"] = plan_from_json(stint["start"], "the plan to begin from")
+        options["start"] = load_plan(stint["start"])
     seconds = max(0.0, stint["until"] - time.time())
     budget = Budget(seconds, stint["seed"], reporter.progress, options)
     try:

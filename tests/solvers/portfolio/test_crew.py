@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from engine.cores import num_cores
+from engine.processes import num_cores
 from engine.solvers.portfolio import solver
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.errors import ConfigError, SolverError
 from engine.plan.check import check
-from engine.plan.io import plan_to_json
+from engine.plan.io import plan_from_json, plan_to_json, save_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import SOLVERS, Budget, solve
-from engine.solvers.portfolio import solver
+from engine.solvers.portfolio import solver, worker
 from engine.solvers.portfolio.solver import USUAL, Member, Turns, members_named
 from tests.strategies import random_program
 
@@ -105,6 +106,32 @@ def test_dead_workers_do_not_kill_it(
     plan = run(program, members=["random"], processes=2)
     assert plan.notes["lost"] >= 3
     assert plan.notes["found_by"] in (*QUICK, "all_slow")
+
+
+def test_a_worker_that_does_not_read_is_not_waited_for(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe holds 64 KiB; the plan to begin from is larger."""
+    monkeypatch.setattr(solver, "COMMAND", (sys.executable, "-c", "import time; time.sleep(3600)"))
+    quick = min((solve(name, program) for name in QUICK), key=lambda p: latency_s(program, p))
+    start = replace(quick, notes={"moves": "0" * 2**18})
+    calls = iter(range(8))
+    options = {"members": ["local"], "processes": 1, "start": start}
+    until_told = Budget(3600.0, 0, lambda share, word: next(calls, None) is not None, options)
+    assert check(program, solve("portfolio", program, until_told)) is None
+
+
+def test_a_worker_begins_from_the_plan_of_a_file(program: Program, tmp_path: Path) -> None:
+    class Silent(worker._Reporter):
+        def send(self, body: dict[str, Any]) -> None:
+            assert "share" in body
+
+    start = solve("density", program)
+    save_plan(start, tmp_path / "plan.json")
+    stint = {"solver": "local", "seed": 0, "until": 0.0, "start": str(tmp_path / "plan.json")}
+    answer = worker._run(program, stint, Silent(sys.stdout))
+    plan = plan_from_json(answer["plan"], "the answer")
+    assert latency_s(program, plan) <= latency_s(program, start)
 
 
 LIAR = """

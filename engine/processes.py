@@ -1,0 +1,61 @@
+"""This process and those that it starts: how many cores they have, and how they end together."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+import time
+
+PARENT = "MALLOCMUZERO_PARENT"
+"""Environment variable of a child: the process that it ends with."""
+
+_PR_SET_PDEATHSIG = 1
+"""Of `prctl(2)`, which only Linux has."""
+_POLL_S = 0.5
+
+
+def num_cores() -> int:
+    """`OMP_NUM_THREADS`, as Ray and the portfolio tell their workers, else the cores given to us.
+
+    >>> num_cores() >= 1
+    True
+    """
+    if (limit := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
+        return max(1, int(limit))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    """The environment for a child that calls `end_with_parent`: ours, the parent, and `more`."""
+    return {**os.environ, PARENT: str(os.getpid()), **more}
+
+
+def end_with_parent() -> None:
+    """Have this process killed when the one that started it dies, however it does.
+
+    Linux does it itself, as soon as the *thread* that started this process ends; elsewhere a thread
+    of ours looks twice a second whether the parent is still there.
+    """
+    parent = int(os.environ.get(PARENT) or os.getppid())
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "prctl"):
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _end_without(parent)
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while True:
+        _end_without(parent)
+        time.sleep(_POLL_S)
+
+
+def _end_without(parent: int) -> None:
+    """Kill this process if its parent is another one by now: then the first one has died."""
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
