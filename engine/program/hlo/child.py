@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.errors import in_one_line
+from engine.processes import end_with_parent
 
 TEXT, MESSAGE = "text", "message"
 """The forms of a dump: HLO text, or a serialised HloModuleProto or HloProto."""
 REFUSED = 3
-
-from engine.processes import end_with_parent
 
 MEMORY_BYTES = 4 * 2**30
 CPU_SECONDS = 60
