@@ -24,10 +24,17 @@ import numpy as np
 
 from benchmarks.rows import RESULTS, Row, keep
 from benchmarks.settings import Settings
-from engine.agent.categorical import from_logits
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig
-from engine.agent.network import Params, dynamics_bias, init_params, predict, react, represent
+from engine.agent.network import (
+    Params,
+    dynamics_bias,
+    from_logits,
+    init_params,
+    predict,
+    react,
+    represent,
+)
 from engine.agent.search import decide
 from engine.agent.self_play import (
     CHUNK,

@@ -1,12 +1,5 @@
-"""MuZero's losses on a batch: policy, value, reward, and consistency of the learned model.
-
-`unroll` runs the networks along the actions that were played, `losses_of` compares what they say
-with the targets of a `Batch`. Policy, value and reward are cross-entropies (arXiv 1911.08265,
-appendix G; values and rewards over atoms), the consistency loss pulls the imagined latent state to
-the one that the representation makes of the real next observation (EfficientZero, arXiv
-2111.00210; a squared distance). Letters: `B` positions, `U` unrolled steps, `A` actions, `N` atoms,
-`D` latent size.
-"""
+"""MuZero's losses on a batch (policy, value, reward, consistency), and one training step on
+them."""
 
 from __future__ import annotations
 
@@ -15,11 +8,11 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array
 
-from engine.agent.categorical import to_atoms
 from engine.agent.config import LearnerConfig
-from engine.agent.network import Params, dynamics_bias, predict, react, represent
+from engine.agent.network import Params, dynamics_bias, predict, react, represent, to_atoms
 from engine.agent.types import Batch, Cells
 from engine.game.observation.static import Features, static_row
 
@@ -140,3 +133,35 @@ def _mean(each: Array) -> Array:
 def _stacked(steps: list[Array], like: Array) -> Array:
     """`U` arrays `[B, ...]` as `[B, U, ...]`, also where `U` is 0."""
     return jnp.stack(steps, axis=1) if steps else jnp.zeros((len(like), 0, *like.shape[1:]))
+
+
+def optimiser(config: LearnerConfig) -> optax.GradientTransformation:
+    """AdamW behind a clip of the global norm."""
+    return optax.chain(
+        optax.clip_by_global_norm(config.clip),
+        optax.adamw(config.learning_rate, weight_decay=config.weight_decay),
+    )
+
+
+@partial(jax.jit, static_argnames="config", donate_argnames=("params", "state"))
+def learn(
+    params: Params,
+    state: optax.OptState,
+    known: Features,
+    num_moves: Array | int,
+    batch: Batch,
+    config: LearnerConfig,
+) -> tuple[Params, optax.OptState, Losses]:
+    """Weights and state of the optimiser after one step on a batch, and the losses before it.
+
+    `known`, `num_moves`: of the arena, without the rules of the game, which would have it compiled
+    for every place rule.
+    """
+
+    def objective(params: Params) -> tuple[Array, Losses]:
+        losses = losses_of(unroll(params, known, num_moves, batch), batch, config)
+        return losses.total, losses
+
+    gradients, losses = jax.grad(objective, has_aux=True)(params)
+    updates, state = optimiser(config).update(gradients, state, params)
+    return optax.apply_updates(params, updates), state, losses

@@ -18,8 +18,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from engine.agent.arena import Arena
-from engine.agent.categorical import from_logits
-from engine.agent.network import Params, dynamics_bias, predict, react, represent
+from engine.agent.network import Params, dynamics_bias, from_logits, predict, react, represent
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
 from engine.game.observation.dynamic import view

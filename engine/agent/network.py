@@ -1,8 +1,8 @@
-"""The three networks of MuZero (arXiv 1911.08265): representation, dynamics, prediction.
+"""Categorical scalars: how values and rewards are predicted as distributions over fixed atoms.
 
-All are small multilayer perceptrons, written for one batch dimension `B` in front. The dynamics is
-conditioned on the program: what comes next does not depend on the actions, so it takes the static
-features of the next move and only has to learn how the memory reacts. Letters: `D` latent size.
+MuZero's transform `h(x) = sign(x) (√(|x| + 1) - 1) + ε x` (arXiv 1911.08265, appendix F, after
+Pohlen et al.) makes rare large numbers tame; a transformed scalar is split over its two
+neighbouring atoms. Scalars are in points (`engine.game.observation.layout`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,44 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.agent import categorical
 from engine.agent.config import NetworkConfig
 from engine.game.moves import NUM_ACTIONS
 from engine.game.observation import layout
+
+NUM_ATOMS = 41
+LIMIT = 10.0
+"""Atoms reach from -LIMIT to LIMIT after the transform: scalars within about ±99 points."""
+EPSILON = 0.01
+
+
+def transform(scalar: Array) -> Array:
+    """MuZero's value transform `h`."""
+    return jnp.sign(scalar) * (jnp.sqrt(jnp.abs(scalar) + 1.0) - 1.0) + EPSILON * scalar
+
+
+def inverse(transformed: Array) -> Array:
+    """`h⁻¹`, in closed form."""
+    size = jnp.abs(transformed)
+    root = (jnp.sqrt(1.0 + 4.0 * EPSILON * (size + 1.0 + EPSILON)) - 1.0) / (2.0 * EPSILON)
+    return jnp.sign(transformed) * (jnp.square(root) - 1.0)
+
+
+def to_atoms(scalar: Array) -> Array:
+    """Two-hot distribution of a scalar, `[...] -> [..., NUM_ATOMS]`."""
+    place = (jnp.clip(transform(scalar), -LIMIT, LIMIT) + LIMIT) * (NUM_ATOMS - 1) / (2 * LIMIT)
+    low = jnp.clip(jnp.floor(place), 0, NUM_ATOMS - 2)
+    share = (place - low)[..., None]
+    atoms = low.astype(jnp.int32)
+    here = jax.nn.one_hot(atoms, NUM_ATOMS)
+    above = jax.nn.one_hot(atoms + 1, NUM_ATOMS)
+    return (1.0 - share) * here + share * above
+
+
+def from_logits(logits: Array) -> Array:
+    """The scalar that a predicted distribution means, `[..., NUM_ATOMS] -> [...]`."""
+    atoms = jnp.linspace(-LIMIT, LIMIT, NUM_ATOMS)
+    return inverse(jnp.sum(jax.nn.softmax(logits) * atoms, axis=-1))
+
 
 Params = dict[str, dict[str, Array]]
 """Weights by layer: `w` `[in, out]` and `b` `[out]`."""
@@ -57,10 +91,10 @@ def _shapes(config: NetworkConfig) -> dict[str, tuple[int, int]]:
         "react_in": (latent + NUM_ACTIONS + layout.NUM_STATIC, width),
         "react_latent": (width, latent),
         "reward_in": (latent + NUM_ACTIONS, width // 2),
-        "reward_out": (width // 2, categorical.NUM_ATOMS),
+        "reward_out": (width // 2, NUM_ATOMS),
         "predict_in": (latent, width),
         "policy_out": (width, NUM_ACTIONS),
-        "value_out": (width, categorical.NUM_ATOMS),
+        "value_out": (width, NUM_ATOMS),
     }
     return shapes
 
@@ -97,7 +131,7 @@ def predict(params: Params, latent: Array) -> Prediction:
     """Policy and value of latent states `[B, D]`."""
     x = jax.nn.relu(_linear(params, "predict_in", latent))
     logits = _linear(params, "value_out", x)
-    return Prediction(_linear(params, "policy_out", x), categorical.from_logits(logits), logits)
+    return Prediction(_linear(params, "policy_out", x), from_logits(logits), logits)
 
 
 def dynamics_bias(params: Params, following: Array) -> Array:

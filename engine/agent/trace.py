@@ -18,10 +18,9 @@ from jax import Array
 from numpy.typing import NDArray
 
 from engine.agent.arena import Arena
-from engine.agent.categorical import from_logits
 from engine.agent.config import LEARNED, POLICY_ONLY, SearchConfig
 from engine.agent.model import latent_of
-from engine.agent.network import Params, dynamics_bias, predict, react
+from engine.agent.network import Params, dynamics_bias, from_logits, predict, react
 from engine.agent.search import search
 from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload

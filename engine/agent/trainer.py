@@ -14,10 +14,9 @@ import numpy as np
 import optax
 
 from engine.agent.config import AgentConfig
-from engine.agent.learner import learn, optimiser
-from engine.agent.losses import Losses
+from engine.agent.losses import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
-from engine.agent.reanalyse import reanalysed
+from engine.agent.search_again import reanalysed
 from engine.agent.self_play import (
     CHUNK,
     FREE,

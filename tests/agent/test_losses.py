@@ -13,12 +13,29 @@ import numpy as np
 import pytest
 
 from engine.agent import losses
-from engine.agent.categorical import LIMIT, NUM_ATOMS, from_logits, inverse
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import LearnerConfig, NetworkConfig
-from engine.agent.learner import learn, optimiser
-from engine.agent.losses import Losses, Unrolled, cross_entropy, halve_gradient, losses_of, unroll
-from engine.agent.network import Params, dynamics_bias, init_params, predict, react
+from engine.agent.losses import (
+    Losses,
+    Unrolled,
+    cross_entropy,
+    halve_gradient,
+    learn,
+    losses_of,
+    optimiser,
+    unroll,
+)
+from engine.agent.network import (
+    LIMIT,
+    NUM_ATOMS,
+    Params,
+    dynamics_bias,
+    from_logits,
+    init_params,
+    inverse,
+    predict,
+    react,
+)
 from engine.agent.types import Batch
 from engine.game.moves import NUM_ACTIONS
 from engine.game.observation.layout import NUM_AHEAD, NUM_OUTLOOK, NUM_STATIC, NUM_VIEW, SIZE

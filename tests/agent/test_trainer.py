@@ -14,8 +14,8 @@ from engine.agent import self_play
 from engine.agent.arrays import pack, unpack
 from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
-from engine.agent.reanalyse import _mixed
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
+from engine.agent.search_again import _mixed
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError

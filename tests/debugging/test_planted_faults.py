@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.network import Params
-from engine.agent.research import untrained
+from engine.agent.search_again import untrained
 from engine.agent.trace import trace_game
 from engine.debugging.ab import duel
 from engine.debugging.agent_games import Side, play_on, policy_of, workload_of

@@ -1,6 +1,6 @@
 """Search traces made without the agent: real games with trees that grow by chance.
 
-The trees back up their values as mctx does, which `tests/agent/test_research.py` holds against
+The trees back up their values as mctx does, which `tests/agent/test_search_again.py` holds against
 trees of the real search.
 """
 

@@ -14,7 +14,7 @@ from engine.agent.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.config import AgentConfig, SearchConfig
 from engine.agent.network import Params
-from engine.agent.research import trace_move, untrained
+from engine.agent.search_again import trace_move, untrained
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace, save_trace
 from engine.agent.workload import Workload

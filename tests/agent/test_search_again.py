@@ -18,7 +18,7 @@ from engine.agent.config import (
     SearchConfig,
 )
 from engine.agent.network import init_params
-from engine.agent.research import trace_move
+from engine.agent.search_again import trace_move
 from engine.agent.trace import trace_game
 from engine.agent.workload import Workload
 from engine.errors import ConfigError, EngineError
