@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.cli.arguments import add_budget, add_command, add_program, add_solvers
+from engine.cli.arguments import add_budget, add_command, add_output, add_program, add_solvers
 from engine.cli.output import complain, note, show
-from engine.errors import EngineError, UsageError
+from engine.errors import UsageError
 from engine.program import library
 from engine.program.proof import gap
 from engine.solvers import Budget
@@ -30,62 +29,51 @@ def add_parser(commands: Any) -> None:
         help="run them on a Ray cluster: HOST:PORT, auto (this machine's), or local (this machine)",
     )
     parser.add_argument("--cores", type=int, help="of each program, with --ray; default: 1")
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        metavar="results.json",
+        help="keep each program's results at once; an interrupted run goes on from there",
+    )
 
 
 def run_compare(options: argparse.Namespace) -> int:
     """Compare solvers on one program."""
-    body = _compared(options.program, options)
+    from engine.workflows.compare import compare
+
+    body = compare(library.resolve(options.program), _solvers(options), _budget(options))
     show(options, body, _lines(body))
     return 0
 
 
 def run_bench(options: argparse.Namespace) -> int:
     """Compare solvers on several programs, one after another, or all at once on a cluster."""
+    from engine.workflows.bench import Bench
+
     if options.cores is not None and options.ray is None:
         raise UsageError("--cores is for --ray; name a cluster, or leave it out")
     names = options.programs.split(",") if options.programs else library.sample_names()
-    programs, failed = [], []
-    for name, body in (_one_by_one if options.ray is None else _on_cluster)(names, options):
-        if isinstance(body, EngineError):
-            failed.append(f"{name}: {body}")
-        else:
-            programs.append(body)
-    lines = [line for body in programs for line in [*_lines(body), ""]]
-    show(options, {"programs": programs}, lines)
-    return complain("; ".join(failed)) if failed else 0
-
-
-def _compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    from engine.workflows.compare import compare
-
-    return compare(library.resolve(name), _solvers(options), _budget(options))
-
-
-Comparisons = Iterable[tuple[str, dict[str, Any] | EngineError]]
-
-
-def _one_by_one(names: Sequence[str], options: argparse.Namespace) -> Comparisons:
-    for name in names:
-        note(f"{name} …")
-        yield name, _compared(name, options)
-
-
-def _on_cluster(names: Sequence[str], options: argparse.Namespace) -> Comparisons:
-    """The results in the order of `names`; a line on stderr as each program is done."""
-    from engine.workflows.cluster import compare_on_cluster
-
-    programs = [library.resolve(name) for name in names]
-    done = {}
-    for number, body in compare_on_cluster(
-        programs,
-        _solvers(options),
-        _budget(options),
-        options.ray,
-        1 if options.cores is None else options.cores,
-    ):
-        done[number] = body
-        note(f"{names[number]}: {len(done)} of {len(names)} done")
-    return [(name, done[number]) for number, name in enumerate(names)]
+    names = list(dict.fromkeys(names))
+    bench = Bench(_solvers(options), _budget(options), options.output)
+    if options.ray is None:
+        compared = bench.one_by_one(names)
+    else:
+        cores = 1 if options.cores is None else options.cores
+        compared = bench.on_cluster(names, options.ray, cores)
+    done: dict[str, dict[str, Any]] = {}
+    try:
+        for name, body in compared:
+            done[name] = body
+            note(f"{name}: {len(done)} of {len(names)} done")
+            if not options.json:
+                show(options, body, [*_lines(body), ""])
+    finally:
+        # What is done is worth having, also where the user has had enough.
+        if options.json and done:
+            show(options, {"programs": [done[name] for name in names if name in done]}, [])
+    lost = [f"{name}: {body['error']}" for name, body in done.items() if body["error"]]
+    return complain("; ".join(lost)) if lost else 0
 
 
 def _solvers(options: argparse.Namespace) -> list[str] | None:
@@ -97,6 +85,8 @@ def _budget(options: argparse.Namespace) -> Budget:
 
 
 def _lines(body: dict[str, Any]) -> list[str]:
+    if body["error"] is not None:
+        return [f"{body['program']}: {body['error']}"]
     lines = [f"{body['program']}: bound {body['bound_s'] * 1e6:.3f} us"]
     if body["warning"] is not None:
         lines.append(f"  warning: {body['warning']}")

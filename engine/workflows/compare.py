@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from engine.errors import SolverError
+from engine.errors import EngineError
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
+from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan, reading_warning, share_read
 from engine.solvers import (
@@ -27,38 +28,53 @@ def applicable(program: Program) -> list[str]:
 def compare(
     program: Program, solvers: Sequence[str] | None = None, budget: Budget | None = None
 ) -> dict[str, Any]:
-    """Results of each solver: `program`, `bound_s`, and `results` sorted by latency.
+    """Results of each solver: `program`, `content_hash`, `bound_s`, and `results` by latency.
 
     `xla_plan_read`: the share of the saving of XLA's plan that was read (None without a plan), and
-    `warning`, if it is too small for `xla_compiled` to be a measure (else None). Raises
-    UnknownNameError for an unknown solver before any of them runs.
+    `warning`, if it is too small for `xla_compiled` to be a measure (else None). `error`: None. A
+    solver without a plan has a row that says why. Raises UnknownNameError for an unknown solver
+    before any of them runs.
     """
     names = list(solvers) if solvers is not None else applicable(program)
     for name in names:
         find(name)
+    bound = lower_bound(program)
     rows = [_row(program, name, budget or Budget()) for name in names]
     rows.sort(key=lambda row: (row["latency_s"] is None, row["latency_s"] or 0.0))
-    bound = lower_bound(program)
     return {
         "program": program.name,
+        "content_hash": content_hash(program),
         "bound_s": bound.bound_s,
         "xla_plan_read": share_read(program),
         "warning": reading_warning(program),
         "results": rows,
+        "error": None,
     }
+
+
+def failed(name: str, reason: str) -> dict[str, Any]:
+    """The comparison on a program that came to nothing, as `compare` returns it."""
+    unknown = ("content_hash", "bound_s", "xla_plan_read", "warning")
+    return {"program": name, **dict.fromkeys(unknown), "results": [], "error": reason}
+
+
+def reason_of(error: BaseException) -> str:
+    """One line on why something failed; of errors that are not ours with their kind."""
+    text = str(error) if isinstance(error, EngineError) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())
 
 
 def _row(program: Program, name: str, budget: Budget) -> dict[str, Any]:
     begun = time.perf_counter()
     try:
         plan = solve(name, program, budget)
-    except SolverError as error:
+    except Exception as error:  # noqa: BLE001 - one solver's fault is no other's
         return {
             "solver": name,
             "latency_s": None,
             "seconds": time.perf_counter() - begun,
             "valid": False,
-            "violation": str(error),
+            "violation": reason_of(error),
         }
     return {
         "solver": name,
