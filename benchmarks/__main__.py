@@ -39,6 +39,7 @@ SECTIONS = {
     "exported": "exported",
     "soundness": "soundness",
     "tuning": "tuning",
+    "knobs": "knobs",
     "sizes": "sizes",
     "report": "report",
     "figures": "figures",

@@ -60,6 +60,11 @@ def add_parser(commands: Any) -> None:
         "--plan", type=Path, action="append", default=[], metavar="plan.json", help="exported first"
     )
     parser.add_argument(
+        "--no-knobs",
+        action="store_true",
+        help="placement alone, without settings that make another program",
+    )
+    parser.add_argument(
         "--no-baseline", action="store_true", help="without as many random rules beside it"
     )
     add_output(parser, "-o", "--output", metavar="flags.json")
@@ -144,6 +149,7 @@ def run_tune(options: argparse.Namespace) -> int:
         has_baseline=not options.no_baseline,
         keep=keep,
         compiler_options=read_flags(options.compiler_options),
+        has_knobs=not options.no_knobs,
     )
     keep(tuned.flags)
     lines = verdict_lines(tuned.verdict)
@@ -152,6 +158,11 @@ def run_tune(options: argparse.Namespace) -> int:
         + (f", and {tuned.captured} that the capture had made" if tuned.captured else "")
         + ("; the time ran out before more" if tuned.ran_out else "")
     )
+    if tuned.knob_improvement > 0:
+        lines.append(
+            f"knobs alone {tuned.knob_improvement:.2%}, placement in their program"
+            f" {tuned.placement_improvement:.2%} more"
+        )
     if tuned.random_improvement is not None:
         count = f"{tuned.random_compiles} of random rules and knobs alone"
         lines.append(f"{count}: {tuned.random_improvement:.2%}")
@@ -172,29 +183,37 @@ def run_verify(options: argparse.Namespace) -> int:
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
     answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
-    bench = Bench(program, answers)
-    asked = _asked(bench, options.plan)
-    placed = verify.place(bench, asked)
+    usual = Bench(program, answers)
+    asked, bench = _asked(usual, options.plan)
+    placed = verify.place(bench, asked, usual)
     if options.early:
         show(options, placed.to_json(), placed_lines(placed))
     else:
         for line in placed_lines(placed):
             note(line)
-        verdict = verify.verify(bench, asked)
+        verdict = verify.verify(bench, asked, usual)
         show(options, verdict.to_json(), verdict_lines(verdict))
     return EXIT_VIOLATION if placed.unknown_instructions else 0
 
 
-def _asked(bench: Bench, path: Path | None) -> Asked:
-    """What a plan, a flags file, or neither asks of the compiler."""
+def _asked(usual: Bench, path: Path | None) -> tuple[Asked, Bench]:
+    """What a plan, a flags file, or neither asks of the compiler, and of which program.
+
+    Flags may hold settings that make another program than `usual` has; it is captured then.
+    """
     from engine.compiler.steering import flags, verify
+    from engine.workflows.knob_search import program_under
 
     if path is None:
-        return verify.DEFAULT
+        return verify.DEFAULT, usual
     body = read_json(path)
-    if isinstance(body, dict) and body.get("format") == flags.FORMAT:
-        return verify.asked_by_flags(bench, flags.flags_from_json(body, str(path)))
-    return verify.asked_by_plan(bench, plan_from_json(body, str(path)), note)
+    if not (isinstance(body, dict) and body.get("format") == flags.FORMAT):
+        return verify.asked_by_plan(usual, plan_from_json(body, str(path)), note), usual
+    given = flags.flags_from_json(body, str(path))
+    asked = verify.asked_by_flags(usual.program, given)
+    if not given.knobs:
+        return asked, usual
+    return asked, program_under(usual.program, usual.answers, given.knobs, note)[0]
 
 
 def verdict_lines(verdict: Verdict) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
@@ -16,18 +16,35 @@ from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.compiled_plan import Bench
-from engine.compiler.steering.export import aims
+from engine.compiler.steering.export import Aim, aims
 from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
 from engine.compiler.steering.verify import Verdict, asked_by_flags, verify
 from engine.compiler.toolchain.libtpu import prepare_environment, versions
 from engine.compiler.toolchain.target import Target, init_args
-from engine.errors import UsageError
+from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
 from engine.workflows.capturing import SOLVERS, answers_folder, capturing
+from engine.workflows.knob_search import (
+    KnobSearch,
+    Tried,
+    program_under,
+    random_settings,
+    search_knobs,
+)
+
+KNOB_PART = 3
+"""One in so many whole compiles may go to settings that make another program."""
+
+KNOB_SHARE = 0.35
+"""The share of the search's seconds after which no more settings are tried."""
+
+BEST_SHARE = 0.65
+"""The share of what is left for placement under the best setting; the second gets the rest."""
 
 OWN_SHARE = 0.5
 """The search's share of the seconds. The baseline gets the rest, or as long as the search took if
@@ -41,7 +58,9 @@ class Tuned:
     `flags`: ready to save; they aim at what the compiler placed. Where nothing beat the default
     they hold no option. `compiles`: whole compiles of the search, the default's among them.
     `captured`: those that the program's capture had made already, among which it chose too.
-    `ran_out`: the seconds were used up before the compiles.
+    `ran_out`: the seconds were used up before the compiles. `knob_improvement`: what the
+    settings that make another program gain alone, of what the answer gains; `tried_knobs`: those
+    that were compiled whole.
     `random_improvement`, `random_options`: the best of `random_compiles` whole compiles, the
     default's among them, of knobs and random rules alone: as many, unless there was no time for
     more. `random_improvement` is None where there were none, as without a baseline.
@@ -55,6 +74,13 @@ class Tuned:
     random_options: Mapping[str, str] | None
     captured: int = 0
     ran_out: bool = False
+    knob_improvement: float = 0.0
+    tried_knobs: tuple[Tried, ...] = ()
+
+    @property
+    def placement_improvement(self) -> float:
+        """What placement gained beyond the knobs, as a share of the default's cycles too."""
+        return self.verdict.improvement - self.knob_improvement
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
@@ -63,6 +89,12 @@ class Tuned:
             **self.verdict.to_json(),
             "compiles": self.compiles,
             "captured": self.captured,
+            "knob_improvement": self.knob_improvement,
+            "placement_improvement": self.placement_improvement,
+            "tried_knobs": [
+                {"options": dict(one.setting.options), "total_cycles": one.total}
+                for one in self.tried_knobs
+            ],
             "ran_out": self.ran_out,
             "random_compiles": self.random_compiles,
             "random_improvement": self.random_improvement,
@@ -83,6 +115,7 @@ def tune_program(
     has_baseline: bool = True,
     keep: Callable[[Flags], None] = lambda _: None,
     compiler_options: Mapping[str, str] = MappingProxyType({}),
+    has_knobs: bool = True,
 ) -> Tuned:
     """Search for options that make the compiler's own total smaller; minutes to hours.
 
@@ -92,7 +125,7 @@ def tune_program(
     gets every options that are better than all before, as soon as they are compiled.
     `compiler_options`: flags of the user's on top of those that the program was captured with; like
     `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
-    default under them. Raises
+    default under them. `has_knobs`: settings that make another program are searched first. Raises
     UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where
     the program cannot be compiled again, CompilerError, UsageError.
     """
@@ -103,77 +136,238 @@ def tune_program(
     # A solver's jax is not to look for a TPU in this process.
     prepare_environment()
     answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
-    bench = Bench(program, answers)
-    identity = f"{content_hash(program)}{answers.target}"
-    digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
+    search = _Search(program, Bench(program, answers), seed, plan_fn, note, folder, keep)
     begun = time.monotonic()
-    own = Tuning(
-        bench,
-        compiles,
-        begun + seconds * (OWN_SHARE if has_baseline else 1.0),
-        seed,
-        plan_fn,
-        note,
-        TuneLog(folder / f"tuning-{digest}.json"),
-        plans=plans,
-        earlier=_earlier(program),
-        keep=lambda trial: keep(_flags(program, trial)),
-    )
-    own.run()
+    end = begun + seconds * (OWN_SHARE if has_baseline else 1.0)
+    if has_knobs:
+        search.try_knobs(compiles // KNOB_PART, begun + KNOB_SHARE * (end - begun))
+    search.place_values(compiles, end, plans)
     now = time.monotonic()
-    deadline = max(begun + seconds, now + (now - begun))
-    baseline = _baseline(own, bench, deadline) if has_baseline else None
-    flags = _flags(program, own.best)
-    verdict = verify(bench, asked_by_flags(bench, flags))
-    best = None if baseline is None else baseline.best
-    improvement = None
-    if baseline is not None and baseline.num_compiles > 1:
-        improvement = 0.0 if best is None else 1.0 - total(best.full) / total(own.default)
-    return Tuned(
-        flags=flags,
-        verdict=verdict,
-        compiles=own.num_compiles,
-        random_compiles=0 if baseline is None else baseline.num_compiles,
-        random_improvement=improvement,
-        random_options=None if best is None else best.candidate.steering.options,
-        captured=own.num_captured,
-        ran_out=own.ran_out,
-    )
+    baseline = None
+    if has_baseline:
+        baseline = search.by_chance(max(begun + seconds, now + (now - begun)))
+    return search.tuned(baseline)
 
 
-def _baseline(own: Tuning, bench: Bench, deadline: float) -> Tuning:
-    """As many whole compiles, and at least as many early stops, of knobs and random rules alone."""
-    own.note("baseline: knobs and random rules alone")
-    baseline = Tuning(
-        bench,
-        own.num_compiles + own.num_captured,
-        deadline,
-        own.seed,
-        own.plan_fn,
-        own.note,
-        TuneLog(None),
-        earlier=own.earlier,
-        is_planning=False,
-        first_random=max(1, len(own.trials)),
-    )
-    baseline.run()
-    return baseline
+@dataclass(frozen=True)
+class _Place:
+    """One program in which placement is tuned: the user's, or what a setting makes of it."""
+
+    bench: Bench
+    setting: Setting | None
+    default_total: float
+    earlier: Sequence[Observation]
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {} if self.setting is None else self.setting.options
+
+
+@dataclass(frozen=True)
+class _Chance:
+    """The best of as many compiles of options chosen by chance."""
+
+    total: float
+    compiles: int
+    options: Mapping[str, str]
+
+
+@dataclass
+class _Search:
+    """One run of `tune`: the user's program, what was tried, and the best options so far."""
+
+    program: Program
+    bench: Bench
+    seed: int
+    plan_fn: PlanFn
+    note: Callable[[str], None]
+    folder: Path
+    keep: Callable[[Flags], None]
+    knobs: KnobSearch | None = None
+    runs: list[tuple[_Place, Tuning]] = field(default_factory=list)
+    num_captures: int = 0
+    best: tuple[_Place, Trial | None] | None = None
+
+    @property
+    def default_total(self) -> float:
+        """Cycles and stalls of the user's default."""
+        return total(self.bench.full({}))
+
+    @property
+    def num_compiles(self) -> int:
+        """Whole compiles so far, the default's among them, the capture's of the program not."""
+        tried = 0 if self.knobs is None else len(self.knobs.tried)
+        placed = sum(run.num_compiles - 1 for _, run in self.runs)
+        return 1 + tried + self.num_captures + placed
+
+    def try_knobs(self, compiles: int, deadline: float) -> None:
+        """Search the settings that make another program, if there is time for two compiles."""
+        default = self.bench.full({})
+        left = deadline - time.monotonic()
+        if compiles < 1 or left < 2 * default.seconds:
+            self.note(f"no time for knobs: a whole compile takes {default.seconds:.0f} s")
+            return
+        self.knobs = search_knobs(
+            self.bench.answers, total(default), compiles=compiles, deadline=deadline, note=self.note
+        )
+        for one in self.knobs.better[:1]:
+            self.keep(self._flags({**one.setting.options}, None, one.setting))
+
+    def place_values(self, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
+        """Tune the placement in the programs of the best two settings, the default among them."""
+        usual = _Place(self.bench, None, self.default_total, _earlier(self.program))
+        better = () if self.knobs is None else self.knobs.better[:2]
+        wanted: list[Tried | None] = [*better, None][:2]
+        for number, one in enumerate(wanted):
+            last = number == len(wanted) - 1
+            left = compiles - self.num_compiles + 1
+            share = left if last else max(2, round(BEST_SHARE * left))
+            now = time.monotonic()
+            until = deadline if last else now + BEST_SHARE * (deadline - now)
+            place = usual if one is None else self._captured(one)
+            if place is not None and (share >= 2 or not self.runs):
+                self._tune(place, max(2, share), until, plans if one is None else ())
+
+    def _captured(self, one: Tried) -> _Place | None:
+        before = self.bench.answers
+        try:
+            bench, seen = program_under(self.program, before, one.setting.options, self.note)
+        except EngineError as error:
+            self.note(f"{one.setting.title}: {error}")
+            return None
+        self.num_captures += 2
+        return _Place(bench, one.setting, one.total, seen)
+
+    def _tune(self, place: _Place, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
+        if place.setting is not None:
+            self.note(f"placement under {place.setting.title}")
+        answers = place.bench.answers
+        identity = f"{content_hash(place.bench.program)}{answers.target}"
+        digest = hashlib.sha256(answers.stablehlo + identity.encode()).hexdigest()[:16]
+        run = Tuning(
+            place.bench,
+            compiles,
+            deadline,
+            self.seed,
+            self.plan_fn,
+            self.note,
+            TuneLog(self.folder / f"tuning-{digest}.json"),
+            plans=plans,
+            earlier=place.earlier,
+            keep=lambda trial: self._better(place, trial),
+        )
+        self.runs.append((place, run))
+        self._better(place, None)
+        run.run()
+        self._better(place, run.best)
+
+    def _better(self, place: _Place, trial: Trial | None) -> None:
+        """Keep a trial, or the place's own default, if it is the best so far."""
+        if self._total(place, trial) < self.best_total:
+            self.best = place, trial
+            self.keep(self.flags)
+
+    @property
+    def best_total(self) -> float:
+        """Cycles and stalls of the best so far; the default's if none is better."""
+        return self.default_total if self.best is None else self._total(*self.best)
+
+    def _total(self, place: _Place, trial: Trial | None) -> float:
+        return place.default_total if trial is None else total(trial.full)
+
+    @property
+    def flags(self) -> Flags:
+        """The best options so far, ready to save."""
+        if self.best is None:
+            return self._flags({}, None, None)
+        place, trial = self.best
+        own = {} if trial is None else trial.candidate.steering.options
+        return self._flags({**place.options, **own}, trial, place.setting)
+
+    def _flags(
+        self, options: Mapping[str, str], trial: Trial | None, setting: Setting | None
+    ) -> Flags:
+        """Options on top of the user's own; a trial's plan is of a program with other costs."""
+        title = "default" if trial is None else trial.candidate.steering.title
+        notes: dict[str, Any] = {"title": title, "versions": versions()}
+        if setting is not None:
+            notes |= {"knobs": dict(setting.options)}
+        aimed: tuple[Aim, ...] = ()
+        if trial is not None and self.best is not None:
+            program = self.best[0].bench.program
+            aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
+        complete = {**self.bench.answers.target.options, **options}
+        return Flags.of(self.program, complete, aimed, notes)
+
+    def by_chance(self, deadline: float) -> _Chance:
+        """As many whole compiles, and at least as many early stops, of options chosen by chance.
+
+        Random settings in place of the search for knobs, as they come; then random rules and the
+        knobs of placement, chosen by our simulator, in the user's program.
+        """
+        self.note("baseline: random knobs and rules alone")
+        num_knobs = 0 if self.knobs is None else len(self.knobs.tried) + self.num_captures
+        now = time.monotonic()
+        settings = random_settings(
+            self.bench.answers,
+            self.default_total,
+            num_knobs,
+            self.seed,
+            now + KNOB_SHARE * (deadline - now),
+            self.note,
+        )
+        captured = sum(run.num_captured for _, run in self.runs)
+        chance = Tuning(
+            self.bench,
+            self.num_compiles + captured - num_knobs,
+            deadline,
+            self.seed,
+            self.plan_fn,
+            self.note,
+            TuneLog(None),
+            earlier=_earlier(self.program),
+            is_planning=False,
+            first_random=max([1, *(len(run.trials) for _, run in self.runs)]),
+        )
+        chance.run()
+        found = _Chance(self.default_total, chance.num_compiles + len(settings), {})
+        if chance.best is not None:
+            options = chance.best.candidate.steering.options
+            found = replace(found, total=total(chance.best.full), options=options)
+        for one in settings:
+            if one.total < found.total:
+                found = replace(found, total=one.total, options=one.setting.options)
+        return found
+
+    def tuned(self, chance: _Chance | None) -> Tuned:
+        """The result of the search."""
+        place = self.runs[0][0] if self.best is None else self.best[0]
+        usual = self.bench
+        bench = usual if self.best is None else place.bench
+        flags = self.flags
+        verdict = verify(bench, asked_by_flags(self.program, flags), usual)
+        knobs = 0.0 if self.best is None else 1.0 - place.default_total / self.default_total
+        has_chance = chance is not None and chance.compiles > 1
+        return Tuned(
+            flags=flags,
+            verdict=verdict,
+            compiles=self.num_compiles,
+            random_compiles=0 if chance is None else chance.compiles,
+            random_improvement=(
+                1.0 - chance.total / self.default_total if chance and has_chance else None
+            ),
+            random_options=chance.options if chance and has_chance and chance.options else None,
+            captured=sum(run.num_captured for _, run in self.runs),
+            ran_out=any(run.ran_out for _, run in self.runs),
+            knob_improvement=knobs,
+            tried_knobs=() if self.knobs is None else self.knobs.tried,
+        )
 
 
 def _earlier(program: Program) -> list[Observation]:
     """The placements that a sample's costs were fitted to; none for another program."""
     observations = observations_of(program)
     return [] if observations is None else [one.seen for one in observations.compiles]
-
-
-def _flags(program: Program, best: Trial | None) -> Flags:
-    """The best options for `program`; a trial's plan is of the program with other costs."""
-    if best is None:
-        return Flags.of(program, {}, notes={"title": "default", "versions": versions()})
-    steering = best.candidate.steering
-    plan = replace(best.early.plan, program_hash=content_hash(program))
-    notes = {"title": steering.title, "versions": versions()}
-    return Flags.of(program, steering.options, aims(program, plan), notes)
 
 
 def planner(solvers: str) -> PlanFn:

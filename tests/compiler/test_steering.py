@@ -122,7 +122,7 @@ def test_verify_prints_the_contract_and_names_what_is_unknown(
     assert body["ours_cycles"] != body["default_cycles"] > 0
     # What was compiled for the command is known now: the same figures, and no further compile.
     known = len(list(folder.iterdir()))
-    assert verify(bench, asked_by_flags(bench, flags)).ours_cycles == body["ours_cycles"]
+    assert verify(bench, asked_by_flags(bench.program, flags)).ours_cycles == body["ours_cycles"]
     assert len(list(folder.iterdir())) == known
 
 

@@ -34,6 +34,7 @@ from engine.compiler.steering.export import (
 )
 from engine.compiler.steering.flags import Flags
 from engine.compiler.steering.tune import TuneLog, Tuning
+from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -49,6 +50,9 @@ DEFAULT_CYCLES = 1000.0
 
 class FakeAnswers:
     """Which options were compiled in full, in this process or an earlier one."""
+
+    target = Target("tpu-v5e")
+    stablehlo = b""
 
     def __init__(self) -> None:
         self.full: list[str] = []
@@ -226,13 +230,14 @@ def test_the_answer_is_the_best_with_the_baseline_beside_it(
 
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
     monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked: None)
+    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
     tuned = tune_program(
         program,
         lambda program, seconds, seed: made_for(program, plan),
         compiles=6,
         seconds=600,
         folder=tmp_path,
+        has_knobs=False,
         plans=[plan],
     )
     assert tuned.compiles == 6
@@ -269,6 +274,7 @@ def test_what_is_best_so_far_is_kept_though_the_search_is_broken_off(
             compiles=9,
             seconds=600,
             folder=tmp_path,
+            has_knobs=False,
             keep=kept.append,
         )
     assert len(known) == 4
@@ -291,7 +297,7 @@ def test_the_baseline_has_as_long_as_the_search(
     known: set[str] = set()
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
     monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
-    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked: None)
+    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(tuned_module, "time", clock)
@@ -301,6 +307,7 @@ def test_the_baseline_has_as_long_as_the_search(
         compiles=6,
         seconds=10,
         folder=tmp_path,
+        has_knobs=False,
     )
     assert tuned.compiles == tuned.random_compiles == 2
     assert tuned.random_improvement == pytest.approx(100 / 1010)

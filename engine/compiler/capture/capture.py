@@ -105,17 +105,28 @@ def capture_source(
     """
     if not how.is_offline:
         require_compiler(source.target.hardware)
-    folder = how.raw / source.name
     answers = Answers(
         source.stablehlo, source.target, how.raw / ANSWERS, how.is_offline, note=how.note
     )
+    path = observations_path(source.name, how.raw / source.name)
+    return captured_by(answers, source, how, path, known)
+
+
+def captured_by(
+    answers: Answers,
+    source: Source,
+    how: Capturing,
+    path: Path | None = None,
+    known: Path | None = None,
+) -> tuple[Program, Observations]:
+    """What `capture_source` returns, by these answers; `path`: a file for the observations."""
     imported = _imported(source, answers)
-    path = observations_path(source.name, folder)
-    observations = _begun(imported, [path, *([known] if known else [])])
+    observations = _begun(imported, [file for file in (path, known) if file is not None])
     compiles = 0 if how.is_offline else how.compiles
 
     def keep(now: Observations) -> None:
-        save_observations(now, path)
+        if path is not None:
+            save_observations(now, path)
         if how.keep is None:
             return
         program = _assembled(source, imported, now, answers)

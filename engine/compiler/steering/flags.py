@@ -54,6 +54,14 @@ class Flags:
         return cls(program.name, digest, program.hardware.name, options, aims, notes)
 
     @property
+    def knobs(self) -> dict[str, str]:
+        """Those of the options that make another program than the one they were made for."""
+        noted = self.notes.get("knobs")
+        if not isinstance(noted, Mapping):
+            return {}
+        return {k: v for k, v in self.compiler_options.items() if noted.get(k) == v}
+
+    @property
     def environment(self) -> str:
         """The options as one word for `LIBTPU_INIT_ARGS`.
 

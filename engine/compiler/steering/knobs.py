@@ -11,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.compiler.toolchain.libtpu import strip_paths
 from engine.compiler.toolchain.results import Answers
 from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import CompilerError
+from engine.program.hlo.flow import Flow
+from engine.program.hlo.parse import parse_hlo
+from engine.program.hlo.shape import memory_space, size_bytes
 
 KINDS = ("scratch", "fusion", "schedule", "layout", "memory", "mesh")
 
@@ -26,7 +29,7 @@ class Setting:
     """Options that change the program. `kind`: one of KINDS."""
 
     kind: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(hash=False)
 
     @property
     def title(self) -> str:
@@ -107,17 +110,6 @@ def together(one: Setting, other: Setting) -> Setting:
     return Setting(f"{one.kind} and {other.kind}", {**one.options, **other.options})
 
 
-@dataclass(frozen=True)
-class Tried:
-    """A setting that makes another program, with the total of its whole compile once that is made.
-
-    `cycles`: the compiler's own total without stalls, loops multiplied out.
-    """
-
-    setting: Setting
-    cycles: float | None = None
-
-
 def distinct(
     answers: Answers,
     tried: Sequence[Setting],
@@ -144,6 +136,20 @@ def distinct(
             others.append(setting)
     note(f"knobs: {len(others)} of {len(tried)} make another program")
     return others
+
+
+def slow_traffic(hlo: str, where: str) -> float:
+    """Bytes that one run reads and writes in slow memory, copies and loops included."""
+    flow = Flow(parse_hlo(hlo.encode(), where), where)
+    total = 0.0
+    for event in flow.events:
+        times = flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
+        touched = [*((v, space) for _, v, space in event.reads), *((v, None) for v in event.writes)]
+        for value, space in touched:
+            shape = flow.values[value].shape
+            if not (memory_space(shape) if space is None else space):
+                total += times * size_bytes(shape)
+    return total
 
 
 def fingerprint(hlo: str) -> str:

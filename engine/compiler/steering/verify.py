@@ -107,9 +107,9 @@ def asked_by_plan(bench: Bench, plan: Plan, note: Callable[[str], None]) -> Aske
     return Asked(steering, aims(bench.program, plan))
 
 
-def asked_by_flags(bench: Bench, flags: Flags) -> Asked:
+def asked_by_flags(program: Program, flags: Flags) -> Asked:
     """A flags file's options. Raises PlanError if they were made for another program."""
-    if flags.program_hash != content_hash(bench.program):
+    if flags.program_hash != content_hash(program):
         raise PlanError(
             f"the flags were made for another program ({flags.program}, {flags.program_hash});"
             " export or tune again"
@@ -118,15 +118,18 @@ def asked_by_flags(bench: Bench, flags: Flags) -> Asked:
     return Asked(steering, flags.aims, named_instructions(flags))
 
 
-def place(bench: Bench, asked: Asked) -> Placed:
-    """Stop the default and what is asked early: placements, and what they are predicted to take."""
-    default, ours = bench.early({}), bench.early(asked.steering.options)
+def place(bench: Bench, asked: Asked, usual: Bench | None = None) -> Placed:
+    """Stop the default and what is asked early: placements, and what they are predicted to take.
+
+    `usual`: the bench of the default, where what is asked makes another program.
+    """
+    default, ours = (usual or bench).early({}), bench.early(asked.steering.options)
     return Placed(**_placed(bench, asked, default, ours))
 
 
-def verify(bench: Bench, asked: Asked) -> Verdict:
-    """Compile the default and what is asked in full."""
-    default, ours = bench.full({}), bench.full(asked.steering.options)
+def verify(bench: Bench, asked: Asked, usual: Bench | None = None) -> Verdict:
+    """Compile the default and what is asked in full; `usual` as in `place`."""
+    default, ours = (usual or bench).full({}), bench.full(asked.steering.options)
     assert default.cycles is not None
     assert default.stall_cycles is not None
     assert ours.cycles is not None

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -97,6 +97,11 @@ class Answers:
         if isinstance(known, CompilerError):
             raise known
         return known
+
+    def under(self, options: Mapping[str, str]) -> Answers:
+        """The answers to the same program where these options are the user's own too."""
+        target = self.target.with_flags(options, "")
+        return replace(self, target=target, _memory={})
 
     def expected_s(self, is_full: bool) -> float | None:
         """How long a compile takes by those that are known; None if none is."""

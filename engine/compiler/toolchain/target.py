@@ -70,9 +70,14 @@ class Target:
     init_args: str = ""
 
     @property
+    def flags(self) -> dict[str, str]:
+        """The user's flags of both kinds; options go before the environment."""
+        return {**flags_in(self.init_args), **self.options}
+
+    @property
     def scoped_bytes(self) -> int | None:
         """The size of the scratch region that the flags ask for; None if they leave it alone."""
-        kib = {**flags_in(self.init_args), **self.options}.get(SCOPED_LIMIT)
+        kib = self.flags.get(SCOPED_LIMIT)
         return int(kib) * 2**10 if kib is not None and kib.isdecimal() else None
 
     def with_flags(self, options: Mapping[str, str], init_args: str) -> Target:

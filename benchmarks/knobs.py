@@ -1,0 +1,88 @@
+"""The section `knobs`: which settings of the compiler make another program, and a faster one.
+
+For each program (`--programs`, names or files): an early stop under every candidate of
+`engine.compiler.steering.knobs` says whether this compiler knows it and whether the program
+changes; where it does, a whole compile says what cycles and stalls become, against its default.
+`traffic`: by how much the bytes in slow memory change, by the early stop, which is the order in
+which `tune` compiles. Rows go to `docs/results/knobs.json` as they are measured; compile results
+are cached.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.settings import Settings
+from engine.compiler.reading.own_compile import stored_answers
+from engine.compiler.steering.knobs import Setting, fingerprint, settings, slow_traffic
+from engine.compiler.steering.tune import total
+from engine.compiler.toolchain.libtpu import versions
+from engine.compiler.toolchain.results import Answers
+from engine.errors import EngineError
+from engine.program import library
+from engine.workflows.capturing import answers_folder
+from engine.workflows.knob_search import compiled_under
+
+ROWS = RESULTS / "knobs.json"
+PROGRAMS = ("lstm-v5e-b128", "mlpae-v5p-b4096", "mlpae-v6e-b4096-train", "alexnet-v4-b24")
+UNKNOWN, SAME, OTHER, REFUSED = "unknown", "same program", "another program", "refused"
+
+
+def run(section: str, given: Settings) -> None:
+    """Try the settings that have no row yet; print what they come to."""
+    del section
+    for name in given.programs or PROGRAMS:
+        program = library.resolve(name)
+        answers = stored_answers(program, answers_folder())
+        base = answers.stopped({})
+        default = total(compiled_under(answers, {}))
+        for setting in settings(program.hardware.name, base.devices):
+            key = [program.name, setting.title]
+            if all(row["key"] != key for row in read(ROWS)):
+                row = {"key": key, **_row(answers, setting, base.hlo, default)}
+                keep(ROWS, [*read(ROWS), row])
+                print(_line(row), flush=True)
+    print("\n".join(summary(read(ROWS))))
+
+
+def _row(answers: Answers, setting: Setting, base: str, default: float) -> Row:
+    facts = {"kind": setting.kind, "versions": versions(), "commit": commit()}
+    try:
+        early = answers.stopped(setting.options).hlo
+    except EngineError as error:
+        is_unknown = "No such compile option" in str(error)
+        return {**facts, "effect": UNKNOWN if is_unknown else REFUSED}
+    if fingerprint(early) == fingerprint(base):
+        return {**facts, "effect": SAME}
+    traffic = slow_traffic(early, setting.title) / slow_traffic(base, "default") - 1.0
+    try:
+        gain = 1.0 - total(compiled_under(answers, setting.options)) / default
+    except EngineError:
+        return {**facts, "effect": REFUSED, "traffic": traffic}
+    return {**facts, "effect": OTHER, "traffic": traffic, "gain": gain}
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """For each setting what it did to how many programs, the best median gain first."""
+    titles = list(dict.fromkeys(row["key"][1] for row in rows))
+    lines = []
+    for title in titles:
+        own = [row for row in rows if row["key"][1] == title]
+        gains = [row["gain"] for row in own if "gain" in row]
+        effects = ", ".join(
+            f"{sum(row['effect'] == effect for row in own)} {effect}"
+            for effect in (OTHER, SAME, UNKNOWN, REFUSED)
+            if any(row["effect"] == effect for row in own)
+        )
+        median = statistics.median(gains) if gains else 0.0
+        best = f"gain median {median:+.2%}, best {max(gains):+.2%}; " if gains else ""
+        lines.append((-median, f"{title}: {best}{effects}"))
+    return [line for _, line in sorted(lines)]
+
+
+def _line(row: Row) -> str:
+    program, title = row["key"]
+    gain = f" {row['gain']:+.2%}, traffic {row['traffic']:+.2%}" if "gain" in row else ""
+    return f"{program:28} {title}: {row['effect']}{gain}"
