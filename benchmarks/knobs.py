@@ -3,8 +3,7 @@
 For each program (`--programs`, names or files): an early stop under every candidate of
 `engine.compiler.steering.knobs` says whether this compiler knows it and whether the program
 changes; where it does, a whole compile says what cycles and stalls become, against its default.
-`traffic`: by how much the bytes in slow memory change, by the early stop, which is the order in
-which `tune` compiles. Rows go to `docs/results/knobs.json` as they are measured; compile results
+Rows go to `docs/results/knobs.json` as they are measured; compile results
 are cached.
 """
 
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.knobs import Setting, fingerprint, settings, slow_traffic
+from engine.compiler.steering.knobs import Setting, fingerprint, settings
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import Answers
@@ -56,12 +55,11 @@ def _row(answers: Answers, setting: Setting, base: str, default: float) -> Row:
         return {**facts, "effect": UNKNOWN if is_unknown else REFUSED}
     if fingerprint(early) == fingerprint(base):
         return {**facts, "effect": SAME}
-    traffic = slow_traffic(early, setting.title) / slow_traffic(base, "default") - 1.0
     try:
         gain = 1.0 - total(compiled_under(answers, setting.options)) / default
     except EngineError:
-        return {**facts, "effect": REFUSED, "traffic": traffic}
-    return {**facts, "effect": OTHER, "traffic": traffic, "gain": gain}
+        return {**facts, "effect": REFUSED}
+    return {**facts, "effect": OTHER, "gain": gain}
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
@@ -84,5 +82,5 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 def _line(row: Row) -> str:
     program, title = row["key"]
-    gain = f" {row['gain']:+.2%}, traffic {row['traffic']:+.2%}" if "gain" in row else ""
+    gain = f" {row['gain']:+.2%}" if "gain" in row else ""
     return f"{program:28} {title}: {row['effect']}{gain}"

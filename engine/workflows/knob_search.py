@@ -1,8 +1,9 @@
 """The first part of `tune`: which of the compiler's own settings make a faster program.
 
 Successive halving, from cheap to dear: an early stop says which settings make another program at
-all; those that read and write least in slow memory are compiled whole; the best two of different
-kinds are tried together. Placement is then tuned in the programs of the best two.
+all; these are compiled whole, those first that gained most elsewhere; the best two of different
+kinds are tried together. Placement is then tuned in the programs of the best two. (What an early
+stop shows of the bytes in slow memory does not tell which program is faster: it was measured.)
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import device_of
 from engine.compiler.steering.compiled_plan import Bench, Outcome
-from engine.compiler.steering.knobs import Setting, distinct, settings, slow_traffic, together
+from engine.compiler.steering.knobs import Setting, distinct, settings, together
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.errors import EngineError
@@ -82,9 +83,8 @@ def search_knobs(
         return time.monotonic() < deadline
 
     others = distinct(answers, wanted, note, goes_on)
-    traffic = {s: slow_traffic(answers.stopped(s.options).hlo, s.title) for s in others}
     tried: list[Tried] = []
-    for setting in sorted(others, key=lambda s: traffic[s]):
+    for setting in others:
         if len(tried) < compiles and goes_on():
             _try(answers, setting, default_total, tried, note)
     tried.sort(key=lambda one: one.total)

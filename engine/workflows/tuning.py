@@ -43,6 +43,9 @@ KNOB_PART = 3
 KNOB_SHARE = 0.35
 """The share of the search's seconds after which no more settings are tried."""
 
+CAPTURE_COMPILES = 2
+"""Whole compiles, beside the default's, to capture the program of a setting."""
+
 BEST_SHARE = 0.65
 """The share of what is left for placement under the best setting; the second gets the rest."""
 
@@ -218,15 +221,19 @@ class _Search:
         usual = _Place(self.bench, None, self.default_total, _earlier(self.program))
         better = () if self.knobs is None else self.knobs.better[:2]
         wanted: list[Tried | None] = [*better, None][:2]
+        if len(wanted) > 1 and compiles - self.num_compiles - _captures(wanted) < len(wanted):
+            wanted = wanted[:1]
+        left = compiles - self.num_compiles - _captures(wanted)
         for number, one in enumerate(wanted):
-            last = number == len(wanted) - 1
-            left = compiles - self.num_compiles + 1
-            share = left if last else max(2, round(BEST_SHARE * left))
-            now = time.monotonic()
-            until = deadline if last else now + BEST_SHARE * (deadline - now)
             place = usual if one is None else self._captured(one)
-            if place is not None and (share >= 2 or not self.runs):
-                self._tune(place, max(2, share), until, plans if one is None else ())
+            if place is None:
+                continue
+            is_last = number == len(wanted) - 1
+            now = time.monotonic()
+            until = deadline if is_last else now + BEST_SHARE * (deadline - now)
+            fresh = left if is_last else round(BEST_SHARE * left)
+            left -= fresh
+            self._tune(place, 1 + max(1, fresh), until, plans if one is None else ())
 
     def _captured(self, one: Tried) -> _Place | None:
         before = self.bench.answers
@@ -235,7 +242,7 @@ class _Search:
         except EngineError as error:
             self.note(f"{one.setting.title}: {error}")
             return None
-        self.num_captures += 2
+        self.num_captures += CAPTURE_COMPILES
         return _Place(bench, one.setting, one.total, seen)
 
     def _tune(self, place: _Place, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
@@ -362,6 +369,11 @@ class _Search:
             knob_improvement=knobs,
             tried_knobs=() if self.knobs is None else self.knobs.tried,
         )
+
+
+def _captures(wanted: Sequence[Tried | None]) -> int:
+    """Whole compiles to capture the programs of these settings; None is the user's own program."""
+    return sum(CAPTURE_COMPILES for one in wanted if one is not None)
 
 
 def _earlier(program: Program) -> list[Observation]:

@@ -12,6 +12,7 @@ from engine.cli import main
 from engine.compiler.steering.flags import Flags, load_flags, save_flags
 from engine.compiler.steering.verify import Placement, Verdict
 from engine.compiler.toolchain import libtpu
+from engine.errors import CompilerError
 from engine.plan.io import save_plan
 from engine.program import library
 from engine.solvers import Budget, solve
@@ -166,3 +167,36 @@ def test_tune_prints_the_contract_and_saves_the_flags(
     assert "improvement 10.00% as compiled, 20.79% as predicted" in out
     assert "4 of random rules and knobs alone: 2.00%" in out
     assert "refused  75% of     2.000 us: fusion.3{1}: out of memory" in out
+
+
+def test_flags_that_make_another_program_are_verified_in_that_program(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = library.resolve("gptdecode-v5e-b8")
+    options = {"xla_tpu_scoped_vmem_limit_kib": "24576", "xla_other": "1"}
+    notes = {"knobs": {"xla_tpu_scoped_vmem_limit_kib": "24576", "xla_gone": "1"}}
+    save_flags(Flags.of(program, options, notes=notes), tmp_path / "flags.json")
+    asked: list[object] = []
+
+    class Bench:
+        answers = "answers"
+
+        def __init__(self, program: object, answers: object) -> None:
+            self.program = program
+
+    def place(bench: object, wanted: object, usual: object) -> object:
+        asked.append((bench, usual))
+        raise CompilerError("enough")
+
+    def program_under(program: object, answers: object, knobs: object, note: object) -> object:
+        asked.append(knobs)
+        return "its bench", []
+
+    monkeypatch.setattr("engine.compiler.steering.compiled_plan.Bench", Bench)
+    monkeypatch.setattr("engine.compiler.steering.verify.place", place)
+    monkeypatch.setattr("engine.workflows.knob_search.program_under", program_under)
+    answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
+    refused(answer, "enough")
+    (knobs, (bench, usual)) = asked
+    assert knobs == {"xla_tpu_scoped_vmem_limit_kib": "24576"}
+    assert bench == "its bench" and isinstance(usual, Bench)

@@ -33,6 +33,7 @@ from engine.compiler.steering.export import (
     sort_rules,
 )
 from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import TuneLog, Tuning
 from engine.compiler.toolchain.target import Target
 from engine.errors import CompilerError, ProgramFormatError
@@ -43,6 +44,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.workflows import tuning as tuned_module
+from engine.workflows.knob_search import KnobSearch, Tried
 from engine.workflows.tuning import tune_program
 
 DEFAULT_CYCLES = 1000.0
@@ -481,3 +483,77 @@ def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: 
     baseline = tuning(bench, plan, compiles=2, deadline=time.monotonic() - 1, is_planning=False)
     baseline.run()
     assert baseline.num_captured == 0
+
+
+def test_what_knobs_and_what_placement_gain_is_told_apart(
+    program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The default takes 1010, the best setting 960, the second 980, rules in the former 910."""
+    knob, second = Setting("fusion", {"xla_x": "1"}), Setting("scratch", {"xla_y": "1"})
+    usual = FakeBench(program, plan, FakeAnswers(), lambda _: 1000.0)
+    under = {
+        "xla_x": FakeBench(program, plan, FakeAnswers(), lambda _: 900.0),
+        "xla_y": FakeBench(program, plan, FakeAnswers(), lambda _: 970.0),
+    }
+    found = KnobSearch((Tried(knob, 960.0), Tried(second, 980.0)), 1010.0, 2, 9)
+    asked: list[Any] = []
+
+    def program_under(
+        program: Program, answers: Any, options: Mapping[str, str], note: Any
+    ) -> tuple[Any, list[Any]]:
+        (name,) = options
+        return under[name], []
+
+    def verified(bench: Any, verdict_of: Any, beside: Any) -> Any:
+        asked.append((bench, dict(verdict_of.steering.options), beside))
+        return SimpleNamespace(improvement=0.1)
+
+    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: usual)
+    monkeypatch.setattr(tuned_module, "search_knobs", lambda *given, **more: found)
+    monkeypatch.setattr(tuned_module, "program_under", program_under)
+    monkeypatch.setattr(tuned_module, "random_settings", lambda *given: [Tried(second, 980.0)])
+    monkeypatch.setattr(tuned_module, "verify", verified)
+    kept: list[Flags] = []
+    tuned = tune_program(
+        program,
+        lambda program, seconds, seed: made_for(program, plan),
+        compiles=12,
+        seconds=600,
+        folder=tmp_path,
+        keep=kept.append,
+    )
+    assert tuned.knob_improvement == pytest.approx(50 / 1010)
+    assert tuned.placement_improvement == pytest.approx(0.1 - 50 / 1010)
+    assert tuned.random_improvement == pytest.approx(30 / 1010)
+    assert tuned.tried_knobs == found.tried
+    assert tuned.compiles <= 12
+    assert tuned.random_compiles <= tuned.compiles + 1
+    assert all(len(bench.asked) > 1 for bench in under.values())
+    options = dict(tuned.flags.compiler_options)
+    assert options["xla_x"] == "1"
+    assert "xla_y" not in options
+    assert len(options) > 1
+    assert tuned.flags.knobs == {"xla_x": "1"}
+    assert tuned.flags.program_hash == content_hash(program)
+    assert kept[0].knobs == {"xla_x": "1"}
+    assert asked == [(under["xla_x"], options, usual)]
+
+
+def test_flags_of_the_user_stand_in_the_answer(
+    program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = FakeAnswers()
+    answers.target = Target("tpu-v5e", options={"xla_mine": "7"})
+    bench = FakeBench(program, plan, answers, lambda _: 1500.0)
+    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
+    tuned = tune_program(
+        program,
+        lambda program, seconds, seed: made_for(program, plan),
+        compiles=2,
+        seconds=600,
+        folder=tmp_path,
+        has_knobs=False,
+        has_baseline=False,
+    )
+    assert tuned.flags.compiler_options == {"xla_mine": "7"}

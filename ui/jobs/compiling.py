@@ -62,6 +62,7 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
         seconds=order["seconds"],
         seed=order["seed"],
         folder=_answers_folder(folder),
+        has_knobs=False,
         note=lambda text: _tell(progress, None, text),
     )
     return {

@@ -11,15 +11,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from engine.compiler.toolchain.libtpu import strip_paths
 from engine.compiler.toolchain.results import Answers
 from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import CompilerError
-from engine.program.hlo.flow import Flow
-from engine.program.hlo.parse import parse_hlo
-from engine.program.hlo.shape import memory_space, size_bytes
 
 KINDS = ("scratch", "fusion", "schedule", "layout", "memory", "mesh")
 
@@ -29,7 +26,7 @@ class Setting:
     """Options that change the program. `kind`: one of KINDS."""
 
     kind: str
-    options: Mapping[str, str] = field(hash=False)
+    options: Mapping[str, str]
 
     @property
     def title(self) -> str:
@@ -136,20 +133,6 @@ def distinct(
             others.append(setting)
     note(f"knobs: {len(others)} of {len(tried)} make another program")
     return others
-
-
-def slow_traffic(hlo: str, where: str) -> float:
-    """Bytes that one run reads and writes in slow memory, copies and loops included."""
-    flow = Flow(parse_hlo(hlo.encode(), where), where)
-    total = 0.0
-    for event in flow.events:
-        times = flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
-        touched = [*((v, space) for _, v, space in event.reads), *((v, None) for v in event.writes)]
-        for value, space in touched:
-            shape = flow.values[value].shape
-            if not (memory_space(shape) if space is None else space):
-                total += times * size_bytes(shape)
-    return total
 
 
 def fingerprint(hlo: str) -> str:

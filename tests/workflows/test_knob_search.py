@@ -1,0 +1,137 @@
+"""The search over settings that make another program, on a made-up compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from engine.compiler.steering.knobs import Setting, fingerprint, settings
+from engine.compiler.toolchain.compile import Compiled
+from engine.compiler.toolchain.target import GENERATIONS, SCOPED_LIMIT, Target
+from engine.errors import CompilerError
+from engine.workflows import knob_search as module
+from engine.workflows.knob_search import random_settings, search_knobs
+from tests.compiler.tiny_compiler import hlo
+
+TOTALS = {"a": 950.0, "b": 990.0, "c": 1010.0, "e": 940.0}
+"""What a program of 1000 cycles takes under each setting; `same` leaves it alone."""
+
+
+def setting(name: str, kind: str) -> Setting:
+    return Setting(kind, {name: "1"})
+
+
+GIVEN = (
+    setting("same", "layout"),
+    setting("a", "fusion"),
+    setting("unknown", "fusion"),
+    setting("c", "scratch"),
+    setting("b", "scratch"),
+    setting("e", "fusion"),
+)
+
+
+class FakeAnswers:
+    """Settings place more or less of the tiny program in fast memory; another name, another one."""
+
+    fast: Mapping[str, list[str]] = {
+        "a": ["a"],
+        "b": ["a", "b"],
+        "c": ["a", "b", "y"],
+        "e": ["b"],
+    }
+
+    def __init__(self, target: Target | None = None) -> None:
+        self.target = target or Target("tpu-v5e")
+        self.early: list[str] = []
+
+    def stopped(self, options: Mapping[str, str]) -> Compiled:
+        name = next(iter(options), "")
+        self.early.append(name)
+        if name == "unknown":
+            raise CompilerError("No such compile option: 'unknown'")
+        text = hlo(self.fast.get(name, []), has_cycles=False)
+        return Compiled(text.replace("HloModule test", f"HloModule m{len(self.early)}"), "", "")
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the settings that were compiled whole."""
+    whole: list[str] = []
+
+    def under(answers: Any, options: Mapping[str, str]) -> Any:
+        whole.append("+".join(options))
+        totals = [TOTALS.get(name, 1000.0) for name in options]
+        return SimpleNamespace(total_cycles=min(totals) - 20.0 * (len(totals) - 1))
+
+    monkeypatch.setattr(module, "compiled_under", under)
+    monkeypatch.setattr(module, "settings", lambda hardware, devices: GIVEN)
+    return whole
+
+
+def search(answers: Any, compiles: int, deadline: float = float("inf")) -> Any:
+    told: list[str] = []
+    found = search_knobs(answers, 1000.0, compiles=compiles, deadline=deadline, note=told.append)
+    assert told
+    return found
+
+
+def test_only_what_makes_another_program_is_compiled_whole_and_the_best_two_together(
+    compiled: list[str],
+) -> None:
+    found = search(FakeAnswers(), compiles=9)
+    assert sorted(compiled[:4]) == ["a", "b", "c", "e"]
+    # The best is of the same kind as the second, so it goes with the best of another kind.
+    assert compiled[4:] == ["e+b"]
+    assert (found.num_distinct, found.num_settings) == (4, 6)
+    assert [one.total for one in found.better] == [920.0, 940.0, 950.0, 990.0]
+    assert found.improvement == pytest.approx(0.08)
+
+
+def test_the_compiles_and_the_time_hold(compiled: list[str]) -> None:
+    assert len(search(FakeAnswers(), compiles=2).tried) == len(compiled) == 2
+    answers = FakeAnswers()
+    found = search(answers, compiles=9, deadline=0.0)
+    assert found.tried == found.better == ()
+    assert found.improvement == 0.0
+    assert set(answers.early) == {""}
+
+
+def test_what_the_user_has_set_is_left_alone(compiled: list[str]) -> None:
+    target = Target("tpu-v5e", options={"a": "2"}, init_args="--b=3")
+    assert search(FakeAnswers(target), compiles=9).num_settings == 4
+    assert not any(name in ("a", "b") for name in compiled)
+
+
+def test_settings_by_chance_are_the_seeds(compiled: list[str]) -> None:
+    def drawn(seed: int, count: int = 4) -> list[str]:
+        tried = random_settings(FakeAnswers(), 1000.0, count, seed, float("inf"), lambda _: None)
+        return [one.setting.title for one in tried]
+
+    assert drawn(0) == drawn(0)
+    assert len({tuple(drawn(seed)) for seed in range(6)}) > 1
+    assert len(drawn(0)) == 4
+    assert drawn(0, count=0) == []
+
+
+def test_every_chip_has_settings_of_every_kind_and_a_mesh_more() -> None:
+    for hardware in GENERATIONS:
+        alone, meshed = settings(hardware), settings(hardware, devices=4)
+        assert {one.title for one in alone} < {one.title for one in meshed}
+        assert len({str(one.options) for one in meshed}) == len(meshed)
+        limits = {one.options.get(SCOPED_LIMIT) for one in alone} - {None}
+        assert (hardware == "tpu-v4") == (not limits)
+
+
+def test_a_module_is_known_by_what_it_does() -> None:
+    plain = hlo([])
+    tagged = plain.replace(
+        'custom_call_target="x"', 'custom_call_target="x", metadata={op_name="q"}'
+    )
+    renamed = plain.replace("HloModule test", "HloModule other")
+    assert tagged != plain
+    assert fingerprint(plain) == fingerprint(tagged) == fingerprint(renamed)
+    assert fingerprint(plain) != fingerprint(hlo(["y"]))
