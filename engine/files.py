@@ -131,6 +131,25 @@ def require_header(body: Any, kind: str, version: int, where: str) -> None:
         )
 
 
+State = tuple[tuple[str, int, int], ...]
+
+
+def state_of(*paths: Path) -> State:
+    """What tells files from what they were earlier: path, time of change in ns, and size.
+
+    -1 and -1 where there is no file.
+    """
+    return tuple((str(path), *_about(path)) for path in paths)
+
+
+def _about(path: Path) -> tuple[int, int]:
+    try:
+        about = path.stat()
+    except OSError:
+        return -1, -1
+    return about.st_mtime_ns, about.st_size
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, gzipped (without a time stamp) if its name says so.
 

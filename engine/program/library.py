@@ -83,6 +83,12 @@ _TYPES = {k: v for k, v in get_type_hints(SampleEntry).items() if k != "folder"}
 _REQUIRED = {f.name for f in fields(SampleEntry)[:8]}
 
 
+def index_files() -> tuple[Path, ...]:
+    """The files that list programs: samples, teaching programs, held-out and large ones."""
+    folders = ("", TEACHING, HELD_OUT, LARGE)
+    return tuple(SAMPLES_FOLDER / folder / INDEX_NAME for folder in folders)
+
+
 def index(folder: Path | None = None) -> tuple[SampleEntry, ...]:
     """All samples: captured ones in the order of their index, then the teaching programs.
 

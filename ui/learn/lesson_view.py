@@ -16,7 +16,7 @@ from ui.session import caching
 
 def show_lesson(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
     """Show a lesson with the visitor's game on its board."""
-    judge = caching.judge_of(lesson.name, lesson)
+    judge = caching.judge_of(lesson)
     seat = learning.seat(f"lesson {lesson.name}", Attempt.from_start(lesson.begin(), pass_sinks))
     done = learning.progress.done | {lesson.name}
     scene = LessonScene(judge, learning, has_next=lessons.next_after(done) is not None)

@@ -1,7 +1,8 @@
 """Results that all visitors share: sample programs, moves, packed boards, films, judgements.
 
-What is large or immutable is kept once per server; the keys are content identities, so a stale
-entry cannot be met. Arguments with an underscore are not part of the key.
+What is large or immutable is kept once per server. The keys are content identities, or the states
+of the files that a result was read from (`engine.files.state_of`), so a stale entry cannot be met;
+what cannot be read is not remembered. Arguments with an underscore are not part of the key.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ import streamlit as st
 from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
 from engine.analysis.plan_diff import TouchDifference, touch_differences
+from engine.compiler.costs.observations import observations_path
 from engine.compiler.steering.instruction_cycles import KeptCompile
 from engine.compiler.steering.instruction_cycles import kept_compiles as find_kept_compiles
 from engine.debugging.findings import findings
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import Surprises, surprises
-from engine.errors import EngineError, LessonError
+from engine.errors import EngineError, LessonError, PlanError
+from engine.files import State, state_of
 from engine.game.move_list import moves
 from engine.game.moves import Move
 from engine.game.notes import noted_rules
+from engine.lessons.catalogue import FOLDER as LESSONS
 from engine.lessons.catalogue import Catalogue, load_catalogue
 from engine.lessons.judge import Judge
 from engine.lessons.lesson import Lesson
+from engine.lessons.positions import FILE as POSITIONS
 from engine.lessons.positions import Mined, read_positions
 from engine.plan.check import check
 from engine.plan.io import load_plan, plan_from_json
@@ -51,38 +56,62 @@ from ui.session.last_view import LastViews
 from ui.session.own_programs import OwnPrograms
 
 
-@st.cache_resource(show_spinner=False)
 def sample_index() -> tuple[SampleEntry, ...]:
     """Captured samples, then large programs, then those made by hand; empty if unreadable."""
     try:
-        samples, large = library.index(), library.large()
+        return _index(state_of(*library.index_files()))
     except EngineError:
         return ()
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _index(state: State) -> tuple[SampleEntry, ...]:
+    samples, large = library.index(), library.large()
     captured = [entry for entry in samples if entry.xla_latency_s is not None]
     by_hand = [entry for entry in samples if entry.xla_latency_s is None]
     return (*captured, *large, *by_hand)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Reading the program …")
 def sample(name: str) -> Program:
-    """A sample program by name."""
-    return library.load_sample(name)
+    """A sample program by name. Raises UnknownNameError, ProgramFormatError."""
+    entry = library.find_sample(name)
+    return _sample(state_of(entry.path), entry.content_hash, entry)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading the program …")
+def _sample(state: State, content_hash: str, _entry: SampleEntry) -> Program:
+    return library.load_entry(_entry)
+
+
+def best_plan(name: str) -> Plan | None:
+    """The best plan known of a sample; None if it ships with none, or that one is damaged."""
+    entry = library.find_sample(name)
+    if entry.best_plan_path is None:
+        return None
+    try:
+        return _best_plan(state_of(entry.best_plan_path), entry.content_hash, entry)
+    except (EngineError, OSError):
+        return None
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def best_plan(name: str) -> Plan | None:
-    """The best plan known of a sample; None if it ships with none, or that one is damaged."""
-    path = library.find_sample(name).best_plan_path
-    try:
-        plan = load_plan(path) if path else None
-    except (EngineError, OSError):
-        return None
-    return plan if plan and check(sample(name), plan) is None else None
+def _best_plan(state: State, content_hash: str, _entry: SampleEntry) -> Plan:
+    """Raises PlanError or ProgramFormatError for a file that holds no valid plan."""
+    assert _entry.best_plan_path is not None
+    plan = load_plan(_entry.best_plan_path)
+    violation = check(sample(_entry.name), plan)
+    if violation is not None:
+        raise PlanError(f"{_entry.best_plan_path}: breaks {violation.rule}: {violation.message}")
+    return plan
+
+
+def kept_compiles(identity: str, program: Program) -> tuple[KeptCompile, ...]:
+    """The kept answers of earlier compiles of a sample, the default's first."""
+    return _kept_compiles(identity, state_of(observations_path(program.name)), program)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def kept_compiles(identity: str, _program: Program) -> tuple[KeptCompile, ...]:
-    """The kept answers of earlier compiles of a sample, the default's first."""
+def _kept_compiles(identity: str, state: State, _program: Program) -> tuple[KeptCompile, ...]:
     return find_kept_compiles(_program)
 
 
@@ -239,37 +268,59 @@ def toy() -> Toy:
     return make_toy()
 
 
-@st.cache_resource(show_spinner=False)
 def lesson_catalogue() -> Catalogue:
     """The lessons."""
-    return load_catalogue()
+    return _catalogue(state_of(*sorted(LESSONS.glob("*.toml"))))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _catalogue(state: State) -> Catalogue:
+    return load_catalogue(LESSONS)
+
+
+def judge_of(lesson: Lesson) -> Judge:
+    """A lesson's judge, which knows the optimum of its board."""
+    return _judge(state_of(LESSONS / f"{lesson.name}.toml"), lesson)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def judge_of(name: str, _lesson: Lesson) -> Judge:
-    """A lesson's judge, which knows the optimum of its board."""
+def _judge(state: State, _lesson: Lesson) -> Judge:
     return Judge(_lesson)
 
 
-@st.cache_resource(show_spinner=False)
 def mined_positions() -> tuple[Mined, ...]:
     """The positions that were mined. Raises LessonError if they are of other rules."""
-    return read_positions()
+    return _mined(state_of(POSITIONS))
 
 
-@st.cache_resource(max_entries=16, show_spinner="Asking the opponents …")
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _mined(state: State) -> tuple[Mined, ...]:
+    return read_positions(POSITIONS)
+
+
 def match_on(name: str) -> Match:
     """The challenge on a sample. Raises EngineError if there is no such sample."""
     entry = library.find_sample(name)
+    best = [] if entry.best_plan_path is None else [entry.best_plan_path]
+    return _match(state_of(POSITIONS, *best), entry.content_hash, entry)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Asking the opponents …")
+def _match(state: State, content_hash: str, _entry: SampleEntry) -> Match:
+    name = _entry.name
     try:
         mined = next((m for m in mined_positions() if m.program == name), None)
-        return match_of(sample(name), entry, mined, best_plan(name))
+        return match_of(sample(name), _entry, mined, best_plan(name))
     except LessonError:
         # The strong game is none any more: rules or program have changed since it was mined.
-        return match_of(sample(name), entry, None, best_plan(name))
+        return match_of(sample(name), _entry, None, best_plan(name))
+
+
+def question_at(key: str, mined: Mined, move: int) -> Question:
+    """A mined position. Raises EngineError if program or rules are others by now."""
+    return _question(key, library.find_sample(mined.program).content_hash, mined, move)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Setting up the position …")
-def question_at(key: str, _mined: Mined, move: int) -> Question:
-    """A mined position. Raises EngineError if program or rules are others by now."""
+def _question(key: str, content_hash: str, _mined: Mined, move: int) -> Question:
     return question_of(sample(_mined.program), _mined, move)

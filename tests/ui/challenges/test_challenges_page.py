@@ -229,9 +229,9 @@ def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
 
 def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(positions, "RULES_VERSION", 10**6)
-    caching.mined_positions.clear()
+    caching._mined.clear()
     try:
         at = open_view(_challenges, tab="find")
         assert "mine them anew" in at.warning[0].value
     finally:
-        caching.mined_positions.clear()
+        caching._mined.clear()

@@ -85,13 +85,11 @@ def test_a_best_plan_that_cannot_be_read_is_left_out(
 ) -> None:
     damaged = replace(BEATEN, folder=tmp_path)
     monkeypatch.setattr(library, "find_sample", lambda name: damaged)
-    caching.best_plan.clear()
     assert caching.best_plan("missing") is None
     (tmp_path / "plans").mkdir()
     assert damaged.best_plan_path is not None
     damaged.best_plan_path.write_text("{}")
     assert caching.best_plan("damaged") is None
-    caching.best_plan.clear()
 
 
 def test_a_link_makes_the_plans_that_it_names() -> None:
