@@ -17,6 +17,7 @@ from engine.program.provenance import (
     observed,
     offsets_of_compiled_plan,
     reading_warning,
+    refining_remark,
     share_read,
 )
 
@@ -97,5 +98,6 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
 def warn(program: Program) -> None:
     """Say on stderr what was passed over or estimated when the program was read."""
     warning = reading_warning(program)
-    for text in ([] if warning is None else [warning]) + import_remarks(program):
+    texts = [warning, refining_remark(program), *import_remarks(program)]
+    for text in filter(None, texts):
         note(f"warning: {program.name}: {text}")

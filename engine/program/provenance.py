@@ -40,6 +40,18 @@ def compiled_under(program: Program) -> dict[str, Any]:
     return facts
 
 
+def refining_remark(program: Program) -> str | None:
+    """One line on a capture that goes on, or was broken off; None for a whole one."""
+    refining = program.provenance.get("refining")
+    if not isinstance(refining, Mapping):
+        return None
+    return (
+        f"its costs rest on {refining.get('compiles')} of up to {refining.get('of')} compiles: what"
+        " is uncertain is marked, and the capture that wrote it refines them; if it was broken off,"
+        " start it again"
+    )
+
+
 def has_compiled_plan(program: Program) -> bool:
     """Whether the real compiler's plan came with the program."""
     return "xla_plan" in program.provenance

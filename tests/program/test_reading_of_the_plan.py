@@ -9,8 +9,10 @@ import pytest
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.provenance import (
+    compiled_under,
     has_compiled_plan,
     reading_warning,
+    refining_remark,
     share_read,
 )
 
@@ -50,3 +52,15 @@ def test_a_plan_that_notes_nothing_is_whole(plan: object) -> None:
 def test_without_a_plan_there_is_nothing_to_read() -> None:
     assert not has_compiled_plan(BY_HAND)
     assert share_read(BY_HAND) is None and reading_warning(BY_HAND) is None
+
+
+def test_a_capture_that_goes_on_is_said() -> None:
+    going_on = {"refining": {"compiles": 3, "of": 8}}
+    remark = refining_remark(replace(BY_HAND, provenance=going_on))
+    assert remark is not None and "3 of up to 8" in remark
+    assert refining_remark(BY_HAND) is None
+    facts = compiled_under(
+        replace(BY_HAND, provenance={**going_on, "compiler_options": {"a": "1"}})
+    )
+    assert facts == {"compiler_options": "a=1", "refined_by": "3 of 8 compiles"}
+    assert compiled_under(BY_HAND) == {}

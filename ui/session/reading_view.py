@@ -1,11 +1,11 @@
-"""The plan of a program that is no measure for others, since it was read in part only."""
+"""What a program rests on in part only: a plan read in part, costs that a capture still refines."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from engine.program.model import Program
-from engine.program.provenance import reading_warning
+from engine.program.provenance import reading_warning, refining_remark
 from ui.session.opening import COMPILED
 
 
@@ -15,7 +15,7 @@ def unmeasured(program: Program) -> str:
 
 
 def warn_of_reading(program: Program) -> None:
-    """Show the warning in the words of the command line; nothing if the plan was read whole."""
-    warning = reading_warning(program)
-    if warning is not None:
-        st.warning(f"{warning[0].upper()}{warning[1:]}.", icon=":material/rule:")
+    """Show the warnings in the words of the command line; nothing if all was read and refined."""
+    for warning in (reading_warning(program), refining_remark(program)):
+        if warning is not None:
+            st.warning(f"{warning[0].upper()}{warning[1:]}.", icon=":material/rule:")
