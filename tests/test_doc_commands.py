@@ -13,6 +13,7 @@ import pytest
 from benchmarks.__main__ import SECTIONS
 from benchmarks.__main__ import parser as benchmarks_parser
 from engine.cli import main, parser
+from engine.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -73,6 +74,8 @@ def is_taken(form: list[str]) -> bool:
     """Whether the command line takes these words, or answers them with its help."""
     try:
         parser().parse_args(form)
+    except UsageError:
+        return False
     except SystemExit as refused:
         return refused.code == 0
     return True
