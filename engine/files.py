@@ -8,14 +8,23 @@ import os
 import re
 import secrets
 import stat
+import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+import msgspec
 
 from engine.errors import ProgramFormatError, UsageError
 from engine.folders import lock, sweep
+
+_T = TypeVar("_T")
+_MOST = sys.float_info.max
+Finite = Annotated[float, msgspec.Meta(ge=-_MOST, le=_MOST)]
+"""A float that is neither infinite nor NaN, for `typed`."""
 
 MAX_BYTES = 256 * 2**20
 """Largest unpacked program or plan file that is read."""
@@ -26,6 +35,11 @@ _GZIP = b"\x1f\x8b"
 _PART = ".mallocmuzero-{}.part"
 _PROBE = b"\0" * 2**16
 """What is written to see whether a folder can take a file."""
+
+
+LARGEST = 2**53
+Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
+"""A whole number that every reader of JSON keeps as it is, for `typed`."""
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
@@ -118,6 +132,35 @@ def read_json(path: Path) -> Any:
         kind = foreign(data)
         problem = f"but {kind}" if kind else f"({type(error).__name__})"
         raise ProgramFormatError(f"{path}: not JSON {problem}") from error
+
+
+def typed(body: Any, kind: type[_T], but: Collection[str] = ()) -> _T:
+    """JSON data as a value of `kind`: a dataclass, a `msgspec.Struct`, or what these are made of.
+
+    A dataclass is to have no other keys than its fields, `but` those named, which are passed over.
+    Raises ValueError, which says which field does not fit, and how.
+
+    >>> typed([1, 2, "x"], list[int])
+    Traceback (most recent call last):
+    ValueError: [2]: expected int, got str
+    """
+    if is_dataclass(kind) and isinstance(body, dict):
+        body = {key: value for key, value in body.items() if key not in but}
+        if unknown := set(body) - {field.name for field in fields(kind)}:
+            raise ValueError(f"unknown field {min(unknown):.40}")
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).replace("`", "").partition(" - at ")
+        place = place.replace("$.", "").removeprefix("$")
+        problem = problem[:1].lower() + problem[1:]
+        if repr(_MOST) in problem:
+            problem = "the number is not finite"
+        raise ValueError(f"{place}: {problem}" if place else problem) from error
+
+
+HEADER = ("format", "version")
+"""The keys of every file of ours that say what it is."""
 
 
 def require_header(body: Any, kind: str, version: int, where: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from engine.errors import ConfigError
+from engine.files import typed
 from engine.game.observation.layout import SWITCHES
 
 LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
@@ -197,32 +198,12 @@ def changed(config: AgentConfig, name: str, value: Any) -> AgentConfig:
 
 def from_json(body: Any) -> AgentConfig:
     """The settings of a manifest. Raises ValueError if a field is missing, unknown or mistyped."""
-    config = _read(AgentConfig, body)
-    assert isinstance(config, AgentConfig)
+    config = typed(body, AgentConfig)
+    if _names(body) != _names(to_json(config)):
+        raise ValueError("the settings must have exactly the fields of this version")
     return config
 
 
-def _read(kind: type, body: Any) -> Any:
-    if not isinstance(body, dict) or set(body) != {f.name for f in fields(kind)}:
-        raise ValueError(f"{kind.__name__} must have exactly the fields of this version")
-    hints = get_type_hints(kind)
-    cells = {}
-    for name, value in body.items():
-        wanted = hints[name]
-        if is_dataclass(wanted):
-            cells[name] = _read(wanted, value)  # type: ignore[arg-type]
-        elif isinstance(value, list) and get_origin(wanted) is tuple:
-            cells[name] = tuple(_items(value, get_args(wanted)[0], f"{kind.__name__}.{name}"))
-        elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
-            cells[name] = float(value)
-        elif type(value) is not wanted:
-            raise ValueError(f"{kind.__name__}.{name} must be of type {wanted}")
-        else:
-            cells[name] = value
-    return kind(**cells)
-
-
-def _items(values: list[Any], kind: type, name: str) -> list[Any]:
-    if not all(type(value) is kind for value in values):
-        raise ValueError(f"{name} must hold values of type {kind}")
-    return values
+def _names(body: Any) -> Any:
+    """The names in nested settings, without the values."""
+    return {k: _names(v) for k, v in body.items()} if isinstance(body, dict) else None

@@ -7,22 +7,34 @@ other tools. Reading checks types and magnitudes only; `engine.plan.check` judge
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import msgspec
 
 from engine.errors import PlanError
-from engine.files import read_json, require_header, write_bytes
+from engine.files import read_json, require_header, typed, write_bytes
 from engine.plan.model import Copy, Plan, Stay
+from engine.program.columns import rows_of, table_type, to_columns
 
 FORMAT = "mallocmuzero-plan"
 VERSION = 1
-LARGEST = 2**53
-"""Integers beyond this are refused: other JSON readers would round them."""
 
-_Row = TypeVar("_Row", Stay, Copy)
-_KEYS = {"format", "version", "program_hash", "solver", "is_fast", "stays", "copies", "notes"}
+_FILE = msgspec.defstruct(
+    "Plan",
+    [
+        ("format", str),
+        ("version", int),
+        ("program_hash", str),
+        ("solver", str),
+        ("is_fast", tuple[bool, ...]),
+        ("stays", table_type(Stay)),
+        ("copies", table_type(Copy)),
+        ("notes", dict[str, Any]),
+    ],
+    forbid_unknown_fields=True,
+)
 
 
 def save_plan(plan: Plan, path: str | PathLike[str]) -> None:
@@ -67,8 +79,8 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "program_hash": plan.program_hash,
         "solver": plan.solver,
         "is_fast": [bool(flag) for flag in plan.is_fast],
-        "stays": _columns(plan.stays, Stay),
-        "copies": _columns(plan.copies, Copy),
+        "stays": to_columns(plan.stays, Stay),
+        "copies": to_columns(plan.copies, Copy),
         "notes": dict(plan.notes),
     }
 
@@ -80,42 +92,14 @@ def plan_from_json(body: Any, where: str) -> Plan:
     """
     require_header(body, FORMAT, VERSION, where)
     try:
-        if set(body) != _KEYS:
-            raise ValueError(f"keys {sorted(body)} instead of {sorted(_KEYS)}")
+        file: Any = typed(body, _FILE)
         return Plan(
-            program_hash=_typed(body["program_hash"], str),
-            solver=_typed(body["solver"], str),
-            is_fast=tuple(_column(body["is_fast"], bool)),
-            stays=_rows(body["stays"], Stay),
-            copies=_rows(body["copies"], Copy),
-            notes=_typed(body["notes"], dict),
+            program_hash=file.program_hash,
+            solver=file.solver,
+            is_fast=file.is_fast,
+            stays=rows_of(file.stays, Stay),
+            copies=rows_of(file.copies, Copy),
+            notes=file.notes,
         )
-    except (TypeError, ValueError) as error:
-        raise PlanError(f"{where}: not a valid plan file ({error!r:.200})") from error
-
-
-def _columns(rows: tuple[Stay, ...] | tuple[Copy, ...], row: type) -> dict[str, list[Any]]:
-    return {f.name: [getattr(item, f.name) for item in rows] for f in fields(row)}
-
-
-def _rows(body: Any, row: type[_Row]) -> tuple[_Row, ...]:
-    names = [f.name for f in fields(row)]
-    if set(_typed(body, dict)) != set(names):
-        raise ValueError(f"columns {sorted(body)} instead of {sorted(names)}")
-    kinds = [bool if str(f.type) == "bool" else int for f in fields(row)]
-    columns = [_column(body[n], kind) for n, kind in zip(names, kinds, strict=True)]
-    if len({len(column) for column in columns}) > 1:
-        raise ValueError(f"columns of {row.__name__} differ in length")
-    return tuple(row(*items) for items in zip(*columns, strict=True))
-
-
-def _column(items: Any, kind: type) -> list[Any]:
-    return [_typed(item, kind) for item in _typed(items, list)]
-
-
-def _typed(item: Any, kind: type) -> Any:
-    if type(item) is not kind:
-        raise ValueError(f"{item!r:.40} is not {kind.__name__}")
-    if isinstance(item, int) and not -LARGEST <= item <= LARGEST:
-        raise ValueError(f"{item!r:.40} is too large")
-    return item
+    except ValueError as error:
+        raise PlanError(f"{where}: not a valid plan file ({error!s:.200})") from error

@@ -11,12 +11,12 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from engine.errors import ProgramFormatError, UnknownNameError
-from engine.files import read_json, require_header, write_bytes
+from engine.files import read_json, require_header, typed, write_bytes
 from engine.program.io import content_hash, load
 from engine.program.model import Program
 from engine.program.proof import is_optimal
@@ -77,10 +77,6 @@ class SampleEntry:
     def best_plan_path(self) -> Path | None:
         """The plan file of the best plan known, if there is one."""
         return self.folder / self.best_plan if self.best_plan else None
-
-
-_TYPES = {k: v for k, v in get_type_hints(SampleEntry).items() if k != "folder"}
-_REQUIRED = {f.name for f in fields(SampleEntry)[:8]}
 
 
 def index_files() -> tuple[Path, ...]:
@@ -205,14 +201,12 @@ def _read_index(path: Path) -> list[SampleEntry]:
 
 
 def _read_entry(row: Any, where: str, path: Path) -> SampleEntry:
-    if not isinstance(row, dict) or not _REQUIRED <= set(row) <= set(_TYPES):
-        raise ProgramFormatError(f"{where}: needs {', '.join(sorted(_REQUIRED))}, no unknown keys")
-    for key, value in row.items():
-        whole = float(value) if type(value) is int and not isinstance(_TYPES[key], type) else value
-        if not isinstance(whole, _TYPES[key]) or (isinstance(value, bool) and key != "train"):
-            raise ProgramFormatError(f"{where}: {key} cannot be {value!r:.40}")
+    try:
+        entry = typed(row, SampleEntry)
+    except ValueError as error:
+        raise ProgramFormatError(f"{where}: {error}") from error
     for key in ("file", "best_plan"):
-        file = Path(row.get(key) or "")
+        file = Path(getattr(entry, key) or "")
         if file.is_absolute() or ".." in file.parts:
             raise ProgramFormatError(f"{where}: {key} is not inside the folder of the index")
-    return SampleEntry(**row, folder=path.parent)
+    return replace(entry, folder=path.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -98,6 +99,18 @@ def test_options_of_the_user_and_ours_are_one_question(
     both = {**KNOB, "xla_other": "1"}
     Answers(b"program", V5E, tmp_path).full(both)
     assert len(compiler.asked) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", gzip.compress(b"{}"), b"\x1f\x8b\x08"])
+def test_a_damaged_answer_is_compiled_again(
+    tmp_path: Path, compiler: FakeCompiler, damage: bytes
+) -> None:
+    Answers(b"program", V5E, tmp_path).full(KNOB)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(damage)
+    assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 2"
+    assert Answers(b"program", V5E, tmp_path).full(KNOB).hlo == "hlo 2"
+    assert len(compiler.asked) == 2
 
 
 def test_a_refusal_is_an_answer_too(tmp_path: Path, compiler: FakeCompiler) -> None:

@@ -52,6 +52,19 @@ def test_an_abort_is_an_error_that_names_the_options(
     assert str(error.value) == f"the compiler aborted {told} with the options xla_some_knob=7"
 
 
+def test_want_of_memory_is_no_answer_of_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = child_that(
+        tmp_path,
+        'print("terminate called: what():  std::bad_alloc", file=sys.stderr, flush=True)',
+        "os.abort()",
+    )
+    monkeypatch.setattr(compiling, "CHILD", child)
+    with pytest.raises(CompileInterruptedError, match="memory"):
+        compile_full(b"any", V5E)
+
+
 def test_all_lines_of_a_refusal_are_kept_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import EngineError, PlanError, ProgramFormatError
-from engine.plan.io import LARGEST, load_plan, plan_from_json, plan_to_json, save_plan
+from engine.files import LARGEST
+from engine.plan.io import load_plan, plan_from_json, plan_to_json, save_plan
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.model import Program
 from tests.strategies import programs_with_plans

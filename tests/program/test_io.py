@@ -87,7 +87,9 @@ def test_counts_of_operations_are_optional_and_no_part_of_the_identity() -> None
     assert io.content_hash(counted(program)) == io.content_hash(program)
     for table in ("values", "accesses", "regions"):
         extra = [0.0] * len(getattr(program, table))
-        assert "columns" in refusal(changed(put(table, "flops", extra)))
+        assert f"{table}: object contains unknown field flops" in refusal(
+            changed(put(table, "flops", extra))
+        )
     with_counts["instructions"]["flops"][1] = -1.0
     assert "negative" in refusal(with_counts)
 
@@ -176,13 +178,17 @@ def test_other_versions_are_refused(version: Any) -> None:
 
 @pytest.mark.parametrize("table", ["instructions", "values", "accesses", "regions"])
 def test_tables_must_be_whole(table: str) -> None:
-    assert "columns" in refusal(changed(lambda b: b[table].pop(next(iter(b[table])))))
-    assert "columns" in refusal(changed(put(table, "surprise", [])))
+    first = next(iter(changed(lambda b: None)[table]))
+    lacking = refusal(changed(lambda b: b[table].pop(first)))
+    assert f"{table}: object missing required field {first}" in lacking
+    unknown = refusal(changed(put(table, "surprise", [])))
+    assert f"{table}: object contains unknown field surprise" in unknown
     longer = changed(lambda b: None)
     column = next(iter(longer[table].values()))
     column.append(column[-1])
     assert "length" in refusal(longer)
-    assert "not a list" in refusal(changed(lambda b: b[table].update({k: {} for k in b[table]})))
+    objects = refusal(changed(lambda b: b[table].update({k: {} for k in b[table]})))
+    assert f"{table}.{first}: expected array, got object" in objects
     assert refusal(changed(lambda b: b.pop(table)))
     assert refusal(changed(put(table, None)))
 
@@ -207,6 +213,8 @@ def test_tables_must_be_whole(table: str) -> None:
     ],
 )
 def test_wrong_types_are_refused(change: Callable[[Body], Any]) -> None:
+    place = refusal(changed(put("accesses", "saving_s", 1, None)))
+    assert "accesses.saving_s[1]: expected float, got null" in place
     assert "not a valid program file" in refusal(changed(change))
 
 

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from engine.compiler.steering.export import Aim, instruction_patterns
 from engine.errors import PlanError
-from engine.files import read_json, require_header, write_bytes
+from engine.files import HEADER, read_json, require_header, typed, write_bytes
 from engine.program.io import content_hash
 from engine.program.model import Program
 
@@ -23,7 +25,8 @@ VERSION = 1
 MAX_OPTIONS = 100
 MAX_TEXT = 2**20
 
-_KEYS = {"format", "version", "program", "program_hash", "hardware", "compiler_options", "aims"}
+_Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+_Options = Annotated[Mapping[_Text, _Text], msgspec.Meta(max_length=MAX_OPTIONS)]
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ class Flags:
     in fast memory, the greatest saving first. `notes`: free JSON (versions, what was measured …).
     """
 
-    program: str
-    program_hash: str
-    hardware: str
-    compiler_options: Mapping[str, str]
+    program: _Text
+    program_hash: _Text
+    hardware: _Text
+    compiler_options: _Options
     aims: tuple[Aim, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -109,38 +112,12 @@ def flags_from_json(body: Any, where: str) -> Flags:
     """The flags in `body`; `where` names its origin in errors. Raises as `load_flags`."""
     require_header(body, FORMAT, VERSION, where)
     try:
-        if not _KEYS <= set(body) <= _KEYS | {"notes"}:
-            raise ValueError(f"keys {sorted(body)} instead of {sorted(_KEYS)}")
-        options = {_text(k): _text(v) for k, v in body["compiler_options"].items()}
-        if len(options) > MAX_OPTIONS:
-            raise ValueError(f"more than {MAX_OPTIONS} compiler options")
-        return Flags(
-            program=_text(body["program"]),
-            program_hash=_text(body["program_hash"]),
-            hardware=_text(body["hardware"]),
-            compiler_options=options,
-            aims=tuple(_aim(aim) for aim in body["aims"]),
-            notes=dict(body.get("notes", {})),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PlanError(f"{where}: not a valid flags file ({error!r:.200})") from error
+        return typed(body, Flags, HEADER)
+    except ValueError as error:
+        raise PlanError(f"{where}: not a valid flags file ({error!s:.200})") from error
 
 
 def named_instructions(flags: Flags) -> tuple[str, ...]:
     """What flags call instructions: the patterns of their rules, the names of their aims."""
     aimed = [name for aim in flags.aims for name in aim.instructions]
     return tuple(dict.fromkeys([*instruction_patterns(flags.compiler_options), *aimed]))
-
-
-def _aim(body: Any) -> Aim:
-    return Aim(
-        values=tuple(_text(v) for v in body["values"]),
-        instructions=tuple(_text(i) for i in body["instructions"]),
-        saving_s=float(body["saving_s"]),
-    )
-
-
-def _text(item: Any) -> str:
-    if not isinstance(item, str) or len(item) > MAX_TEXT:
-        raise ValueError(f"{item!r:.40} is no text of a sensible length")
-    return item

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from engine.compiler.toolchain import libtpu
-from engine.compiler.toolchain.child import NOT_COMPILABLE, REFUSAL, REFUSED
+from engine.compiler.toolchain.child import MEMORY_BYTES, NOT_COMPILABLE, REFUSAL, REFUSED
 from engine.compiler.toolchain.memory_log import Refusal, read_log
 from engine.compiler.toolchain.overflow import parse_overflow
 from engine.compiler.toolchain.target import INIT_ARGS, Target
@@ -43,6 +43,8 @@ CHILD = (sys.executable, "-m", "engine.compiler.toolchain.child")
 _POLL_S = 0.05
 _KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 _ROOT = Path(__file__).resolve().parents[3]
+_NO_MEMORY = re.compile(rb"std::bad_alloc|Cannot allocate memory|Unable to allocate|MemoryError")
+"""What a process says that reached our own limit: no answer of the compiler to keep."""
 _CRASH_MARKS = ("Check failed", "F1", "Fatal", "Error:")
 
 # At this level the memory pass logs its options and every refusal.
@@ -172,6 +174,11 @@ def _run_child(
         raise NotCompilableError(_complaint(folder, child.returncode))
     if child.returncode == REFUSED:
         raise _refusal((folder / REFUSAL).read_text(), options)
+    if child.returncode != 0 and _NO_MEMORY.search((folder / "log").read_bytes()):
+        raise CompileInterruptedError(
+            f"the compiler found no more memory than the {MEMORY_BYTES >> 30} GiB that it is given,"
+            f" or the machine's; free some and try again{_with(options)}"
+        )
     if child.returncode != 0:
         raise _rejected_flag(folder) or CompilerError(
             _complaint(folder, child.returncode) + _with(options)

@@ -6,7 +6,6 @@ the versions, and whether the compile was whole.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -17,15 +16,15 @@ from typing import Any
 
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.compile import Compiled, compile_early, compile_full
-from engine.compiler.toolchain.memory_log import Refusal
 from engine.compiler.toolchain.target import Target
 from engine.errors import (
     CompileInterruptedError,
     CompilerError,
     NotCompilableError,
     OutOfMemoryError,
+    ProgramFormatError,
 )
-from engine.files import write_bytes
+from engine.files import read_json, typed, write_bytes
 
 SLOW_OPTIONS: Mapping[str, str] = {"xla_msa_enable": "DISABLED"}
 """With these the compiler leaves everything in slow memory, in the same schedule."""
@@ -131,8 +130,8 @@ class Answers:
         key = self._key(options, is_full)
         if key not in self._memory and self.folder is not None:
             path = self.folder / f"{key}.json.gz"
-            if path.exists():
-                self._memory[key] = _from_json(json.loads(gzip.decompress(path.read_bytes())))
+            if path.exists() and (answer := _read(path)) is not None:
+                self._memory[key] = answer
         return self._memory.get(key)
 
     def _keep(
@@ -187,11 +186,14 @@ def _error_row(error: CompilerError) -> dict[str, Any]:
     return {**row, "table": error.table} if isinstance(error, OutOfMemoryError) else row
 
 
-def _from_json(body: dict[str, Any]) -> Compiled | CompilerError:
-    if "table" in body:
-        return OutOfMemoryError(str(body["error"]), tuple(map(str, body["table"])))
-    if "error" in body:
-        return CompilerError(str(body["error"]))
-    del body["options"]
-    body["refusals"] = tuple(Refusal(**refusal) for refusal in body["refusals"])
-    return Compiled(**body)
+def _read(path: Path) -> Compiled | CompilerError | None:
+    """The answer in a file; None where it cannot be read, so that it is compiled again."""
+    try:
+        body = read_json(path)
+        if "table" in body:
+            return OutOfMemoryError(str(body["error"]), tuple(map(str, body["table"])))
+        if "error" in body:
+            return CompilerError(str(body["error"]))
+        return typed(body, Compiled, ("options",))
+    except (ValueError, TypeError, KeyError, ProgramFormatError):
+        return None
