@@ -16,7 +16,13 @@ from engine.compiler.steering.flags import Flags, save_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-TUNED = ("keras_model.py", "optax_step.py", "plain_jax.py")
+TUNED = (
+    "fsdp_step.py",
+    "keras_model.py",
+    "optax_step.py",
+    "plain_jax.py",
+    "tensor_parallel_decode.py",
+)
 TRAINED = "train_policy.py"
 
 WITH_A_SEARCH_THAT_KNOWS = """
@@ -26,7 +32,7 @@ from types import SimpleNamespace
 import mallocmuzero
 
 def tune(jitted, *args, hardware, compiles, note):
-    text = jitted.lower(*args).as_text()
+    text = jitted.trace(*args).lower(lowering_platforms=("tpu",)).as_text()
     note(f"{hardware}, {compiles} compiles, a main function: {'@main' in text}")
     flags = SimpleNamespace(compiler_options={"xla_some_knob": "7"})
     return SimpleNamespace(flags=flags, verdict=SimpleNamespace(improvement=0.125))
