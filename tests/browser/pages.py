@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from playwright.sync_api import Locator, Page, TimeoutError, WebSocket
+import axe_playwright_python
+from playwright.sync_api import Frame, Locator, Page, TimeoutError, WebSocket
 
-from ui.screenshots import AT_REST
+from ui.screenshots import AT_REST, settle
 
 STEP_BYTES = 6_000
 """What a step may send: the words for one move, and 1.4 kB with which Streamlit begins each run. A
@@ -25,6 +27,17 @@ _COLOURS = """canvas => {
   for (let x = 3; x < width; x += 5) for (let y = 3; y < height; y += 5)
     seen.add(pen.getImageData(x, y, 1, 1).data.join());
   return seen.size;
+}"""
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+# Rule, elements, and the first of them with the reason. Nothing is loaded anew for it.
+_FAULTS = """async (patience) => {
+  const run = axe.run(document, { preload: false, iframes: false, resultTypes: ["violations"] });
+  const late = new Promise((_, no) => setTimeout(() => no(new Error("axe is silent")), patience));
+  const found = await Promise.race([run, late]);
+  const serious = found.violations.filter(v => ["serious", "critical"].includes(v.impact));
+  const reason = node => (node.any[0] ?? {}).message;
+  return serious.map(v => [v.id, v.nodes.length, v.nodes[0].html, reason(v.nodes[0])]);
 }"""
 
 
@@ -76,6 +89,36 @@ def brightness(place: Locator, of: str) -> int:
     """Sum of the three channels of an element's computed colour, 0 … 765."""
     found = place.evaluate("(e, of) => getComputedStyle(e)[of]", of)
     return sum(int(c) for c in found.removeprefix("rgb(").removesuffix(")").split(","))
+
+
+@contextmanager
+def dark(page: Page) -> Iterator[None]:
+    """The page in the dark theme, for a while."""
+    background = page.get_by_test_id("stApp")
+    light = brightness(background, "backgroundColor")
+    page.emulate_media(color_scheme="dark")
+    assert eventually(lambda: brightness(background, "backgroundColor") < light - 400)
+    settle(page)
+    yield
+    page.emulate_media(color_scheme="light")
+    assert eventually(lambda: brightness(background, "backgroundColor") == light)
+    settle(page)
+
+
+def faults(page: Page) -> list[object]:
+    """What axe finds in the page and in each of its frames, and finds again once the page is
+    settled: what a script run replaces is pale while it runs.
+    """
+    found = [fault for frame in page.frames for fault in _faults(frame)]
+    if found:
+        settle(page)
+        found = [fault for frame in page.frames for fault in _faults(frame)]
+    return found
+
+
+def _faults(frame: Frame) -> list[object]:
+    frame.evaluate(AXE)
+    return list(frame.evaluate(_FAULTS, PATIENCE_MS))
 
 
 def window(place: Locator) -> list[float]:

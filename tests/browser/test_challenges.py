@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_until_idle
-from ui.screenshots import SIZE, Theme
+from ui.screenshots import SIZE
 
 pytestmark = pytest.mark.browser
 
@@ -51,11 +51,8 @@ def test_a_match_is_played_by_keys_to_the_score_sheet(visitor: BrowserContext, s
     page.close()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_position_is_answered_by_key_and_kept(
-    browser: Browser, server: str, theme: Theme
-) -> None:
-    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+def test_a_position_is_answered_by_key_and_kept(browser: Browser, server: str) -> None:
+    page = browser.new_page(viewport=SIZE)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{server}/challenges?tab=find")

@@ -15,11 +15,11 @@ from tests.browser.pages import (
     Traffic,
     assert_no_error,
     colours,
+    dark,
     eventually,
     wait_for_map,
-    wait_until_idle,
 )
-from ui.screenshots import SIZE, Theme, settle
+from ui.screenshots import SIZE, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -27,54 +27,51 @@ PAIR = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=layouts"
 TALL: ViewportSize = {"width": 1280, "height": 1200}
 
 
-def new_page(browser: Browser, size: ViewportSize = SIZE, theme: Theme = "light") -> Page:
+def new_page(browser: Browser, size: ViewportSize = SIZE) -> Page:
     """A page that bears with a busy machine."""
-    page = browser.new_page(viewport=size, color_scheme=theme)
+    page = browser.new_page(viewport=size)
     page.set_default_timeout(PATIENCE_MS)
     return page
 
 
-def open_layouts(browser: Browser, server: str, theme: Theme = "light") -> Page:
-    page = new_page(browser, TALL, theme)
+@pytest.fixture(scope="module")
+def opened(browser: Browser, server: str) -> Iterator[tuple[Page, Traffic]]:
+    page = new_page(browser, TALL)
+    traffic = Traffic(page)
     page.goto(f"{server}/compare?{PAIR}")
     page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
     page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
-    wait_until_idle(page)
-    page.wait_for_timeout(1500)
-    return page
+    traffic.settle()
+    yield page, traffic
+    page.close()
 
 
-@pytest.fixture(scope="module")
-def page(browser: Browser, server: str) -> Iterator[Page]:
-    found = open_layouts(browser, server)
-    yield found
-    found.close()
+@pytest.fixture
+def page(opened: tuple[Page, Traffic]) -> Page:
+    return opened[0]
 
 
 def window(page: Page) -> list[float]:
     return pages.window(page.locator(".sheet"))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_both_plans_are_drawn_in_both_themes(browser: Browser, server: str, theme: Theme) -> None:
-    page = open_layouts(browser, server, theme)
+def test_both_plans_are_drawn_in_both_themes(page: Page) -> None:
+    assert_are_drawn(page)
+    assert page.locator(".sheet h4 b").all_inner_texts() == ["xla_compiled", "greedy"]
+    with dark(page):
+        assert_are_drawn(page)
+
+
+def assert_are_drawn(page: Page) -> None:
     canvases = page.locator(".sheet canvas")
     assert canvases.count() == 2
     for number in range(2):
         assert colours(canvases.nth(number)) > 5
-    names = page.locator(".sheet h4 b").all_inner_texts()
-    assert names == ["xla_compiled", "greedy"]
     assert_no_error(page)
-    page.close()
 
 
-def test_zoom_and_cursor_are_shared_and_send_nothing(browser: Browser, server: str) -> None:
-    page = new_page(browser, TALL)
-    traffic = Traffic(page)
-    page.goto(f"{server}/compare?{PAIR}")
-    page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
-    page.wait_for_selector("text=First divergence", timeout=PATIENCE_MS)
-    page.wait_for_timeout(4000)
+def test_zoom_and_cursor_are_shared_and_send_nothing(opened: tuple[Page, Traffic]) -> None:
+    page, traffic = opened
     before = [page.locator(".sheet canvas").nth(n).evaluate("c => c.toDataURL()") for n in range(2)]
     whole = window(page)
     traffic.reset()
@@ -85,16 +82,16 @@ def test_zoom_and_cursor_are_shared_and_send_nothing(browser: Browser, server: s
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
     assert eventually(lambda: window(page)[1] - window(page)[0] < whole[1] - whole[0])
-    page.wait_for_timeout(500)
     for number, picture in enumerate(before):
-        assert page.locator(".sheet canvas").nth(number).evaluate("c => c.toDataURL()") != picture
+        canvas = page.locator(".sheet canvas").nth(number)
+        assert eventually(lambda c=canvas, p=picture: c.evaluate("c => c.toDataURL()") != p)
     assert int(page.locator(".sheet").get_attribute("data-slot") or "-1") >= 0
     page.locator('.sheet [data-unit="seconds"]').click()
     page.locator('.sheet [data-do="fit"]').click()
     page.locator('.sheet [data-unit="slots"]').click()
     assert eventually(lambda: window(page) == whole)
+    traffic.settle()
     assert traffic.sent == 0
-    page.close()
 
 
 # The middle of the largest stay of the first panel.
@@ -147,7 +144,7 @@ def _shows_times(page: Page) -> bool:
     The heading depends on whether a second plan was there by then to compare with.
     """
     page.get_by_role("radio", name="Where the time goes").click()
-    page.wait_for_timeout(3000)
+    page.wait_for_timeout(500)
     heading = re.compile("Time per instruction|What each instruction takes more")
     return page.get_by_text(heading).count() > 0
 
@@ -161,7 +158,7 @@ def test_a_long_run_can_be_cancelled(browser: Browser, server: str) -> None:
     slider = page.get_by_role("slider").first
     slider.focus()
     slider.press("End")
-    page.wait_for_timeout(1500)
+    settle(page)
     page.get_by_role("button", name="Run").click()
     stop = page.locator('[class*="st-key-stop_"] button').last
     stop.wait_for(timeout=PATIENCE_MS)

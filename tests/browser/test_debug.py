@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from engine.agent.trace_io import save_trace
 from engine.program import library
@@ -16,25 +16,27 @@ from tests.browser.pages import (
     brightness,
     click_until,
     colours,
+    dark,
     eventually,
+    faults,
     stop_jobs,
     wait_until_idle,
 )
 from tests.ui.search_traces import made_up_trace
-from ui.screenshots import Theme, settle
+from ui.screenshots import settle
 
 pytestmark = pytest.mark.browser
 
 PROGRAM = "teach-evict-and-return"
+NARROW: ViewportSize = {"width": 1280, "height": 1000}
+WIDE: ViewportSize = {"width": 1920, "height": 1000}
 TRACE = made_up_trace(library.load_sample(PROGRAM), simulations=16)
 
 
-def open_debug(
-    browser: Browser, server: str, folder: Path, theme: Theme, width: int
-) -> tuple[Page, list[str]]:
+def open_debug(browser: Browser, server: str, folder: Path) -> tuple[Page, list[str]]:
     """The page with a trace that was brought as a file; what the console complains of."""
     save_trace(TRACE, folder / "a.npz")
-    page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
+    page = browser.new_page(viewport=NARROW)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{server}/debug?program={PROGRAM}")
@@ -52,7 +54,7 @@ def open_debug(
 def opened(
     browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Page, list[str]]]:
-    page, errors = open_debug(browser, server, tmp_path_factory.mktemp("debug"), "light", 1280)
+    page, errors = open_debug(browser, server, tmp_path_factory.mktemp("debug"))
     yield page, errors
     page.close()
 
@@ -112,12 +114,15 @@ def test_a_forced_action_is_answered_beside_the_original(opened: tuple[Page, lis
     assert errors == []
 
 
-def test_dark_and_wide(browser: Browser, server: str, tmp_path: Path) -> None:
-    page, errors = open_debug(browser, server, tmp_path, "dark", 1920)
-    assert brightness(page.locator(".search"), "color") > 450
-    assert colours(page.locator(".tree canvas").first) > 4
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 1920
+def test_both_themes_and_widths(opened: tuple[Page, list[str]]) -> None:
+    page, errors = opened
+    assert faults(page) == []
+    page.set_viewport_size(WIDE)
+    with dark(page):
+        assert faults(page) == []
+        assert brightness(page.locator(".search"), "color") > 450
+        assert colours(page.locator(".tree canvas").first) > 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= WIDE["width"]
+    page.set_viewport_size(NARROW)
     assert_no_error(page)
     assert errors == []
-    page.close()

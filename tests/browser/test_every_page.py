@@ -7,28 +7,23 @@ which there are none today.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-import axe_playwright_python
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, ViewportSize
+from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize
 
-from tests.browser import test_debug, test_search_tree
-from tests.browser.pages import PATIENCE_MS, assert_no_error, brightness, eventually, stop_jobs
-from ui.screenshots import QUERY, SIZE, Theme, once_all_is_run, settle, show
+from tests.browser.pages import (
+    PATIENCE_MS,
+    assert_no_error,
+    brightness,
+    dark,
+    eventually,
+    faults,
+    stop_jobs,
+)
+from ui.screenshots import QUERY, SIZE, once_all_is_run, settle, show
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-# Rule, elements, and the first of them with the reason. Nothing is loaded anew for it.
-FAULTS = """async (patience) => {
-  const run = axe.run(document, { preload: false, iframes: false, resultTypes: ["violations"] });
-  const late = new Promise((_, no) => setTimeout(() => no(new Error("axe is silent")), patience));
-  const found = await Promise.race([run, late]);
-  const serious = found.violations.filter(v => ["serious", "critical"].includes(v.impact));
-  const reason = node => (node.any[0] ?? {}).message;
-  return serious.map(v => [v.id, v.nodes.length, v.nodes[0].html, reason(v.nodes[0])]);
-}"""
 # Whether the focus is in an element of this selector, through shadow roots, and what has it.
 FOCUSED = """selector => {
   let found = document.activeElement;
@@ -100,20 +95,10 @@ def complaints(page: Page) -> list[str]:
     return found
 
 
-def faults(page: Page) -> list[object]:
-    """What axe finds in the page and in each of its frames, and finds again once the page is
-    settled: what a script run replaces is pale while it runs.
-    """
-    found = [fault for frame in page.frames for fault in _faults(frame)]
-    if found:
-        settle(page)
-        found = [fault for frame in page.frames for fault in _faults(frame)]
-    return found
-
-
-def _faults(frame: Frame) -> list[object]:
-    frame.evaluate(AXE)
-    return list(frame.evaluate(FAULTS, PATIENCE_MS))
+def room(page: Page) -> float:
+    """Width of what the page shows."""
+    box = page.locator(".stMainBlockContainer").bounding_box()
+    return box["width"] if box else 0.0
 
 
 def tab_to(page: Page, selector: str) -> None:
@@ -144,43 +129,19 @@ def test_a_page_in_both_themes_and_widths_by_keyboard(
     show(page, server, case.view, case.query, case.ready)
     if case.view == "compare":
         once_all_is_run(page)
-    background = page.get_by_test_id("stApp")
-    light = brightness(background, "backgroundColor")
     assert faults(page) == []
-    page.emulate_media(color_scheme="dark")
-    assert eventually(lambda: brightness(background, "backgroundColor") < light - 400)
-    settle(page)
-    assert faults(page) == []
+    with dark(page):
+        assert faults(page) == []
     tab_to(page, case.action)
     assert page.evaluate(WIDTH) <= SIZE["width"]
     assert page.evaluate(CUT) == []
     page.set_viewport_size(WIDE)
-    page.wait_for_timeout(500)
-    assert page.evaluate(WIDTH) <= WIDE["width"]
-    room = page.locator(".stMainBlockContainer").bounding_box()
-    assert room is not None and room["width"] > 0.95 * WIDE["width"]
+    assert eventually(lambda: room(page) > 0.95 * WIDE["width"])
+    assert eventually(lambda: page.evaluate(WIDTH) <= WIDE["width"])
     assert_no_error(page)
     assert errors == []
     if case.is_busy:
         stop_jobs(page)
-    page.close()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_fault_in_a_search(
-    browser: Browser, server: str, tmp_path: Path, theme: Theme
-) -> None:
-    page, _ = test_search_tree.open_search(browser, server, tmp_path, theme)
-    assert faults(page) == []
-    page.close()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_fault_among_findings(
-    browser: Browser, server: str, tmp_path: Path, theme: Theme
-) -> None:
-    page, _ = test_debug.open_debug(browser, server, tmp_path, theme, 1280)
-    assert faults(page) == []
     page.close()
 
 

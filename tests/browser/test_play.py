@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.pages import PATIENCE_MS, STEP_BYTES, Traffic, eventually, wait_for_map
 from tests.browser.test_memory_map import SOME_STAY, number, panel, window
 from ui.components.glossary import about
-from ui.screenshots import SIZE, Theme, open_page
+from ui.screenshots import SIZE, open_page, settle
 
 pytestmark = pytest.mark.browser
 
@@ -35,11 +35,31 @@ PLACES = """elements => elements.map(e => {
 QUERY = "program=resnet50-v5e-b64&move=100"
 
 
-@pytest.fixture
-def page(browser: Browser, server: str) -> Iterator[Page]:
+def opened(browser: Browser, server: str) -> Page:
     found = open_page(browser, server, "play", "light", QUERY)
     wait_for_map(found)
-    found.wait_for_timeout(1000)
+    settle(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shown(browser: Browser, server: str) -> Iterator[Page]:
+    found = opened(browser, server)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def page(shown: Page) -> Page:
+    """For tests that look and step: none of them leaves the plan."""
+    shown.keyboard.press("Escape")
+    return shown
+
+
+@pytest.fixture
+def own(browser: Browser, server: str) -> Iterator[Page]:
+    """For tests that play."""
+    found = opened(browser, server)
     yield found
     found.close()
 
@@ -75,98 +95,25 @@ def go_to_a_choice(page: Page) -> int:
     return number(page, "move")
 
 
-def test_the_figures_stay_while_stepping_and_playing(page: Page) -> None:
-    figures = page.locator(".figures", has=page.locator("b"))
-    before = figures.inner_text()
-    assert "valid" in before
-    assert page.locator(".figures dfn").all_inner_texts()[0] == "Runtime"
-    for _ in range(2):
+def test_the_key_of_a_refused_action_says_why(page: Page) -> None:
+    refused = page.locator(".choice.refused b").first
+    name = refused.inner_text().removesuffix("✗").strip()
+    page.keyboard.press({"Copy": "1", "NoCopy": "2", "Drop": "3"}[name])
+    toast = page.locator(".map .toast:not([hidden])")
+    start = f"{name} is not allowed here. "
+    assert eventually(lambda: toast.count() > 0 and toast.inner_text().startswith(start))
+    assert len(toast.inner_text()) > len(start) + 20, "a reason"
+
+
+def test_nothing_jumps_while_stepping(page: Page) -> None:
+    spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
+    first = page.locator(spots).evaluate_all(PLACES)
+    for _ in range(12):
         told = panel(page)
         page.keyboard.press("ArrowRight")
         assert eventually(lambda told=told: panel(page) != told)
-        assert figures.inner_text() == before
-    go_to_a_choice(page)
-    press(page, legal_key(page, is_chosen=False))
-    assert eventually(lambda: figures.count() == 1 and "valid" in figures.inner_text())
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_timeout(1500)
-    assert "valid" in figures.inner_text()
-
-
-def test_keys_leave_the_plan_and_undo_and_redo(page: Page) -> None:
-    fork, total = go_to_a_choice(page), number(page, "tip")
-    press(page, legal_key(page, is_chosen=True))
-    assert number(page, "tip") == total
-    page.keyboard.press("ArrowLeft")
-    assert eventually(lambda: number(page, "move") == fork)
-    page.wait_for_selector("button.choice:not(.chosen)")
-    page.wait_for_timeout(800)
-    press(page, legal_key(page, is_chosen=False))
-    tip = number(page, "tip")
-    assert fork < tip < total
-    page.wait_for_selector("text=Your variation")
-    assert len(variations(page)) == 2
-    press(page, "z")
-    assert (number(page, "move"), number(page, "tip")) == (fork, tip)
-    press(page, "y")
-    assert number(page, "move") == tip
-    page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(300)
-    assert number(page, "move") == tip
-
-
-def test_shift_plays_the_other_end(page: Page) -> None:
-    fork = go_to_a_choice(page)
-    page.wait_for_timeout(800)
-    press(page, legal_key(page, is_chosen=False))
-    while page.locator("button.other-end").count() == 0:
-        press(page, page.locator("button.choice kbd").first.inner_text())
-    move = number(page, "move")
-    assert move > fork
-    other = "e => e.getRootNode().view.state.overlay.ghosts.filter(g => g.other).length"
-    assert eventually(lambda: page.locator(".map").evaluate(other) > 0)
-    action = page.locator("button.other-end").first.get_attribute("data-action")
-    press(page, {"3": "Shift+C", "4": "Shift+N"}[action or ""])
-    while (shown := number(page, "move")) > move:
-        page.keyboard.press("ArrowLeft")
-        assert eventually(lambda shown=shown: number(page, "move") < shown)
-    chosen = page.locator("button.other-end.chosen")
-    chosen.wait_for(timeout=PATIENCE_MS)
-    assert chosen.get_attribute("data-action") == action
-    assert "other end" in page.locator(".sentence").inner_text()
-    page.keyboard.press({"3": "Shift+Digit1", "4": "Shift+Digit2"}[action or ""])
-    assert eventually(lambda: number(page, "move") > move)
-
-
-def test_a_player_finishes_and_the_plan_comes_back(page: Page) -> None:
-    go_to_a_choice(page)
-    before = plan(page)
-    press(page, legal_key(page, is_chosen=False))
-    page.locator(".player").select_option("greedy")
-    press(page, "g")
-    assert number(page, "move") == number(page, "tip") - 1
-    page.wait_for_selector("text=Keep as a plan")
-    assert len(variations(page)) >= 2
-    page.locator('.tree [data-number="-1"]').click()
-    assert eventually(lambda: plan(page) == before)
-    page.wait_for_selector("text=guess its decisions")
-    assert len(variations(page)) >= 2
-
-
-def test_playing_on_sends_little(page: Page) -> None:
-    go_to_a_choice(page)
-    press(page, legal_key(page, is_chosen=False))
-    traffic = Traffic(page)
-    page.reload()
-    wait_for_map(page)
-    page.wait_for_selector("text=Your variation")
-    page.wait_for_timeout(1500)
-    for _ in range(5):
-        traffic.reset()
-        press(page, page.locator("button.choice kbd").first.inner_text())
-        traffic.settle()
-        assert 0 < traffic.sent < STEP_BYTES
-        assert 0 < traffic.received < STEP_BYTES
+        assert page.locator(spots).evaluate_all(PLACES) == first
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
 
 
 def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:
@@ -181,14 +128,18 @@ def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:
     assert eventually(lambda: page.locator(".map").evaluate(ghosts) > 0)
 
 
-def test_the_key_of_a_refused_action_says_why(page: Page) -> None:
-    refused = page.locator(".choice.refused b").first
-    name = refused.inner_text().removesuffix("✗").strip()
-    page.keyboard.press({"Copy": "1", "NoCopy": "2", "Drop": "3"}[name])
-    toast = page.locator(".map .toast:not([hidden])")
-    start = f"{name} is not allowed here. "
-    assert eventually(lambda: toast.count() > 0 and toast.inner_text().startswith(start))
-    assert len(toast.inner_text()) > len(start) + 20, "a reason"
+def test_a_term_explains_itself_to_the_keyboard(page: Page) -> None:
+    """In the panel and in the legend: the text appears on focus, and fits into the window."""
+    shown = "e => getComputedStyle(e, '::after').content"
+    for place in (".turn .facts dfn", ".turn .refused dfn", ".legend dfn"):
+        term = page.locator(place).first
+        assert term.evaluate(shown) in ("none", "normal")
+        assert eventually(lambda term=term: term.get_attribute("tabindex") == "0")
+        term.focus()
+        text = term.get_attribute("aria-description")
+        assert text == about(term.inner_text())
+        assert term.evaluate(shown).strip('"') == text
+        term.blur()
 
 
 def test_the_next_move_that_matters(page: Page) -> None:
@@ -244,38 +195,16 @@ LEGENDS = {
 }
 
 
-@pytest.mark.parametrize("colour", LEGENDS)
-def test_the_legend_says_what_colours_mean(page: Page, colour: str) -> None:
-    page.locator("select.colour").select_option(colour)
+def test_the_legend_says_what_colours_mean(page: Page) -> None:
     legend = page.locator(".legend")
-    assert eventually(lambda: LEGENDS[colour] in legend.inner_text())
-    assert not any(text in legend.inner_text() for c, text in LEGENDS.items() if c != colour)
-    if colour == "kind":
-        return
-    assert page.locator(".map").evaluate(FILLS) > 2
-
-
-def test_a_copied_link_restores_the_view(browser: Browser, server: str, page: Page) -> None:
-    go_to_a_choice(page)
-    press(page, legal_key(page, is_chosen=False))
-    spot = page.locator(".map").evaluate(SOME_STAY)
-    page.mouse.click(spot["x"], spot["y"])
-    page.locator("select.colour").select_option("size")
-    page.keyboard.press("+")
-    page.keyboard.press("l")
-    assert eventually(lambda: page.locator(".map").get_attribute("data-link") is not None)
-    link = page.locator(".map").get_attribute("data-link") or ""
-    query = parse_qs(urlsplit(link).query)
-    assert {"program", "plan", "move", "line", "select", "window", "colour"} <= set(query)
-    there = browser.new_page(viewport=SIZE)
-    there.goto(link)
-    wait_for_map(there)
-    assert eventually(lambda: number(there, "tip") == number(page, "tip"))
-    assert number(there, "move") == number(page, "move")
-    assert number(there, "selected") == number(page, "selected") == spot["group"]
-    assert there.locator("select.colour").input_value() == "size"
-    assert window(there) == pytest.approx(window(page), rel=1e-3)
-    there.close()
+    for colour, text in LEGENDS.items():
+        page.locator("select.colour").select_option(colour)
+        assert eventually(lambda told=text: told in legend.inner_text())
+        others = (told for told in LEGENDS.values() if told != text)
+        assert not any(told in legend.inner_text() for told in others)
+        if colour != "kind":
+            assert page.locator(".map").evaluate(FILLS) > 2
+    page.locator("select.colour").select_option("kind")
 
 
 def test_pictures_are_saved(page: Page, tmp_path: Path) -> None:
@@ -301,53 +230,139 @@ def test_the_help_lists_the_keys(page: Page) -> None:
     assert eventually(lambda: not page.locator(".help").is_visible())
 
 
-def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(page: Page) -> None:
-    traffic = Traffic(page)
-    page.reload()
-    wait_for_map(page)
-    page.wait_for_timeout(1500)
-    box = page.locator("canvas.top").bounding_box()
+def test_the_figures_stay_while_stepping_and_playing(own: Page) -> None:
+    figures = own.locator(".figures", has=own.locator("b"))
+    before = figures.inner_text()
+    assert "valid" in before
+    assert own.locator(".figures dfn").all_inner_texts()[0] == "Runtime"
+    for _ in range(2):
+        told = panel(own)
+        own.keyboard.press("ArrowRight")
+        assert eventually(lambda told=told: panel(own) != told)
+        assert figures.inner_text() == before
+    go_to_a_choice(own)
+    press(own, legal_key(own, is_chosen=False))
+    assert eventually(lambda: figures.count() == 1 and "valid" in figures.inner_text())
+    own.keyboard.press("ArrowLeft")
+    own.wait_for_timeout(1500)
+    assert "valid" in figures.inner_text()
+
+
+def test_keys_leave_the_plan_and_undo_and_redo(own: Page) -> None:
+    fork, total = go_to_a_choice(own), number(own, "tip")
+    press(own, legal_key(own, is_chosen=True))
+    assert number(own, "tip") == total
+    own.keyboard.press("ArrowLeft")
+    assert eventually(lambda: number(own, "move") == fork)
+    own.wait_for_selector("button.choice:not(.chosen)")
+    own.wait_for_timeout(800)
+    press(own, legal_key(own, is_chosen=False))
+    tip = number(own, "tip")
+    assert fork < tip < total
+    own.wait_for_selector("text=Your variation")
+    assert len(variations(own)) == 2
+    press(own, "z")
+    assert (number(own, "move"), number(own, "tip")) == (fork, tip)
+    press(own, "y")
+    assert number(own, "move") == tip
+    own.keyboard.press("ArrowRight")
+    own.wait_for_timeout(300)
+    assert number(own, "move") == tip
+
+
+def test_shift_plays_the_other_end(own: Page) -> None:
+    fork = go_to_a_choice(own)
+    own.wait_for_timeout(800)
+    press(own, legal_key(own, is_chosen=False))
+    while own.locator("button.other-end").count() == 0:
+        press(own, own.locator("button.choice kbd").first.inner_text())
+    move = number(own, "move")
+    assert move > fork
+    other = "e => e.getRootNode().view.state.overlay.ghosts.filter(g => g.other).length"
+    assert eventually(lambda: own.locator(".map").evaluate(other) > 0)
+    action = own.locator("button.other-end").first.get_attribute("data-action")
+    press(own, {"3": "Shift+C", "4": "Shift+N"}[action or ""])
+    while (shown := number(own, "move")) > move:
+        own.keyboard.press("ArrowLeft")
+        assert eventually(lambda shown=shown: number(own, "move") < shown)
+    chosen = own.locator("button.other-end.chosen")
+    chosen.wait_for(timeout=PATIENCE_MS)
+    assert chosen.get_attribute("data-action") == action
+    assert "other end" in own.locator(".sentence").inner_text()
+    own.keyboard.press({"3": "Shift+Digit1", "4": "Shift+Digit2"}[action or ""])
+    assert eventually(lambda: number(own, "move") > move)
+
+
+def test_a_player_finishes_and_the_plan_comes_back(own: Page) -> None:
+    go_to_a_choice(own)
+    before = plan(own)
+    press(own, legal_key(own, is_chosen=False))
+    own.locator(".player").select_option("greedy")
+    press(own, "g")
+    assert number(own, "move") == number(own, "tip") - 1
+    own.wait_for_selector("text=Keep as a plan")
+    assert len(variations(own)) >= 2
+    own.locator('.tree [data-number="-1"]').click()
+    assert eventually(lambda: plan(own) == before)
+    own.wait_for_selector("text=guess its decisions")
+    assert len(variations(own)) >= 2
+
+
+def test_playing_on_sends_little(own: Page) -> None:
+    go_to_a_choice(own)
+    press(own, legal_key(own, is_chosen=False))
+    traffic = Traffic(own)
+    own.reload()
+    wait_for_map(own)
+    own.wait_for_selector("text=Your variation")
+    own.wait_for_timeout(1500)
+    for _ in range(5):
+        traffic.reset()
+        press(own, own.locator("button.choice kbd").first.inner_text())
+        traffic.settle()
+        assert 0 < traffic.sent < STEP_BYTES
+        assert 0 < traffic.received < STEP_BYTES
+
+
+def test_a_copied_link_restores_the_view(browser: Browser, server: str, own: Page) -> None:
+    go_to_a_choice(own)
+    press(own, legal_key(own, is_chosen=False))
+    spot = own.locator(".map").evaluate(SOME_STAY)
+    own.mouse.click(spot["x"], spot["y"])
+    own.locator("select.colour").select_option("size")
+    own.keyboard.press("+")
+    own.keyboard.press("l")
+    assert eventually(lambda: own.locator(".map").get_attribute("data-link") is not None)
+    link = own.locator(".map").get_attribute("data-link") or ""
+    query = parse_qs(urlsplit(link).query)
+    assert {"program", "plan", "move", "line", "select", "window", "colour"} <= set(query)
+    there = browser.new_page(viewport=SIZE)
+    there.goto(link)
+    wait_for_map(there)
+    assert eventually(lambda: number(there, "tip") == number(own, "tip"))
+    assert number(there, "move") == number(own, "move")
+    assert number(there, "selected") == number(own, "selected") == spot["group"]
+    assert there.locator("select.colour").input_value() == "size"
+    assert window(there) == pytest.approx(window(own), rel=1e-3)
+    there.close()
+
+
+def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(own: Page) -> None:
+    traffic = Traffic(own)
+    own.reload()
+    wait_for_map(own)
+    own.wait_for_timeout(1500)
+    box = own.locator("canvas.top").bounding_box()
     assert box
     y = box["y"] + box["height"] - 70
-    assert page.locator(".map").evaluate(ZONE, y) == "curve"
+    assert own.locator(".map").evaluate(ZONE, y) == "curve"
     traffic.reset()
-    page.mouse.move(box["x"] + 120, y)
-    page.wait_for_selector(".card:visible")
-    assert "has saved" in page.locator(".card").inner_text()
+    own.mouse.move(box["x"] + 120, y)
+    own.wait_for_selector(".card:visible")
+    assert "has saved" in own.locator(".card").inner_text()
     assert traffic.sent == 0
-    before = number(page, "move")
-    page.mouse.click(box["x"] + box["width"] - 60, y)
-    assert eventually(lambda: number(page, "move") > before)
+    before = number(own, "move")
+    own.mouse.click(box["x"] + box["width"] - 60, y)
+    assert eventually(lambda: number(own, "move") > before)
     traffic.settle()
     assert 0 < traffic.sent < STEP_BYTES
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_jumps_while_stepping(browser: Browser, server: str, theme: Theme) -> None:
-    page = open_page(browser, server, "play", theme, QUERY)
-    wait_for_map(page)
-    page.wait_for_timeout(1000)
-    spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
-    first = page.locator(spots).evaluate_all(PLACES)
-    for _ in range(12):
-        told = panel(page)
-        page.keyboard.press("ArrowRight")
-        assert eventually(lambda told=told: panel(page) != told)
-        assert page.locator(spots).evaluate_all(PLACES) == first
-    assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
-    page.close()
-
-
-def test_a_term_explains_itself_to_the_keyboard(browser: Browser, server: str) -> None:
-    """In the panel and in the legend: the text appears on focus, and fits into the window."""
-    page = open_page(browser, server, "play", "dark")
-    shown = "e => getComputedStyle(e, '::after').content"
-    for place in (".turn .facts dfn", ".turn .refused dfn", ".legend dfn"):
-        term = page.locator(place).first
-        assert term.evaluate(shown) in ("none", "normal")
-        assert eventually(lambda term=term: term.get_attribute("tabindex") == "0")
-        term.focus()
-        text = term.get_attribute("aria-description")
-        assert text == about(term.inner_text())
-        assert term.evaluate(shown).strip('"') == text
-    page.close()

@@ -19,12 +19,14 @@ from tests.browser.pages import (
     assert_no_error,
     brightness,
     colours,
+    dark,
     eventually,
+    faults,
     stop_jobs,
     wait_for_map,
 )
 from tests.ui.search_traces import grow, made_up_trace
-from ui.screenshots import SIZE, Theme, settle
+from ui.screenshots import SIZE, settle
 
 pytestmark = pytest.mark.browser
 
@@ -45,13 +47,13 @@ def pane(page: Page, name: str) -> str:
     return page.locator(".pane").first.get_attribute(f"data-{name}") or ""
 
 
-def open_search(browser: Browser, server: str, folder: Path, theme: Theme) -> tuple[Page, Traffic]:
+def open_search(browser: Browser, server: str, folder: Path) -> tuple[Page, Traffic]:
     """The view of a trace that was brought as a file, on its tenth move.
 
     Its legal actions are all in the tree, the other end leads, and that flips late.
     """
     save_trace(TRACE, folder / "a.npz")
-    page = browser.new_page(viewport=SIZE, color_scheme=theme)
+    page = browser.new_page(viewport=SIZE)
     traffic = Traffic(page)
     page.goto(f"{server}/search?program={PROGRAM}&move=10")
     stop_jobs(page)
@@ -67,7 +69,7 @@ def open_search(browser: Browser, server: str, folder: Path, theme: Theme) -> tu
 def opened(
     browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Page, Traffic]]:
-    page, traffic = open_search(browser, server, tmp_path_factory.mktemp("light"), "light")
+    page, traffic = open_search(browser, server, tmp_path_factory.mktemp("search"))
     yield page, traffic
     page.close()
 
@@ -95,11 +97,12 @@ def test_the_link_opens_its_move_and_everything_is_drawn(page: Page) -> None:
     assert_no_error(page)
 
 
-def test_dark(browser: Browser, server: str, tmp_path: Path) -> None:
-    page, _ = open_search(browser, server, tmp_path, "dark")
-    assert colours(page.locator(".tree canvas").first) > 4
-    assert brightness(page.locator(".search"), "color") > 450
-    page.close()
+def test_both_themes(page: Page) -> None:
+    assert faults(page) == []
+    with dark(page):
+        assert faults(page) == []
+        assert colours(page.locator(".tree canvas").first) > 4
+        assert brightness(page.locator(".search"), "color") > 450
 
 
 def test_the_tree_at_any_budget_is_what_it_was(page: Page) -> None:
@@ -157,8 +160,7 @@ def test_scrubbing_walking_zooming_and_colours_send_nothing(
     page: Page, opened: tuple[Page, Traffic]
 ) -> None:
     traffic = opened[1]
-    page.wait_for_timeout(800)
-    traffic.sent = 0
+    traffic.reset()
     page.keyboard.press("{")
     assert eventually(lambda: int(pane(page, "count")) < 32)
     page.keyboard.press("]")
@@ -172,7 +174,7 @@ def test_scrubbing_walking_zooming_and_colours_send_nothing(
     page.keyboard.press("v")
     page.keyboard.press(" ")
     assert eventually(lambda: pane(page, "count") == "32")
-    page.wait_for_timeout(500)
+    traffic.settle()
     assert traffic.sent == 0
     page.keyboard.press("v")
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.pages import assert_no_error, colours, eventually
-from ui.screenshots import SIZE, Theme, show
+from ui.screenshots import SIZE, show
 
 pytestmark = pytest.mark.browser
 
@@ -33,11 +33,8 @@ def still(browser: Browser, server: str) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_toy_plays_itself_and_can_be_paused(
-    browser: Browser, server: str, theme: Theme
-) -> None:
-    context = browser.new_context(viewport=SIZE, color_scheme=theme)
+def test_the_toy_plays_itself_and_can_be_paused(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport=SIZE)
     page = context.new_page()
     page.clock.install()
     show(page, server, "start")
