@@ -139,11 +139,16 @@ class Answers:
     ) -> None:
         key = self._key(options, is_full)
         self._memory[key] = answer
-        if self.folder is not None:
+        if self.folder is None:
+            return
+        row = asdict(_plain(answer)) if isinstance(answer, Compiled) else _error_row(answer)
+        body = {"options": dict(options), **row}
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            row = asdict(_plain(answer)) if isinstance(answer, Compiled) else _error_row(answer)
-            body = {"options": dict(options), **row}
             write_bytes(self.folder / f"{key}.json.gz", json.dumps(body).encode())
+        except (OSError, ProgramFormatError) as error:
+            # The answer itself is worth more than its copy.
+            self.note(f"not kept for the next time: {error}")
 
     def _key(self, options: Mapping[str, str], is_full: bool) -> str:
         target = self.target
