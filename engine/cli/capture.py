@@ -74,9 +74,11 @@ def run(options: argparse.Namespace) -> int:
     """Capture one model, or all of a kind."""
     from engine.compiler.capture.capture import capture_all
     from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES
+    from engine.compiler.toolchain.libtpu import use_cpu_here
     from engine.compiler.toolchain.target import init_args
     from engine.workflows.catalogue import write_catalogue
 
+    use_cpu_here()
     how = capturing(
         options.solvers,
         options.seconds,

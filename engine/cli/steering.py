@@ -130,8 +130,11 @@ def export_lines(flags: Flags) -> list[str]:
 def run_tune(options: argparse.Namespace) -> int:
     """Tune, and keep the best options."""
     from engine.compiler.steering.flags import save_flags
+    from engine.compiler.toolchain.libtpu import use_cpu_here
     from engine.compiler.toolchain.target import read_flags
     from engine.workflows.tuning import tune_program
+
+    use_cpu_here()
 
     def keep(flags: Flags) -> None:
         if options.output is not None:

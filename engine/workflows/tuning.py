@@ -21,7 +21,7 @@ from engine.compiler.steering.flags import Flags
 from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
 from engine.compiler.steering.verify import Verdict, asked_by_flags, verify
-from engine.compiler.toolchain.libtpu import prepare_environment, versions
+from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.target import Target, init_args
 from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
@@ -136,8 +136,6 @@ def tune_program(
         raise UsageError("tune: --compiles must be 2 or more; the default's is one of them")
     folder = answers_folder() if folder is None else folder
     plan_fn = planner(solver) if isinstance(solver, str) else solver
-    # A solver's jax is not to look for a TPU in this process.
-    prepare_environment()
     answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
     search = _Search(program, Bench(program, answers), seed, plan_fn, note, folder, keep)
     begun = time.monotonic()

@@ -79,18 +79,50 @@ def test_every_program_that_is_captured_is_of_a_known_model() -> None:
     assert len({sample.name for sample in captured}) == len(captured)
 
 
-def test_a_program_is_exported_without_touching_the_callers_environment(tmp_path: Path) -> None:
-    code = """
+EXPORTING = """
 import os, sys, jax, mallocmuzero
-before = dict(os.environ)
 mallocmuzero.export_program(jax.jit(lambda x, y: x + y), 2.0, y=3.0, path=sys.argv[1])
-assert dict(os.environ) == before
 """
+BUILDING = """
+import os, sys
+from pathlib import Path
+from engine.compiler.capture.samples import Sample, sample_source
+Path(sys.argv[1]).write_bytes(sample_source(Sample("xception", "tpu-v5e", 1))[0])
+"""
+
+
+@pytest.mark.parametrize("code", [EXPORTING, BUILDING])
+def test_a_program_is_exported_without_touching_the_callers_environment(
+    tmp_path: Path, code: str
+) -> None:
+    """Importing jax or Gymnasium may change it; what we do may not."""
+    watched = (
+        f"import os, jax\nbefore = dict(os.environ)\n{code}\nassert dict(os.environ) == before"
+    )
     path = tmp_path / "step"
     taken = {name: value for name, value in os.environ.items() if name not in ENVIRONMENT}
-    command = [sys.executable, "-c", code, str(path)]
+    taken.pop("KERAS_BACKEND", None)
+    command = [sys.executable, "-c", watched, str(path)]
     subprocess.run(command, env={**taken, "JAX_PLATFORMS": "cpu"}, check=True)
     assert exported_module(path.read_bytes()).platforms == ("tpu",)
+
+
+def test_jax_of_our_processes_keeps_to_the_cpu_unless_the_user_says_more() -> None:
+    code = (
+        "import jax\nfrom engine.compiler.toolchain.libtpu import use_cpu_here\nuse_cpu_here()\n"
+        "print(jax.config.jax_platforms)"
+    )
+    taken = {name: value for name, value in os.environ.items() if name not in ENVIRONMENT}
+    for platforms, used in (("", "cpu"), ("cuda,cpu", "cuda,cpu")):
+        environment = {**taken, "JAX_PLATFORMS": platforms}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == used
 
 
 def test_what_jit_did_not_make_is_no_program() -> None:

@@ -17,7 +17,7 @@ from engine.compiler.steering.export import exports
 from engine.compiler.steering.instruction_cycles import instruction_cycles
 from engine.compiler.steering.verify import Verdict, asked_by_plan
 from engine.compiler.steering.verify import verify as compiled
-from engine.compiler.toolchain.libtpu import prepare_environment, require_compiler
+from engine.compiler.toolchain.libtpu import require_compiler, use_cpu_here
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
 from engine.compiler.toolchain.target import init_args
 from engine.folders import cache_folder
@@ -76,7 +76,7 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
 def _bench(program: Program, folder: Path) -> Bench:
     answers = stored_answers(program, _answers_folder(folder), init_args=init_args())
     require_compiler(program.hardware.name)
-    prepare_environment()
+    use_cpu_here()
     return Bench(program, answers)
 
 

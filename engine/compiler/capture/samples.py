@@ -101,7 +101,6 @@ LARGE: tuple[Sample, ...] = (
 
 def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:
     """The serialised StableHLO of a sample, and what there is to know of it."""
-    libtpu.prepare_environment()
     import jax
 
     workload = build(sample.model, sample.batch, sample.train)

@@ -6,6 +6,8 @@ Images are bfloat16 `[B, height, width, 3]`; logits are `[B, 1000]`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -59,12 +61,27 @@ _KERAS_NETS = (
 )
 
 
+@contextmanager
+def _environment(**given: str) -> Iterator[None]:
+    """Variables in the environment until the end of the block, and as they were afterwards."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def _keras_network(net: _KerasNet) -> Any:
     """Build a Keras model that computes in bfloat16, on the JAX backend."""
-    os.environ["KERAS_BACKEND"] = "jax"
-    # After the backend is chosen, and only when a model is asked for; Keras has no type hints.
+    # Only when a model is asked for; Keras has no type hints.
     try:
-        keras: Any = import_module("keras")
+        with _environment(KERAS_BACKEND="jax"):
+            keras: Any = import_module("keras")
     except ImportError as error:
         raise MissingDependencyError(
             "the image networks need keras: pip install -r requirements-compiler.txt"

@@ -73,14 +73,13 @@ def read_log(log: str, hardware: str) -> FastMemory:
 def measure(hardware: str) -> FastMemory:
     """The fast memory by the compiler's log; seconds. Raises CompilerError if it states none."""
     command = [sys.executable, "-m", MODULE, "--compile", hardware]
-    environment = {**os.environ, **LOG_ENVIRONMENT}
+    environment = {**os.environ, **libtpu.ENVIRONMENT, **LOG_ENVIRONMENT}
     done = subprocess.run(command, env=environment, capture_output=True, check=False)
     return read_log(done.stderr.decode(errors="replace"), hardware)
 
 
 def compile_small(hardware: str) -> None:
     """Compile two matrix products, so that the memory pass has something to place."""
-    libtpu.prepare_environment()
     import jax
     import jax.numpy as jnp
 

@@ -5,9 +5,7 @@ Only this module touches `libtpu`. Everything it returns is text that any machin
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +15,7 @@ from typing import Any
 from engine.compiler.toolchain.target import Target, find_generation, topology_name
 from engine.errors import CompilerError, MissingDependencyError
 
-# Read by libtpu while it loads, so they must be in place before jax is imported. Without them it
+# Read by libtpu while it loads, so a process that compiles is started with them. Without them it
 # asks a metadata server for the host's TPU, and a second process on the machine aborts on a lock.
 ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",
@@ -43,18 +41,20 @@ class Module:
     is_polymorphic: bool
 
 
+_PLATFORMS = "jax_platforms"
+"""JAX's setting, which mypy does not know."""
 _NOT_INSTALLED = "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
 
 
-def prepare_environment() -> None:
-    """Set what libtpu and jax read while loading; call it before the first import of jax.
+def use_cpu_here() -> None:
+    """Keep jax from looking for a TPU in this process; for processes of ours, before jax runs.
 
-    Where jax is loaded already, the environment is left as it is: it is the caller's.
+    A platform that the user asks for (`JAX_PLATFORMS`) stays.
     """
-    if "jax" in sys.modules:
-        return
-    for key, value in ENVIRONMENT.items():
-        os.environ.setdefault(key, value)
+    import jax
+
+    if not getattr(jax.config, _PLATFORMS):
+        jax.config.update(_PLATFORMS, "cpu")
 
 
 def versions() -> dict[str, str]:
@@ -93,7 +93,6 @@ def _devices(name: str) -> tuple[Any, ...]:
 
 def exported_module(data: bytes) -> Module:
     """The module in bytes that `jax.export` serialised; jax raises where they are not such."""
-    prepare_environment()
     from jax import export
     from jax._src.interpreters import mlir
     from jaxlib import _jax
@@ -130,7 +129,6 @@ def compile_module(module: Module, target: Target, options: Mapping[str, str]) -
     `jitted.lower(*args).compile()`, the call that the options are meant for. A module of several
     devices is partitioned over the first ones of the topology, as that call does it for a mesh.
     """
-    prepare_environment()
     require_compiler(target.hardware)
     devices = _devices(topology_name(target, module.devices))[: module.devices]
     import numpy as np

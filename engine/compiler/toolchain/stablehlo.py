@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from engine.compiler.toolchain import libtpu
 from engine.errors import UsageError
 
 _FRAMES = "jax_traceback_in_locations_limit"
@@ -19,7 +18,6 @@ def exported(jitted: Any, *args: Any, **kwargs: Any) -> bytes:
     paths of the machine, and equal models give equal bytes wherever they are exported. Raises
     UsageError for what `jax.jit` did not make.
     """
-    libtpu.prepare_environment()
     import jax
     from jax import export
 
