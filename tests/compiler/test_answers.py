@@ -160,21 +160,6 @@ def test_an_interrupted_compile_is_no_answer(tmp_path: Path, compiler: FakeCompi
     assert len(compiler.asked) == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"\x1f\x8b\x08junk", gzip.compress(b"[1]")])
-def test_a_damaged_file_is_asked_for_anew(
-    tmp_path: Path, compiler: FakeCompiler, content: bytes
-) -> None:
-    Answers(b"a", V5E, tmp_path).full(KNOB)
-    (file,) = tmp_path.iterdir()
-    whole = file.read_bytes()
-    for damaged in (content, whole[: len(whole) // 2]):
-        file.write_bytes(damaged)
-        compiler.asked.clear()
-        assert Answers(b"a", V5E, tmp_path).full(KNOB).hlo == "hlo 1"
-        assert len(compiler.asked) == 1
-        Answers(b"a", V5E, tmp_path, is_offline=True).full(KNOB)
-
-
 def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
     tmp_path: Path, compiler: FakeCompiler
 ) -> None:

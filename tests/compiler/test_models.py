@@ -97,7 +97,8 @@ def test_a_program_is_exported_without_touching_the_callers_environment(
 ) -> None:
     """Importing jax or Gymnasium may change it; what we do may not."""
     watched = (
-        f"import os, jax\nbefore = dict(os.environ)\n{code}\nassert dict(os.environ) == before"
+        "import os, jax, mallocmuzero\nbefore = dict(os.environ)\n"
+        f"{code}\nassert dict(os.environ) == before"
     )
     path = tmp_path / "step"
     taken = {name: value for name, value in os.environ.items() if name not in ENVIRONMENT}

@@ -63,17 +63,15 @@ _KERAS_NETS = (
 
 @contextmanager
 def _environment(**given: str) -> Iterator[None]:
-    """Variables in the environment until the end of the block, and as they were afterwards."""
-    before = {name: os.environ.get(name) for name in given}
+    """Variables in the environment until the end of the block; then all is as it was before."""
+    before = dict(os.environ)
     os.environ.update(given)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _keras_network(net: _KerasNet) -> Any:
