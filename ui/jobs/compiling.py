@@ -42,7 +42,7 @@ def verify(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str,
     CompilerError, MissingDependencyError, PlanError, ProgramFormatError.
     """
     program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
-    bench = _bench(program, folder)
+    bench = _bench(program, folder, progress)
     note = _counted(progress, len(exports(program, plan)) + _WHOLE_COMPILES)
     verdict = compiled(bench, asked_by_plan(bench, plan, note))
     return _facts(folder, bench, verdict, order)
@@ -55,7 +55,7 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
     `random_improvement`, of as many random options. Raises as `verify` does.
     """
     program = load(folder / PROGRAM)
-    bench = _bench(program, folder)
+    bench = _bench(program, folder, progress)
     tuned = tune_program(
         program,
         compiles=int(dict(order["details"])["compiles"]),
@@ -73,8 +73,13 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
     }
 
 
-def _bench(program: Program, folder: Path) -> Bench:
-    answers = stored_answers(program, _answers_folder(folder), init_args=init_args())
+def _bench(program: Program, folder: Path, progress: Progress) -> Bench:
+    """The program before the compiler, which announces every compile."""
+
+    def note(text: str) -> None:
+        _tell(progress, None, text)
+
+    answers = stored_answers(program, _answers_folder(folder), init_args=init_args(), note=note)
     require_compiler(program.hardware.name)
     use_cpu_here()
     return Bench(program, answers)
