@@ -1,16 +1,15 @@
 """The section `knobs`: which settings of the compiler make another program, and a faster one.
 
 For each program (`--programs`, names or files): an early stop under every candidate of
-`engine.compiler.steering.knobs` says whether this compiler knows it and whether the program
-changes; where it does, a whole compile says what cycles and stalls become, against its default.
-Rows go to `docs/results/knobs.json` as they are measured; compile results
-are cached.
+`engine.compiler.steering.knobs` and of `ALSO` says whether this compiler knows it and whether the
+program changes; where it does, a whole compile says what cycles and stalls become, against its
+default. Rows go to `docs/results/knobs.json` as they are measured; compile results are cached.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
@@ -19,6 +18,7 @@ from engine.compiler.steering.knobs import Setting, fingerprint, settings
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import Answers
+from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import EngineError
 from engine.program import library
 from engine.workflows.capturing import answers_folder
@@ -26,6 +26,28 @@ from engine.workflows.knob_search import compiled_under
 
 ROWS = RESULTS / "knobs.json"
 PROGRAMS = ("lstm-v5e-b128", "mlpae-v5p-b4096", "mlpae-v6e-b4096-train", "alexnet-v4-b24")
+ALSO: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("fusion", {"xla_tpu_dot_dot_fusion": "false"}),
+    ("fusion", {"xla_jf_conv_input_fusion": "false"}),
+    ("fusion", {"xla_jf_conv_output_fusion": "false"}),
+    ("fusion", {"xla_tpu_enable_multi_level_nested_loop_fusion": "true"}),
+    ("fusion", {"xla_tpu_nested_dot_fusion": "true"}),
+    ("fusion", {"xla_tpu_reduce_loop_fusion_dup_with_unfusable_user": "false"}),
+    ("fusion", {"xla_tpu_vector_load_fusion_window": "1024"}),
+    ("fusion", {"xla_tpu_vector_store_fusion_window": "256"}),
+    ("schedule", {"xla_tpu_enable_all_experimental_scheduler_features": "true"}),
+    ("schedule", {"xla_tpu_enable_scheduler_memory_pressure_tracking": "true"}),
+    ("schedule", {"xla_tpu_memory_bound_loop_optimizer_options": "enabled:true"}),
+    ("layout", {"xla_tpu_aggressive_opt_barrier_removal": "ENABLED"}),
+    ("layout", {"xla_tpu_enable_aggressive_loop_fusion_layout_opt": "true"}),
+    ("layout", {"xla_tpu_bf16_emission_mode": "NATIVE_EMISSION"}),
+    ("memory", {"xla_tpu_licm_size_inflation_ratio": "1"}),
+    ("memory", {"xla_tpu_rematerialize_broadcasts": "false"}),
+    ("memory", {"xla_tpu_prefuse_self_attention": "false"}),
+    ("scratch", {SCOPED_LIMIT: "8192"}),
+)
+"""What public scripts set besides. `tune` tries none: they changed nothing or made it worse."""
+
 UNKNOWN, SAME, OTHER, REFUSED = "unknown", "same program", "another program", "refused"
 
 
@@ -37,7 +59,8 @@ def run(section: str, given: Settings) -> None:
         answers = stored_answers(program, answers_folder())
         base = answers.stopped({})
         default = total(compiled_under(answers, {}))
-        for setting in settings(program.hardware.name, base.devices):
+        wanted = settings(program.hardware.name, base.devices)
+        for setting in (*wanted, *(Setting(*one) for one in ALSO)):
             key = [program.name, setting.title]
             if all(row["key"] != key for row in read(ROWS)):
                 row = {"key": key, **_row(answers, setting, base.hlo, default)}
