@@ -54,6 +54,15 @@ class MissingDependencyError(EngineError):
     """An optional package is needed for this; the message holds the install line."""
 
 
+def install_line(extra: str) -> str:
+    """How to install one of the extras of `pyproject.toml`, for the end of an error's message.
+
+    >>> install_line("app")
+    "pip install '.[app]' in the project's folder"
+    """
+    return f"pip install '.[{extra}]' in the project's folder"
+
+
 class CompilerError(EngineError):
     """The compiler refused a program or its options, aborted, or took too long."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from engine.agent.trace_io import load_trace
-from engine.cli import main, parser
+from engine.cli import app, main, parser
 from engine.program import library
 from engine.program.io import save
 from engine.program.provenance import observed
@@ -420,3 +420,14 @@ def test_an_interrupted_command_says_so_in_one_line(
     monkeypatch.setattr("engine.cli.plans.lower_bound", interrupted)
     code, out, err = run(capsys, "bound", NAME)
     assert (code, out, err) == (130, "", "interrupted\n")
+
+
+def test_the_explorer_says_what_it_needs_where_the_engine_stands_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(app, "NEEDED", ("pandas", "no_such_package"))
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("the server was started"))
+    assert main(["app"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: the explorer is not installed: pip install '.[app]' in the project's folder"
+    ]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -115,9 +116,43 @@ def answers(address: str) -> bool:
         return False
 
 
-def test_build_and_test_tools_are_the_same() -> None:
-    """What builds the wheel is pinned twice: for a build of its own, and for these tests."""
-    lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
-    assert set(PYPROJECT["build-system"]["requires"]) <= {
-        line.split("#")[0].strip() for line in lines
+def pins(name: str) -> dict[str, str]:
+    """The versions that a requirements file pins, without those of the files that it includes."""
+    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
+    return dict(line.split("==") for line in lines if line and not line.startswith("-r"))
+
+
+def ranges(*lists: Sequence[str]) -> dict[str, Requirement]:
+    """What `pyproject.toml` asks for, by name."""
+    return {r.name: r for requirements in lists for r in map(Requirement, requirements)}
+
+
+def test_the_pinned_versions_lie_in_the_ranges() -> None:
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    pairs = {
+        "requirements.txt": ranges(project["dependencies"], extras["app"]),
+        "requirements-compiler.txt": ranges(extras["compiler"]),
+        "requirements-ray.txt": ranges(extras["ray"]),
     }
+    for file, asked in pairs.items():
+        pinned = pins(file)
+        assert set(pinned) == set(asked)
+        assert all(asked[name].specifier.contains(pinned[name]) for name in pinned), file
+    (build,) = map(Requirement, PYPROJECT["build-system"]["requires"])
+    assert build.specifier.contains(pins("requirements-dev.txt")[build.name])
+
+
+def test_a_wheel_asks_for_the_explorers_packages_only_where_they_are_wanted(
+    installed: Path, tmp_path: Path
+) -> None:
+    code = """
+from importlib.metadata import requires
+print(*requires("mallocmuzero-explorer"), sep="\\n")
+"""
+    asked = [*map(Requirement, run([installed / "python", "-c", code], tmp_path).splitlines())]
+    always = {r.name for r in asked if r.marker is None}
+    with_app = {r.name for r in asked if r.marker and r.marker.evaluate({"extra": "app"})}
+    assert "jax" in always
+    assert with_app == {"pandas", "plotly", "streamlit"}
+    assert not with_app & always

@@ -79,6 +79,7 @@ FENCES = {
     "ray": ("engine/workflows/cluster.py",),
     "streamlit": ("ui/",),
     "plotly": ("ui/",),
+    "pandas": ("ui/",),
     "keras": ("engine/compiler/models/",),
     "libtpu": ("engine/compiler/toolchain/libtpu.py",),
     "pickle": (),

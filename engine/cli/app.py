@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import engine
+from engine.errors import MissingDependencyError, install_line
+
+NEEDED = ("pandas", "plotly", "streamlit")
+"""The packages of the extra `app`."""
 
 
 def add_parser(commands: Any) -> None:
@@ -23,7 +28,9 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Become the explorer's server."""
+    """Become the explorer's server. Raises MissingDependencyError where it cannot be one."""
+    if not all(map(importlib.util.find_spec, NEEDED)):
+        raise MissingDependencyError(f"the explorer is not installed: {install_line('app')}")
     sys.stdout.flush()
     os.execv(sys.executable, server_command(options.port, options.no_browser or "CI" in os.environ))
 

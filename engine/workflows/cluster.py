@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from engine.errors import MissingDependencyError, SolverError, UsageError
+from engine.errors import MissingDependencyError, SolverError, UsageError, install_line
 from engine.program.model import Program
 from engine.solvers import Budget, find
 from engine.workflows.compare import compare
@@ -64,8 +64,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        message = "--ray needs Ray: pip install '.[ray]' in the project's folder"
-        raise MissingDependencyError(message) from error
+        raise MissingDependencyError(f"--ray needs Ray: {install_line('ray')}") from error
     try:
         _knock(address)
         # Only of a cluster of our own may it be said.

@@ -110,10 +110,10 @@ def test_without_the_compiler_one_line_says_how_to_get_it(
     monkeypatch.setattr(libtpu, "find_spec", lambda name: None)
     (tmp_path / "step.stablehlo").write_bytes(b"any")
     verify = run("verify", "gptdecode-v5e-b8", "--answers", tmp_path / "answers")
-    refused(verify, "pip install -r requirements-compiler.txt")
+    refused(verify, "pip install '.[compiler]'")
     arguments = ["--stablehlo", tmp_path / "step.stablehlo", "-o", tmp_path / "p.json"]
     captured = run("capture", *arguments, "--raw", tmp_path / "raw")
-    refused(captured, "pip install -r requirements-compiler.txt")
+    refused(captured, "pip install '.[compiler]'")
     assert not (tmp_path / "p.json").exists()
 
 

@@ -29,7 +29,7 @@ from engine.compiler.models.layers import (
     weight,
 )
 from engine.compiler.models.training import cross_entropy, sgd_program, sgd_update
-from engine.errors import MissingDependencyError
+from engine.errors import MissingDependencyError, install_line
 
 NUM_CLASSES = 1000
 
@@ -82,7 +82,7 @@ def _keras_network(net: _KerasNet) -> Any:
             keras: Any = import_module("keras")
     except ImportError as error:
         raise MissingDependencyError(
-            "the image networks need keras: pip install -r requirements-compiler.txt"
+            f"the image networks need keras: {install_line('compiler')}"
         ) from error
 
     previous = keras.config.dtype_policy()

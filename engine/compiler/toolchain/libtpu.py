@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from engine.compiler.toolchain.target import Target, find_generation, topology_name
-from engine.errors import CompilerError, MissingDependencyError
+from engine.errors import CompilerError, MissingDependencyError, install_line
 
 # Read by libtpu while it loads, so a process that compiles is started with them. Without them it
 # asks a metadata server for the host's TPU, and a second process on the machine aborts on a lock.
@@ -43,7 +43,7 @@ class Module:
 
 _PLATFORMS = "jax_platforms"
 """JAX's setting, which mypy does not know."""
-_NOT_INSTALLED = "the XLA TPU compiler is not installed: pip install -r requirements-compiler.txt"
+_NOT_INSTALLED = f"the XLA TPU compiler is not installed: {install_line('compiler')}"
 
 
 def use_cpu_here() -> None:
