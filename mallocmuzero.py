@@ -7,8 +7,8 @@ serves it. `docs/model.md` has the words and the rules.
 >>> import mallocmuzero
 >>> program = mallocmuzero.load("teach-keep-or-drop")
 >>> plan = mallocmuzero.solve(program, "xla_like")
->>> mallocmuzero.check(program, plan) is None
-True
+>>> print(mallocmuzero.check(program, plan))
+valid
 >>> f"{mallocmuzero.simulate(program, plan).latency_s * 1e6:.0f} us"
 '1400 us'
 >>> f"no plan takes less than {mallocmuzero.bound(program).bound_s * 1e6:.0f} us"
@@ -23,41 +23,51 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from engine.agent.trace_io import SearchTrace
+from engine.compiler.steering.flags import Flags
 from engine.errors import EngineError
 from engine.game.gym_env import MallocEnv
+from engine.game.moves import Rules
 from engine.plan.bounds import Bound, lower_bound
-from engine.plan.check import Violation, check
-from engine.plan.io import load_plan, save_plan
+from engine.plan.check import check as _check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.plan.simulate import simulate as _simulate
-from engine.program import library
-from engine.program.io import save
+from engine.plan.violation import CheckResult, Violation
 from engine.program.library import sample_names
 from engine.program.model import Program
+from engine.workflows import files_by_kind
 
 if TYPE_CHECKING:
     from engine.compiler.steering.export import Steering
     from engine.compiler.steering.verify import Verdict
     from engine.game.environment import Environment, EnvState
-    from engine.game.moves import Rules
+    from engine.solvers import Budget
     from engine.workflows.tuning import Tuned
 
 __all__ = [
     "Bound",
+    "Budget",
+    "CheckResult",
     "Copy",
     "EngineError",
     "EnvState",
     "Environment",
+    "Flags",
     "MallocEnv",
     "Plan",
     "Program",
+    "Rules",
+    "SearchTrace",
     "Simulation",
     "Stay",
+    "Steering",
+    "Tuned",
+    "Verdict",
     "Violation",
     "bound",
     "capture",
@@ -68,10 +78,8 @@ __all__ = [
     "export_program",
     "import_hlo",
     "load",
-    "load_plan",
     "sample_names",
     "save",
-    "save_plan",
     "simulate",
     "solve",
     "solver_names",
@@ -80,8 +88,12 @@ __all__ = [
 ]
 
 _LOADED_WHEN_ASKED_FOR = {
+    "Budget": "engine.solvers",
     "EnvState": "engine.game.environment",
     "Environment": "engine.game.environment",
+    "Steering": "engine.compiler.steering.export",
+    "Tuned": "engine.workflows.tuning",
+    "Verdict": "engine.compiler.steering.verify",
 }
 """Types whose modules load JAX, or what else not every user needs."""
 
@@ -96,18 +108,45 @@ Progress = Callable[[float, str], bool]
 """Hears the share of the work that is done and a word about it; answers False to end it early."""
 
 
-def load(name_or_path: str | PathLike[str]) -> Program:
-    """The sample of that name, or the program in that file (`.json` or `.json.gz`).
+_Kind = TypeVar("_Kind", Program, Plan, Flags, SearchTrace)
 
-    Raises UnknownNameError, which names near matches; ProgramFormatError for a malformed file.
+
+@overload
+def load(name_or_path: str | PathLike[str]) -> Any: ...
+@overload
+def load(name_or_path: str | PathLike[str], kind: type[_Kind]) -> _Kind: ...
+def load(name_or_path: str | PathLike[str], kind: type | None = None) -> Any:
+    """What a file holds, or the sample program of a name.
+
+    A program, a plan or compiler flags (`.json`, `.json.gz`), or a search trace (`.npz`). `kind`:
+    the type that it is to be, such as `Plan`. Raises UnknownNameError, which names near matches,
+    ProgramFormatError, PlanError and CheckpointError for a malformed file, and one of another kind.
 
     >>> load("teach-prefetch").num_slots
     3
     >>> load("resnet50-v5e-b65")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     engine.errors.UnknownNameError: no sample program is called 'resnet50-v5e-b65'; near it: ...
+    >>> load("teach-prefetch", Plan)
+    Traceback (most recent call last):
+    engine.errors.ProgramFormatError: teach-prefetch: holds a program, not a plan
     """
-    return library.resolve(str(name_or_path))
+    return files_by_kind.load(fspath(name_or_path), kind)
+
+
+def save(content: Program | Plan | Flags | SearchTrace, path: str | PathLike[str]) -> None:
+    """Write what `load` reads, whole or not at all; gzipped where the name ends in `.gz`.
+
+    Raises ProgramFormatError for a path that cannot be written, UsageError for other content.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> plan = solve(load("teach-prefetch"), "greedy")
+    >>> with TemporaryDirectory() as folder:
+    ...     save(plan, f"{folder}/plan.json.gz")
+    ...     load(f"{folder}/plan.json.gz") == plan
+    True
+    """
+    files_by_kind.save(content, Path(path))
 
 
 def import_hlo(
@@ -221,6 +260,21 @@ def solve(
     return run(solver, program, Budget(seconds, seed, options=options, **listener))
 
 
+def check(program: Program, plan: Plan) -> CheckResult:
+    """Whether a plan is valid for a program; as a condition, true if it is (`docs/model.md`).
+
+    >>> program = load("teach-prefetch")
+    >>> plan = solve(program, "greedy")
+    >>> if check(program, plan):
+    ...     print("valid")
+    valid
+    >>> result = check(load("teach-keep-or-drop"), plan)
+    >>> result.is_valid, result.violation.rule
+    (False, 'wrong-program')
+    """
+    return CheckResult(_check(program, plan))
+
+
 def simulate(program: Program, plan: Plan) -> Simulation:
     """How long the program takes under a valid plan, and when everything happens.
 
@@ -233,9 +287,9 @@ def simulate(program: Program, plan: Plan) -> Simulation:
     """
     from engine.errors import PlanError
 
-    violation = check(program, plan)
-    if violation is not None:
-        raise PlanError(f"the plan breaks the rule {violation.rule}: {violation.message}")
+    result = check(program, plan)
+    if not result:
+        raise PlanError(f"the plan {result}")
     return _simulate(program, plan)
 
 

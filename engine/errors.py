@@ -96,3 +96,7 @@ class LessonError(EngineError):
 
 class SolverError(EngineError):
     """A solver cannot run on this program, or found nothing within its limits."""
+
+
+class BrokenSolverError(SolverError):
+    """A solver is at fault: its plan breaks a rule, or what is not ours failed or is no plan."""

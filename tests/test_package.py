@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -68,6 +69,25 @@ def test_an_installed_command_calls_itself_by_its_name(installed: Path, tmp_path
     usage = run([installed / "mallocmuzero", "solve", "--help"], tmp_path)
     assert usage.startswith("usage: mallocmuzero solve ")
     assert "python -m engine" not in usage
+
+
+def test_a_solver_of_another_package_is_taken_by_name(installed: Path, tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    flags = ["--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]
+    # Built from a copy: the build leaves files where it works.
+    package = shutil.copytree(ROOT / "examples" / "solver_package", tmp_path / "solver_package")
+    run([*pip, "wheel", *flags, package], tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    python = installed / "python"
+    run([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], tmp_path)
+    engine = installed / "mallocmuzero"
+    solvers = ["--solvers", "whole_life,all_slow", "--json"]
+    body = json.loads(run([engine, "compare", "teach-fragmentation", *solvers], tmp_path))
+    assert [row["solver"] for row in body["results"]] == ["whole_life", "all_slow"]
+    tried = json.loads(
+        run([engine, "check-solver", "whole_life", "--seconds", "1", "--json"], tmp_path)
+    )
+    assert tried["keeps"], tried
 
 
 def test_an_installed_engine_has_the_shipped_weights(installed: Path, tmp_path: Path) -> None:

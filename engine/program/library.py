@@ -170,11 +170,15 @@ def load_entry(entry: SampleEntry) -> Program:
     return program
 
 
+def looks_like_file(path: Path) -> bool:
+    """Whether a path, rather than the name of a sample, is meant."""
+    return path.name.endswith((".json", ".json.gz")) or len(path.parts) > 1 or path.is_file()
+
+
 def resolve(name_or_path: str) -> Program:
     """The program of a sample's name or of a file. Raises UnknownNameError, ProgramFormatError."""
     path = Path(name_or_path)
-    looks_like_file = path.name.endswith((".json", ".json.gz")) or len(path.parts) > 1
-    if looks_like_file or path.is_file():
+    if looks_like_file(path):
         return load(path)
     try:
         return load_sample(name_or_path)

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
-from engine.errors import ConfigError, SolverError, UnknownNameError
+from engine.errors import BrokenSolverError, ConfigError, UnknownNameError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -66,7 +66,14 @@ class Solver:
 
 _SOLVERS: dict[str, Solver] = {}
 SOLVERS: Mapping[str, Solver] = MappingProxyType(_SOLVERS)
-"""Every solver by name; filled when `engine.solvers` is imported."""
+"""Every solver by name, ours first; filled when `engine.solvers` is imported."""
+
+
+def add(solver: Solver) -> None:
+    """Make a solver known by its name. Raises ValueError if another one has it."""
+    if solver.name in _SOLVERS:
+        raise ValueError(f"there is a solver {solver.name!r} already")
+    _SOLVERS[solver.name] = solver
 
 
 def register(
@@ -74,11 +81,11 @@ def register(
 ) -> Callable[[Callable[[Program, Budget], Plan]], Callable[[Program, Budget], Plan]]:
     """Decorator that makes a function known as a solver."""
 
-    def add(run: Callable[[Program, Budget], Plan]) -> Callable[[Program, Budget], Plan]:
-        _SOLVERS[name] = Solver(name, description, run, uses_time)
+    def known(run: Callable[[Program, Budget], Plan]) -> Callable[[Program, Budget], Plan]:
+        add(Solver(name, description, run, uses_time))
         return run
 
-    return add
+    return known
 
 
 def find(name: str) -> Solver:
@@ -92,7 +99,8 @@ def find(name: str) -> Solver:
 def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     """Run a solver and check its plan; `notes` get the wall-clock seconds and the seed.
 
-    Raises UnknownNameError, or SolverError if there is no plan or the checker rejects it.
+    Raises UnknownNameError; SolverError if there is no plan, BrokenSolverError if the checker
+    rejects it.
     """
     solver = find(name)
     budget = budget or Budget()
@@ -101,7 +109,7 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     seconds = time.perf_counter() - begun
     violation = check(program, plan)
     if violation is not None:
-        raise SolverError(
+        raise BrokenSolverError(
             f"{program.name}: the plan of {name} breaks the rule {violation.rule}:"
             f" {violation.message}"
         )

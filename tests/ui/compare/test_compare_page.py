@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.plan.check import check
 from engine.program import library
+from tests.solvers.broken_plugin import plugins_of
 from tests.ui.apps import SECONDS, open_view
 from ui.session import caching, opening
 
@@ -65,6 +66,24 @@ def test_a_solver_runs_beside_the_page() -> None:
     assert list(rows["solver"]) == ["greedy", "all_slow"]
     assert set(rows["checker"]) == {"valid"}
     assert rows["saved"][1] == pytest.approx(0)
+
+
+def test_a_solver_of_another_package_runs_like_others_and_a_broken_one_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solvers = {name: f"tests.solvers.broken_plugin:{name}" for name in ("fine", "leaves")}
+    caching.solver_names.clear()
+    with plugins_of(tmp_path, monkeypatch, **solvers):
+        at = opened()
+        at.button_group[0].set_value(["fine", "leaves"]).run()
+        at.button(key="run").click().run()
+        session = at.session_state["explorer"]
+        run_until(at, lambda: not session.open.is_busy)
+        at.run()
+    caching.solver_names.clear()
+    (error,) = at.error
+    assert "leaves of broken-plugin failed (SystemExit: goodbye)" in error.value
+    assert set(at.dataframe[0].value["solver"]) == {"greedy", "fine"}
 
 
 def test_a_sample_opens_with_the_best_plan_known() -> None:
