@@ -141,21 +141,24 @@ ELSEWHERE = (
     "refit",
     "observe",
     "capture",
+    "check-solver",
     "verify",
     "tune",
 )
 """First words of the commands that take minutes or need the real compiler: the tests of their rooms
 run them."""
+INSTALLED = "whole_life"
+"""The solver of the example package, which tests/test_package.py installs and runs."""
 
 
 def is_run_elsewhere(words: str) -> bool:
-    """Whether a command takes too long for this file, as one does in which the agent plays, or is
-    only mentioned.
+    """Whether a command takes too long for this file, as one does in which the agent plays, needs
+    a package that is not installed, or is only mentioned.
     """
     if any(is_mention(form) or "--help" in form for form in forms(words)):
         return True
     begun = f"{words} ".startswith(tuple(f"{begin} " for begin in ELSEWHERE))
-    return begun or re.search(r"--solvers? \S*muzero", words) is not None
+    return begun or re.search(rf"--solvers? \S*(muzero|{INSTALLED})", words) is not None
 
 
 def test_commands_that_only_hold_such_words_are_run_here() -> None:

@@ -63,7 +63,7 @@ def test_a_name_that_is_taken_gets_its_packages_before_it(plugins: None) -> None
         ("leaves", r"leaves of broken-plugin failed \(SystemExit: goodbye\)"),
         ("returns_none", "returned a NoneType, not a Plan"),
         ("overlaps", "the plan of overlaps breaks the rule"),
-        ("numpy_numbers", "returned a malformed plan .*int64.* is not int"),
+        ("numpy_numbers", "returned a malformed plan .*expected int, got numpy.int64"),
         ("is_missing", r"cannot be loaded \(ModuleNotFoundError: .*no_such_module_at_all"),
         ("lost_name", r"cannot be loaded \(AttributeError: .*no_such_function"),
     ],
