@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.compiler.models import build
+from engine.compiler.models import Workload, build
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.stablehlo import exported
 
@@ -101,11 +101,7 @@ LARGE: tuple[Sample, ...] = (
 
 def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:
     """The serialised StableHLO of a sample, and what there is to know of it."""
-    import jax
-
     workload = build(sample.model, sample.batch, sample.train)
-    shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), workload.args)
-    jitted = jax.jit(workload.fn, donate_argnums=workload.donate_argnums)
     facts = {
         "model": sample.model,
         "description": workload.description,
@@ -114,4 +110,12 @@ def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:
         "train": sample.train,
         "versions": libtpu.versions(),
     }
-    return exported(jitted, *shapes), facts
+    return exported_workload(workload), facts
+
+
+def exported_workload(workload: Workload) -> bytes:
+    """The serialised StableHLO of a workload."""
+    import jax
+
+    shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), workload.args)
+    return exported(jax.jit(workload.fn, donate_argnums=workload.donate_argnums), *shapes)
