@@ -96,6 +96,7 @@ def _row(name: str, seconds: float, seed: int) -> Row:
     return {
         "set": "samples" if name in library.sample_names() else "held out",
         "ours": tuned.verdict.improvement,
+        "knobs": tuned.knob_improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement or 0.0,
         "plain": _as_they_come(Bench(program, answers), tuned.compiles, seed),

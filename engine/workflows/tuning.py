@@ -17,7 +17,7 @@ from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.compiled_plan import Bench
 from engine.compiler.steering.export import Aim, aims
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.flags import INIT_ARGS_NOTE, Flags
 from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
 from engine.compiler.steering.verify import Verdict, asked_by_flags, verify
@@ -294,14 +294,17 @@ class _Search:
     ) -> Flags:
         """Options on top of the user's own; a trial's plan is of a program with other costs."""
         title = "default" if trial is None else trial.candidate.steering.title
+        target = self.bench.answers.target
         notes: dict[str, Any] = {"title": title, "versions": versions()}
+        if target.init_args:
+            notes |= {INIT_ARGS_NOTE: target.init_args}
         if setting is not None:
             notes |= {"knobs": dict(setting.options)}
         aimed: tuple[Aim, ...] = ()
         if trial is not None and self.best is not None:
             program = self.best[0].bench.program
             aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
-        complete = {**self.bench.answers.target.options, **options}
+        complete = {**target.options, **options}
         return Flags.of(self.program, complete, aimed, notes)
 
     def by_chance(self, deadline: float) -> _Chance:

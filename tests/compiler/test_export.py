@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,12 +167,31 @@ def test_flags_can_be_handed_over_in_three_ways(flags: Flags) -> None:
     assert last == "compiled = jitted.lower(*args).compile(compiler_options=options)"
 
 
+def test_the_flags_of_the_user_go_along(program: Program) -> None:
+    origin = {
+        "compiler_options": {"xla_a": "1", "xla_b": "2"},
+        "libtpu_init_args": "--xla_c=3 X --xla_b=9",
+    }
+    mine = replace(program, provenance={**program.provenance, **origin})
+    flags = Flags.of(mine, {"xla_b": "4"})
+    assert flags.compiler_options == {"xla_a": "1", "xla_b": "4"}
+    assert flags.environment == "--xla_c=3 X --xla_a=1 --xla_b=4"
+    assert Flags.of(program, {"xla_b": "4"}).environment == "--xla_b=4"
+    hostile = Flags.of(program, {"xla_b": "'; echo broken #"})
+    shown = subprocess.run(
+        ["sh", "-c", f'{hostile.shell_line}; echo "$LIBTPU_INIT_ARGS"'],
+        capture_output=True,
+        text=True,
+    )
+    assert shown.stdout == "--xla_b=';echobroken#\n"
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"compiler_options": {"a": 1}},
         {"compiler_options": []},
-        {"compiler_options": {str(n): "" for n in range(101)}},
+        {"compiler_options": {str(n): "" for n in range(301)}},
         {"aims": [{"values": ["a"]}]},
         {"aims": 3},
         {"program": None},

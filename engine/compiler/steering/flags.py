@@ -6,6 +6,7 @@ It is for people who compile the program elsewhere, so it also says how to hand 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 
 from engine.compiler.steering.export import Aim, instruction_patterns
+from engine.compiler.toolchain.target import target_of
 from engine.errors import PlanError
 from engine.files import HEADER, read_json, require_header, typed, write_bytes
 from engine.program.io import content_hash
@@ -22,7 +24,10 @@ from engine.program.model import Program
 
 FORMAT = "mallocmuzero-flags"
 VERSION = 1
-MAX_OPTIONS = 100
+INIT_ARGS_NOTE = "libtpu_init_args"
+"""The note that holds what was in the user's environment when the options were made."""
+
+MAX_OPTIONS = 300
 MAX_TEXT = 2**20
 
 _Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
@@ -52,9 +57,13 @@ class Flags:
         aims: tuple[Aim, ...] = (),
         notes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Flags:
-        """Options for `program` as it is."""
+        """Options for `program` as it is, on top of the flags of the user's that it remembers."""
+        own = target_of(program)
+        complete = {**own.options, **options}
+        if own.init_args:
+            notes = {INIT_ARGS_NOTE: own.init_args, **notes}
         digest = content_hash(program)
-        return cls(program.name, digest, program.hardware.name, options, aims, notes)
+        return cls(program.name, digest, program.hardware.name, complete, aims, notes)
 
     @property
     def knobs(self) -> dict[str, str]:
@@ -66,19 +75,26 @@ class Flags:
 
     @property
     def environment(self) -> str:
-        """The options as one word for `LIBTPU_INIT_ARGS`.
+        """The options as one text for `LIBTPU_INIT_ARGS`, after what the user has there already.
 
         The TPU's compiler reads that variable; `XLA_FLAGS` would abort on flags of the TPU. It is
         split at blanks, so text protos go without any.
         """
-        return " ".join(
-            f"--{name}={''.join(value.split())}" for name, value in self.compiler_options.items()
-        )
+        kept = self.notes.get(INIT_ARGS_NOTE, "")
+        words = [
+            word
+            for word in (kept.split() if isinstance(kept, str) else [])
+            if word.lstrip("-").partition("=")[0] not in self.compiler_options
+        ]
+        words += [f"--{k}={''.join(value.split())}" for k, value in self.compiler_options.items()]
+        return " ".join(words)
 
     @property
     def shell_line(self) -> str:
         """The line for a shell that sets the variable, for all that is then started from it."""
-        return f"export LIBTPU_INIT_ARGS='{self.environment}'"
+        text = self.environment
+        quoted = shlex.quote(text) if "'" in text else f"'{text}'"
+        return f"export LIBTPU_INIT_ARGS={quoted}"
 
     @property
     def jax_lines(self) -> str:
