@@ -1,4 +1,6 @@
-"""The explorer's server, which is Streamlit's and says where it is: `streamlit run ui/server.py`.
+"""The explorer's server: Streamlit's, which says where it is and gives each browser a name.
+
+    streamlit run ui/server.py
 
 Streamlit's front end does not know at which address it is served. Opened at `/learn`, it asks for
 `/learn/_stcore/health` first, and the browser writes two errors on its console before it tries the
@@ -8,12 +10,21 @@ root. Streamlit lets whoever hosts it say the address in the page (`window.__str
 from __future__ import annotations
 
 import re
+import sys
+from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 from streamlit.starlette import App
+
+# Streamlit puts this file's folder on the path, not the one that holds `engine` and `ui`.
+_ROOT = str(Path(__file__).resolve().parent.parent)
+if _ROOT not in sys.path:
+    sys.path.insert(0, _ROOT)
+
+from ui.session.visitor import COOKIE, new_cookie, visitor_of  # noqa: E402
 
 _VIEW = re.compile(r"/[a-z]*")
 """Paths of the pages; all else is left alone."""
@@ -28,8 +39,8 @@ def said_root(path: str) -> str:
     return f"<script>window.__streamlit={{BACKEND_BASE_URL:location.origin+{root}}}</script>"
 
 
-class SayRoot:
-    """Middleware that puts the script of `said_root` into the head of the pages."""
+class Pages:
+    """Middleware for the pages: the script of `said_root` in their head, a cookie for newcomers."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`, the whole of Streamlit."""
@@ -47,15 +58,29 @@ class SayRoot:
             return
         # What is packed cannot be added to.
         plain = [(n, v) for n, v in scope["headers"] if n != b"accept-encoding"]
-        page = _Page(said_root(path).encode(), send)
+        cookie = "" if _is_known(scope) else new_cookie(f"/{base}", scope.get("scheme") == "https")
+        page = _Page(said_root(path).encode(), cookie.encode(), send)
         await self._app({**scope, "headers": plain}, receive, page.send)
+
+
+def _is_known(scope: Scope) -> bool:
+    """Whether the request brings the cookie of a visitor."""
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            try:
+                found = SimpleCookie(value.decode("latin-1")).get(COOKIE)
+            except CookieError:
+                continue
+            if found is not None and visitor_of(found.value):
+                return True
+    return False
 
 
 class _Page:
     """A response that is held back until it is whole, if it is HTML."""
 
-    def __init__(self, script: bytes, send: Send) -> None:
-        self._script, self._send = script, send
+    def __init__(self, script: bytes, cookie: bytes, send: Send) -> None:
+        self._script, self._cookie, self._send = script, cookie, send
         self._start: Message | None = None
         self._body = b""
 
@@ -71,8 +96,12 @@ class _Page:
 
     async def _finish(self, start: Message) -> None:
         body = self._body.replace(b"<head>", b"<head>" + self._script, 1)
-        kept = [(n, v) for n, v in start["headers"] if n not in (b"content-length", b"etag")]
-        headers = [*kept, (b"content-length", str(len(body)).encode())]
+        ours = {b"content-length": str(len(body)).encode()}
+        if self._cookie:
+            # Nobody else may be given a page that a proxy has kept with the cookie.
+            ours |= {b"set-cookie": self._cookie, b"cache-control": b"no-store"}
+        kept = [(n, v) for n, v in start["headers"] if n not in (*ours, b"etag")]
+        headers = [*kept, *ours.items()]
         await self._send({**start, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 
@@ -82,4 +111,4 @@ def _is_html(message: Message) -> bool:
     return message["status"] == 200 and b"text/html" in headers.get(b"content-type", b"")
 
 
-app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(SayRoot)])
+app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(Pages)])

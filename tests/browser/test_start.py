@@ -7,7 +7,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.pages import assert_no_error, colours, eventually
+from tests.browser.pages import (
+    PATIENCE_MS,
+    assert_no_error,
+    colours,
+    eventually,
+    wait_for_map,
+    wait_until_idle,
+)
 from ui.screenshots import SIZE, show
 
 pytestmark = pytest.mark.browser
@@ -77,3 +84,18 @@ def test_the_wheel_scrolls_the_page_until_the_map_is_clicked(still: Page) -> Non
     still.mouse.wheel(0, -300)
     still.keyboard.up("Control")
     assert eventually(lambda: still.locator(".map.tour").get_attribute("data-window") != window)
+
+
+def test_a_browser_is_known_again_and_another_one_is_not(browser: Browser, server: str) -> None:
+    contexts = [browser.new_context(viewport=SIZE) for _ in range(2)]
+    mine, other = (context.new_page() for context in contexts)
+    mine.goto(f"{server}/play?program=teach-prefetch", timeout=PATIENCE_MS)
+    wait_for_map(mine)
+    mine.goto(server, timeout=PATIENCE_MS)
+    mine.wait_for_selector(".st-key-continue >> text=teach-prefetch", timeout=PATIENCE_MS)
+    other.goto(server, timeout=PATIENCE_MS)
+    other.wait_for_selector(".tour canvas.base", timeout=PATIENCE_MS)
+    wait_until_idle(other)
+    assert other.locator(".st-key-continue").count() == 0
+    for context in contexts:
+        context.close()

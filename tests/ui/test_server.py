@@ -1,4 +1,4 @@
-"""Pages say at which address the explorer is served, so that no browser has to guess."""
+"""Pages say at which address the explorer is served, and give a newcomer a name."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from ui.server import SayRoot
+from ui.server import Pages
+from ui.session.visitor import COOKIE, visitor_of
 
 PAGE = b"<html><head><title>x</title></head></html>"
 
@@ -23,7 +24,7 @@ async def streamlit(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body[10:]})
 
 
-def answer(path: str) -> tuple[dict[bytes, bytes], bytes]:
+def answer(path: str, cookie: str = "", scheme: str = "http") -> tuple[dict[bytes, bytes], bytes]:
     """Headers and body."""
     sent: list[Message] = []
 
@@ -33,9 +34,9 @@ def answer(path: str) -> tuple[dict[bytes, bytes], bytes]:
     async def receive() -> Message:
         return {"type": "http.request"}
 
-    headers = [(b"accept-encoding", b"gzip")]
-    scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
-    answering = SayRoot(streamlit)(scope, receive, send)
+    headers = [(b"accept-encoding", b"gzip"), (b"cookie", cookie.encode())]
+    scope = {"type": "http", "method": "GET", "scheme": scheme, "path": path, "headers": headers}
+    answering = Pages(streamlit)(scope, receive, send)
     # In a thread: Playwright keeps a running loop in the one that its tests share with these.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, answering).result()
@@ -59,4 +60,25 @@ def test_a_page_says_its_root(path: str, root: bytes) -> None:
 
 @pytest.mark.parametrize("path", ["/static/index.js", "/_stcore/health", "/media/x"])
 def test_all_else_is_left_alone(path: str) -> None:
-    assert answer(path)[1] == b"packed"
+    headers, body = answer(path)
+    assert body == b"packed"
+    assert b"set-cookie" not in headers
+
+
+def test_a_newcomer_is_given_a_name_and_keeps_it() -> None:
+    headers, _ = answer("/learn")
+    given, _, rest = headers[b"set-cookie"].decode().partition("; ")
+    name, _, value = given.partition("=")
+    assert name == COOKIE
+    assert len(visitor_of(value)) == 16
+    assert rest.startswith("Path=/; ") and "HttpOnly" in rest and "Secure" not in rest
+    assert headers[b"cache-control"] == b"no-store"
+    assert b"set-cookie" not in answer("/", f"other=1; {given}")[0]
+    other = answer("/", scheme="https")[0][b"set-cookie"].decode()
+    assert other.partition(";")[0] != given
+    assert other.endswith("; Secure")
+
+
+@pytest.mark.parametrize("cookie", [f"{COOKIE}=../../etc", f"{COOKIE}=", "\x00;=;", COOKIE])
+def test_who_brings_what_is_none_of_ours_is_a_newcomer(cookie: str) -> None:
+    assert b"set-cookie" in answer("/", cookie)[0]

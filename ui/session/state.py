@@ -1,4 +1,4 @@
-"""Who a visitor is: a name for the browser that stays the same over pages and reloads."""
+"""What a visitor has open: programs, plans, jobs, and what the pages remember of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import cycle
 from typing import Any
 from uuid import uuid4
 
@@ -29,27 +28,7 @@ from ui.model.play.line import Line
 from ui.model.play.quiz import Quiz
 from ui.model.programs.catalogue import Filter
 from ui.model.search.state import Searches, practised
-
-COOKIE = "_streamlit_xsrf"
-"""Streamlit gives each browser a token against forged requests, and masks it anew at each load."""
-
-
-def visitor_of(cookie: object) -> str:
-    """A name made of the token in the cookie; empty where there is none.
-
-    The cookie is `2|mask|masked token|time`, mask and token hexadecimal; the token is the bitwise
-    exclusive or of both, the mask repeated.
-    """
-    if not isinstance(cookie, str) or not cookie:
-        return ""
-    try:
-        _, mask, masked, _ = cookie.split("|")
-        pairs = zip(bytes.fromhex(masked), cycle(bytes.fromhex(mask)), strict=False)
-        token = bytes(a ^ b for a, b in pairs)
-    except ValueError:
-        token = cookie.encode(errors="replace")
-    return hashlib.sha256(token).hexdigest()[:16]
-
+from ui.session.visitor import COOKIE, visitor_of
 
 SECONDS = {False: 8.0, True: 20.0}
 """How long a message stays, by `is_error`. `ui/style.css` lets it fade in the same time."""
