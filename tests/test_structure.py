@@ -67,6 +67,7 @@ UI = (
     "debug",
     "compiler",
     "app",
+    "server",
 )
 """The rooms of the explorer, in order."""
 FENCES = {
