@@ -437,18 +437,28 @@ class SlowBench(FakeBench):
 
 
 @pytest.mark.parametrize("seconds", [20.0, 200.0, 900.0])
+@pytest.mark.parametrize("is_better_captured", [False, True])
 def test_with_little_time_the_best_candidate_is_compiled_whole(
-    program: Program, plan: Plan, clock: SimpleNamespace, seconds: float
+    program: Program,
+    plan: Plan,
+    clock: SimpleNamespace,
+    seconds: float,
+    is_better_captured: bool,
 ) -> None:
     told: list[str] = []
     answers = FakeAnswers()
     answers.full.append("[]")
-    bench = SlowBench(program, plan, answers, lambda _: 936.0)
+    known = {"xla_known": "1"}
+    if is_better_captured:
+        answers.full.append(key(known))
+    mine = replace(program, provenance={**program.provenance, "placements": {"stake": known}})
+    bench = SlowBench(mine, plan, answers, lambda o: 999.0 if o == known else 936.0)
     bench.now = clock
     run = tuning(bench, plan, deadline=seconds, note=told.append)
     run.predicted_s = lambda trial: 1e-6 * (1 + len(str(trial.candidate)))  # type: ignore[method-assign]
     run.run()
-    assert run.best is not None
+    assert run.num_captured == is_better_captured
+    assert run.best is not None and run.best.candidate.origin != "captured"
     assert 2 <= run.num_compiles < run.compiles
     assert run.ran_out
     assert any("time ran out" in line for line in told)

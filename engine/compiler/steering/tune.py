@@ -150,7 +150,7 @@ class Tuning:
         """Try until the compiles or the seconds are used up; goes on with what the log holds.
 
         However little time there is, the candidate that promises most is compiled whole before the
-        end, unless another one is better than the default already.
+        end, unless another one was, and is better than the default.
         """
         program = self.bench.program
         self.default = self.bench.full({})
@@ -253,8 +253,9 @@ class Tuning:
             self.keep(best)
 
     def _compile_after_all(self) -> None:
-        """Compile the most promising candidate whole where none is better than the default yet."""
-        if self.best is not None or self.num_compiles >= self.compiles:
+        """Compile the most promising candidate whole, where none was or none beat the default."""
+        is_done = self.best is not None and self.num_compiles > 1
+        if is_done or self.num_compiles >= self.compiles:
             return
         chosen = [t for t in self._promising() if self.predicted_s(t) < self._default_s]
         if chosen:
