@@ -9,7 +9,7 @@ WORKERS := 2
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test nightly fuzz mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly ranges fuzz mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -72,6 +72,13 @@ nightly: $(VENV)/.dev $(VENV)/.compiler
 	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done
 
+# The newest packages that pyproject.toml allows, in an environment of their own.
+RANGED := tests/plan tests/program tests/game tests/solvers tests/test_cli.py tests/test_docstrings.py tests/ui/compare
+ranges:
+	$(PYTHON) -m venv --clear .ranges
+	.ranges/bin/pip install --quiet '.[app]' pytest pytest-timeout pytest-xdist hypothesis
+	.ranges/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(RANGED)
+
 # Links and files that visitors may send: each of the readers ten thousand times.
 fuzz: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest tests/fuzz
@@ -110,4 +117,4 @@ observe: $(VENV)/.compiler
 	$(BIN)/python -m engine observe
 
 clean:
-	rm -rf $(VENV) node_modules mutants .capture .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .ranges node_modules mutants .capture .pytest_cache .mypy_cache .ruff_cache .hypothesis
