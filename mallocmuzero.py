@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from engine.agent.trace_io import SearchTrace
+from engine.compiler.steering.export import Steering
 from engine.compiler.steering.flags import Flags
 from engine.errors import EngineError
 from engine.game.gym_env import MallocEnv
@@ -43,7 +44,6 @@ from engine.program.model import Program
 from engine.workflows import files_by_kind
 
 if TYPE_CHECKING:
-    from engine.compiler.steering.export import Steering
     from engine.compiler.steering.verify import Verdict
     from engine.game.environment import Environment, EnvState
     from engine.solvers import Budget
@@ -91,7 +91,6 @@ _LOADED_WHEN_ASKED_FOR = {
     "Budget": "engine.solvers",
     "EnvState": "engine.game.environment",
     "Environment": "engine.game.environment",
-    "Steering": "engine.compiler.steering.export",
     "Tuned": "engine.workflows.tuning",
     "Verdict": "engine.compiler.steering.verify",
 }
