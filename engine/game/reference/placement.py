@@ -236,13 +236,17 @@ def _in_tries(
     others = [b for b in (*state.ended, *state.live.values()) if b.is_kept or b.stands_at(start)]
     # The group's own block has left when it is copied in anew.
     others = [b for b in others if not (b.is_live and b.group == move.group)]
-    solid = [b for b in others if not b.may_give_way(start, is_lasting=move.is_lasting)]
-    ghosts = [b for b in others if b.is_ghost(start) and b not in solid]
+    giving = [b.may_give_way(start, is_lasting=move.is_lasting) for b in others]
+    solid = [b for b, gives in zip(others, giving, strict=True) if not gives]
+    ghosts = [b for b, gives in zip(others, giving, strict=True) if gives and b.is_ghost(start)]
+    yielding = ghosts
     if state.facts.rules.looks_ahead and newcomer.only_at is None:
-        solid += [b for b in ghosts if b.is_dirty and not _fits_before(state, move, b, start)]
+        stays = [b.is_dirty and not _fits_before(state, move, b, start) for b in ghosts]
+        solid += [b for b, must_stay in zip(ghosts, stays, strict=True) if must_stay]
+        yielding = [b for b, must_stay in zip(ghosts, stays, strict=True) if not must_stay]
     refusal: Refusal | None = None
     for spares, may_stall in tries:
-        obstacles = solid + [b for b in ghosts if spares(b, move) and b not in solid]
+        obstacles = solid + [b for b in yielding if spares(b, move)]
         outcome = _try_place(state, move, newcomer, obstacles, ghosts, may_stall)
         if isinstance(outcome, Place):
             return outcome
