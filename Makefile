@@ -9,7 +9,7 @@ WORKERS := 2
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test nightly ranges fuzz mutants check format bench bench-agent screenshots samples observe clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly ranges fuzz mutants check format bench bench-agent screenshots films samples observe clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -107,6 +107,10 @@ bench-agent: $(VENV)/.dev browser
 # Without kept results, so that each picture shows work from its beginning.
 screenshots: $(VENV)/.dev browser
 	MALLOCMUZERO_RESULTS= $(BIN)/python -m ui.screenshots
+
+# How the game follows the plans of the larger programs, for the explorer: half an hour.
+films: $(VENV)/.dev
+	$(BIN)/python -m ui.session.record_films
 
 # Compiles every sample again with the real compiler: hours on two cores, resumable.
 samples: $(VENV)/.compiler

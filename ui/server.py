@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from http.cookies import CookieError, SimpleCookie
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -111,4 +115,16 @@ def _is_html(message: Message) -> bool:
     return message["status"] == 200 and b"text/html" in headers.get(b"content-type", b"")
 
 
-app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(Pages)])
+def _warm_up() -> None:
+    # The room is named, not imported: who only wants the middleware need not load the pages.
+    import_module("ui.session.warm_up").warm_up()
+
+
+@asynccontextmanager
+async def _serving(app: App) -> AsyncIterator[None]:
+    del app
+    Thread(target=_warm_up, daemon=True).start()
+    yield
+
+
+app = App(Path(__file__).with_name("app.py"), middleware=[Middleware(Pages)], lifespan=_serving)

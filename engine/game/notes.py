@@ -61,6 +61,25 @@ def noted_rules(plan: Plan) -> Rules | None:
     return Rules(place=place) if place in PLACE_RULES else None
 
 
+def notes_its_game(plan: Plan) -> bool:
+    """Whether the plan says by which moves of which game it was made."""
+    return noted_rules(plan) is not None and "moves" in plan.notes
+
+
+def noted_game(program: Program, plan: Plan) -> ReferenceGame | None:
+    """The game whose moves a plan notes; None if it notes no whole game."""
+    rules = noted_rules(plan)
+    if rules is None:
+        return None
+    game = ReferenceGame(program, rules)
+    actions = noted_actions(plan, game.num_moves)
+    if actions is None or len(actions) != game.num_moves:
+        return None
+    for action in actions:
+        game.step(game.nearest(action))
+    return game
+
+
 def _planned(noted: object) -> tuple[tuple[int, int, int], ...]:
     """Planned places as notes have them; empty if they are none."""
     if not isinstance(noted, list):

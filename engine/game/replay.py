@@ -21,6 +21,7 @@ from engine.game.moves import (
     Move,
     Rules,
 )
+from engine.game.notes import noted_game
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.blocks import Block
 from engine.game.reference.game import ReferenceGame
@@ -303,6 +304,7 @@ def replay(
     repairs: int = 0,
     *,
     may_look_up: bool = True,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> ReferenceGame:
     """Play the game as `plan` would; its `actions` are the moves, its `plan` the result.
 
@@ -311,14 +313,19 @@ def replay(
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
     Without `rules` every place rule is tried, and last, if it may look them up, the plan's own
     places. If no game reaches the plan's saving, the best ones are repaired with so many tries
-    (`engine.game.replay`). The best game is returned.
+    (`engine.game.replay`). The best game is returned. `progress`: called with the share of the
+    games that have been tried; the first one that is good enough ends it early.
     """
     judged = simulate(program, plan)
     enough = ENOUGH * (judged.all_slow_s - judged.latency_s) / max(program.all_slow_s, 1e-300)
     desired, bests = Desired(program, plan), []
-    for choose, some in _ways(program, desired, rules, may_look_up):
+    ways = _ways(program, desired, rules, may_look_up)
+    tried, all_tries = 0, sum(len(some) for _, some in ways)
+    for choose, some in ways:
         games = []
         for each in some:
+            progress(tried / all_tries)
+            tried += 1
             games.append(_followed(program, each, desired, choose))
             if games[-1].total_reward >= enough:
                 return games[-1]
@@ -330,6 +337,13 @@ def replay(
         if _earned(candidates[-1]) >= enough:
             break
     return max(candidates, key=_earned)
+
+
+def game_of(
+    program: Program, plan: Plan, progress: Callable[[float], object] = lambda share: None
+) -> ReferenceGame:
+    """The game of a plan that notes its own moves (`engine.game.notes`), else its replay."""
+    return noted_game(program, plan) or replay(program, plan, progress=progress)
 
 
 def _ways(

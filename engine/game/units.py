@@ -30,10 +30,16 @@ def range_text(low: int, high: int) -> str:
     """Bytes `[low, high)`, with as many digits as keep the two ends apart."""
     ends = ("", "")
     for digits in range(4, 18):
-        ends = (size_text(low, digits), size_text(high, digits))
+        ends = (_trimmed(size_text(low, digits)), _trimmed(size_text(high, digits)))
         if ends[0] != ends[1] or low == high:
             break
     return f"[{ends[0]}, {ends[1]})"
+
+
+def _trimmed(text: str) -> str:
+    """Without the zeros at the end of a fraction: `79 MiB`, as addresses are often whole."""
+    amount, _, unit = text.partition(" ")
+    return f"{amount.rstrip('0').rstrip('.') if '.' in amount else amount} {unit}"
 
 
 def time_text(seconds: float) -> str:

@@ -1,9 +1,8 @@
-"""Solvers: from a program to a checked plan. Importing this package registers them all.
+"""Solvers: from a program to a checked plan. What a solver needs is imported when it runs.
 
 Ours, and those of other installed packages (`plugins`).
 """
 
-from engine.solvers import baselines, evolution, local, muzero, portfolio, xla_msa
 from engine.solvers.plugins import register_plugins
 from engine.solvers.registry import SOLVERS, Budget, Solver, find, solve
 
@@ -14,13 +13,4 @@ __all__ = [
     "find",
     "solve",
 ]
-
-_REGISTERED = (
-    baselines,
-    evolution,
-    local,
-    muzero,
-    portfolio,
-    xla_msa,
-)
 register_plugins()

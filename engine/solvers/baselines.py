@@ -14,17 +14,15 @@ from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
-from engine.solvers.registry import Budget, register
+from engine.solvers.registry import Budget
 
 
-@register("all_slow", "everything stays in slow memory")
 def all_slow(program: Program, budget: Budget) -> Plan:
     """The plan without stays and copies."""
     del budget
     return Plan(content_hash(program), "all_slow", (False,) * len(program.accesses), (), ())
 
 
-@register("greedy", "the mallocGame played for the best immediate reward")
 def greedy(program: Program, budget: Budget) -> Plan:
     """One game; ties go to NoCopy, then Copy, then Drop."""
     del budget
@@ -43,7 +41,6 @@ MAX_GAMES = 1000
 """Enough for a baseline; more blind luck teaches nothing."""
 
 
-@register("random", "the best of many random games", uses_time=True)
 def random_play(program: Program, budget: Budget) -> Plan:
     """At least one game, at most `MAX_GAMES`, until the seconds are over."""
     rng = random.Random(budget.seed)
@@ -69,7 +66,6 @@ def play_randomly(program: Program, rng: random.Random) -> ReferenceGame:
     return game
 
 
-@register("xla_compiled", "the plan that the real XLA TPU compiler chose")
 def xla_compiled(program: Program, budget: Budget) -> Plan:
     """The stored plan. Raises SolverError if the program came without one."""
     del budget

@@ -13,13 +13,12 @@ from engine.game.scripts import play_script
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.demonstrations import quick_bound, shown
-from engine.solvers.registry import Budget, register
+from engine.solvers.registry import Budget
 
 COMPILE_S = 10.0
 """Shorter budgets are over before the batched game is compiled; they play in plain Python."""
 
 
-@register("evolution", "an evolutionary search over action sequences", uses_time=True)
 def evolution(program: Program, budget: Budget) -> Plan:
     """Evolve until the seconds are over; raises SolverError if JAX cannot play the program."""
     begun = time.perf_counter()

@@ -10,10 +10,9 @@ from engine.game.move_list import moves
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.registry import Budget, register
+from engine.solvers.registry import Budget
 
 
-@register("muzero", "mallocMuZero: the agent practises on this program", uses_time=True)
 def muzero(program: Program, budget: Budget) -> Plan:
     """The best game that the agent played; `budget.options` as in `engine.solvers.practice`."""
     # Imported late: whoever only checks or simulates plans need not wait for the agent's libraries.

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -56,7 +57,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Solver:
-    """A registered solver. `uses_time`: more seconds can give a better plan."""
+    """A solver. `uses_time`: more seconds can give a better plan."""
 
     name: str
     description: str
@@ -66,7 +67,7 @@ class Solver:
 
 _SOLVERS: dict[str, Solver] = {}
 SOLVERS: Mapping[str, Solver] = MappingProxyType(_SOLVERS)
-"""Every solver by name, ours first; filled when `engine.solvers` is imported."""
+"""Every solver by name, ours first; `engine.solvers` adds those of other packages."""
 
 
 def add(solver: Solver) -> None:
@@ -76,16 +77,71 @@ def add(solver: Solver) -> None:
     _SOLVERS[solver.name] = solver
 
 
-def register(
-    name: str, description: str, uses_time: bool = False
-) -> Callable[[Callable[[Program, Budget], Plan]], Callable[[Program, Budget], Plan]]:
-    """Decorator that makes a function known as a solver."""
+def _late(module: str, function: str) -> Callable[[Program, Budget], Plan]:
+    """A solver of this room, imported when it runs, with the libraries that it needs."""
 
-    def known(run: Callable[[Program, Budget], Plan]) -> Callable[[Program, Budget], Plan]:
-        add(Solver(name, description, run, uses_time))
-        return run
+    def run(program: Program, budget: Budget) -> Plan:
+        place = import_module(f"{__name__.rpartition('.')[0]}.{module}")
+        solver: Callable[[Program, Budget], Plan] = getattr(place, function)
+        return solver(program, budget)
 
-    return known
+    return run
+
+
+_OURS = (
+    Solver("all_slow", "everything stays in slow memory", _late("baselines", "all_slow")),
+    Solver(
+        "greedy",
+        "the mallocGame played for the best immediate reward",
+        _late("baselines", "greedy"),
+    ),
+    Solver(
+        "random", "the best of many random games", _late("baselines", "random_play"), uses_time=True
+    ),
+    Solver(
+        "xla_compiled",
+        "the plan that the real XLA TPU compiler chose",
+        _late("baselines", "xla_compiled"),
+    ),
+    Solver("xla_like", "XLA's own heuristic, re-implemented", _late("xla_msa", "xla_like")),
+    Solver(
+        "steered",
+        "XLA's heuristic with the best priorities found for it",
+        _late("xla_msa", "steered"),
+        uses_time=True,
+    ),
+    Solver(
+        "evolution",
+        "an evolutionary search over action sequences",
+        _late("evolution", "evolution"),
+        uses_time=True,
+    ),
+    Solver(
+        "local",
+        "ruin and recreate over whole stays, by simulated annealing",
+        _late("local", "local"),
+        uses_time=True,
+    ),
+    Solver(
+        "density",
+        "stays placed in order of their value per byte and slot",
+        _late("local", "density"),
+    ),
+    Solver(
+        "muzero",
+        "mallocMuZero: the agent practises on this program",
+        _late("muzero", "muzero"),
+        uses_time=True,
+    ),
+    Solver(
+        "portfolio",
+        "several solvers on all cores, sharing the best plan",
+        _late("portfolio", "portfolio"),
+        uses_time=True,
+    ),
+)
+for _solver in _OURS:
+    add(_solver)
 
 
 def find(name: str) -> Solver:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.solvers  # noqa: F401  (its libraries look at the machine when they are loaded)
+import engine.solvers.evolution  # noqa: F401  (JAX looks at the machine when it is loaded)
 from engine.debugging.move_notes import notes_from_link
 from engine.errors import EngineError
 from tests.fuzz.hostile import MARKUP, NUMBERS, PATHS, TEXTS
 from tests.fuzz.watched import strays
 from tests.ui.apps import open_view
 from ui.jobs.queue import Workshop
-from ui.session import caching, links, opening
+from ui.session import caching, films, links, opening
 from ui.session.link_query import move_of
 from ui.session.state import Session
 
@@ -76,8 +76,8 @@ def request(query: Mapping[str, str]) -> Session:
     if not opened.plans:
         opening._solve_here(opened)
     if (plan := session.plan) is not None:
-        links.follow(session, links.line_of(session, plan), query)
-        assert links.query(session, plan, links.line_of(session, plan))
+        links.follow(session, films.line_of(session, plan), query)
+        assert links.query(session, plan, films.line_of(session, plan))
     opened.comparison.settle(list(opened.plans))
     assert opened.comparison.to_query()
     move, told = move_of(query, opened.program.num_slots)

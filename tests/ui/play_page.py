@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.apps import open_view, session_of
 from ui.model.play.line import Line
-from ui.session import links
+from ui.session import films
 
 
 def _play() -> None:
@@ -44,7 +44,7 @@ def tell(at: AppTest, move: int, **command: object) -> None:
 def line_of(at: AppTest) -> Line:
     here = session_of(at)
     assert here.plan is not None
-    return links.line_of(here, here.plan)
+    return films.line_of(here, here.plan)
 
 
 def first_choice(at: AppTest) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from ui.jobs.protocol import (
     BOUND,
     DUEL,
     FINDINGS,
+    FOLLOW,
     FORCE,
     MUZERO,
     ORDER,
@@ -80,8 +81,6 @@ def _solve(folder: Path, order: dict[str, Any]) -> None:
 
         _write(folder, agent.practise(folder, order, _progress))
         return
-    # Imported here: the bound needs none of the solvers' libraries.
-    import engine.solvers  # noqa: F401  (fills the registry)
     from engine.solvers.registry import Budget, solve
 
     budget = Budget(order["seconds"], order["seed"], _progress)
@@ -106,6 +105,18 @@ def _relief(folder: Path, order: dict[str, Any]) -> None:
     numbers += ["before_s", "after_s", "freed_bytes", "is_enough"]
     dropped = [{"group": r.group, "next_use": r.next_use} for r in relief.dropped]
     _write(folder, {**{n: getattr(relief, n) for n in numbers}, "dropped": dropped})
+
+
+def _follow(folder: Path, order: dict[str, Any]) -> None:
+    del order
+    from engine.game.notes import notes_of
+    from engine.game.replay import game_of
+
+    def tell(share: float) -> None:
+        _progress(share, "the plan is played as moves of the game")
+
+    game = game_of(load(folder / PROGRAM), load_plan(folder / BASIS), tell)
+    _write(folder, notes_of(game))
 
 
 def _play(folder: Path, order: dict[str, Any]) -> None:
@@ -165,6 +176,7 @@ _KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     SOLVE: _solve,
     BOUND: _bound,
     RELIEF: _relief,
+    FOLLOW: _follow,
     PLAY: _play,
     RESEARCH: _research,
     RETRACE: _retrace,

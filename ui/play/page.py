@@ -18,12 +18,12 @@ from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
 from ui.model.compare.ranking import VALID, share_saved
 from ui.model.play.ghosts import Opinion, blockers, ghosts, opinion_of
-from ui.model.play.line import Line
+from ui.model.play.line import PLAN, Line
 from ui.play import playing_on
 from ui.play.commands import dispatch
 from ui.play.references import references_of, references_tag
-from ui.play.turn_html import turn_html
-from ui.session import caching, links, opening
+from ui.play.turn_html import turn_html, waiting_html
+from ui.session import caching, films, links, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.program_picker_view import program_picker
@@ -40,12 +40,13 @@ _LONGEST_REASON = 280
 class _Shown:
     """The plan on the map: as it is, as moves of the game, or a variation of it.
 
-    `draft`: the message that turns the stored plan into the variation.
+    `line`: the visitor's play; None until it is known how the game follows the plan. `draft`: the
+    message that turns the stored plan into the variation.
     """
 
     identity: str
     plan: Plan
-    line: Line
+    line: Line | None
     is_game: bool
     draft: dict[str, Any] | None = None
 
@@ -63,12 +64,13 @@ def render() -> None:
     plan, figures = _header(session)
     warn_of_reading(session.open.program)
     if plan is not None:
-        if not session.is_restored:
-            session.is_restored = True
-            links.follow(session, links.line_of(session, plan), st.query_params.to_dict())
-        if session.is_quiz_wanted:
+        line = films.line_at_hand(session, plan)
+        if line is None and not films.is_soon(session.open, plan):
+            films.follow(session, plan)
+        _restore(session, line)
+        if session.is_quiz_wanted and line is not None:
             session.is_quiz_wanted = False
-            dispatch(session, links.line_of(session, plan), {"do": "quiz", "to": "begin"})
+            dispatch(session, line, {"do": "quiz", "to": "begin"})
         shown = _shown(session, plan)
         program, identity = session.open.program, session.open.identity
         references = references_of(session, plan, shown.line)
@@ -81,10 +83,28 @@ def render() -> None:
         panel = right.empty()
         with left:
             _board(panel, figures)
+        if line is None and films.is_soon(session.open, plan):
+            # The map is on its way; the film of it takes a second.
+            films.line_of(session, plan)
+            st.rerun()
+
+
+def _restore(session: Session, line: Line | None) -> None:
+    """Follow the link with which the visitor came; what it asks of a line, once there is one."""
+    query = st.query_params.to_dict()
+    if not session.is_restored:
+        session.is_restored = True
+        session.awaited_query = query if line is None and "line" in query else {}
+        links.follow(session, line, query)
+    elif session.awaited_query and line is not None:
+        query, session.awaited_query = session.awaited_query, {}
+        links.follow(session, line, query)
 
 
 def _shown(session: Session, plan: OpenPlan) -> _Shown:
-    line, tag = links.line_of(session, plan), references_tag(session, plan)
+    line, tag = films.line_at_hand(session, plan), references_tag(session, plan)
+    if line is None:
+        return _Shown(f"{plan.identity}~{tag}", plan.plan, None, is_game=False)
     if not line.is_on_plan:
         draft, message = line.draw(_held(line))
         return _Shown(f"{draft.identity}~{tag}", draft.whole.plan, line, True, message)
@@ -147,15 +167,16 @@ def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
     return plan, figures
 
 
-def _figures(session: Session, plan: OpenPlan, line: Line) -> str:
+def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:
     """Figures of the plan, or of the variation with the plan's rest.
 
     They are drawn at every step, and so are short: what a fragment does not draw again outside of
     itself is gone.
     """
     program, bound_s = session.open.program, session.open.bound_s
-    whole = plan.plan if line.is_on_plan else line.whole
-    identity = plan.identity if line.is_on_plan else f"{plan.identity}~{hash(line.path)}"
+    whole, identity = plan.plan, plan.identity
+    if line is not None and not line.is_on_plan:
+        whole, identity = line.whole, f"{plan.identity}~{hash(line.path)}"
     row = caching.row_of(identity, program, whole, plan.name)
     return values_html(
         (
@@ -182,22 +203,28 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
     if session.wanted_page:
         page, session.wanted_page = session.pages[session.wanted_page], ""
         st.switch_page(page)
-    if is_news and (session.plan is None or session.plan.identity != plan.identity):
+    is_other = session.plan is None or session.plan.identity != plan.identity
+    if is_news and (is_other or shown.line is None):
         st.rerun()
     if is_news or session.quiz is not None:
         shown = _shown(session, plan)
     if shown.identity != session.stored or session.open.play_request is not session.awaited:
         # The browser needs another plan, or a bar for a new job: the whole page runs again.
         st.rerun()
-    session.cursor.move = min(session.cursor.move, shown.line.tip)
     line = shown.line
-    game = line.game_at(session.cursor.move)
-    thoughts = session.open.searches.thoughts.values()
-    opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
     figures.html(_figures(session, plan, line))
-    panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
-    MEMORY_MAP.show(_map_data(session, plan, shown, game, opinion), key=MAP_KEY)
-    query = links.query(session, plan, shown.line)
+    if line is None:
+        panel.html(waiting_html(session, plan))
+        overlay = None
+    else:
+        session.cursor.move = min(session.cursor.move, line.tip)
+        game = line.game_at(session.cursor.move)
+        thoughts = session.open.searches.thoughts.values()
+        opinion = opinion_of(thoughts, game, line.actions_before(session.cursor.move))
+        panel.html(turn_html(session, shown.plan, line, game, opinion, shown.is_game))
+        overlay = _overlay(session, shown, game, opinion)
+    MEMORY_MAP.show(_map_data(session, plan, shown, overlay), key=MAP_KEY)
+    query = links.query(session, plan, line)
     st.query_params.from_dict(query)
     caching.last_views().put(session.identity, View("play", query))
 
@@ -221,19 +248,27 @@ def _take(session: Session, plan: OpenPlan, shown: _Shown) -> bool:
     if command is None:
         return False
     session.cursor.move, session.refusal = int(command["move"]), ""
-    dispatch(session, shown.line, command)
+    if shown.line is None and command.get("do") == "follow":
+        films.follow(session, plan, again=True)
+    elif shown.line is None:
+        session.refusal = "The plan is still being played as moves of the game."
+    else:
+        dispatch(session, shown.line, command)
     return True
 
 
+def _overlay(
+    session: Session, shown: _Shown, game: ReferenceGame, opinion: Opinion | None
+) -> dict[str, Any] | None:
+    if session.question is not None and not game.is_over:
+        return blockers(game, session.question)
+    return ghosts(game, opinion) if shown.is_game else None
+
+
 def _map_data(
-    session: Session, plan: OpenPlan, shown: _Shown, game: ReferenceGame, opinion: Opinion | None
+    session: Session, plan: OpenPlan, shown: _Shown, overlay: dict[str, Any] | None
 ) -> dict[str, object]:
     line = shown.line
-    overlay = None
-    if session.question is not None and not game.is_over:
-        overlay = blockers(game, session.question)
-    elif shown.is_game:
-        overlay = ghosts(game, opinion)
     return {
         "plan": shown.identity,
         "move": session.cursor.move,
@@ -248,7 +283,7 @@ def _map_data(
         "tree": _tree(plan, line),
         **_news(
             session,
-            players=playing_on.names(session, line),
+            players=playing_on.names(session, line) if line else [],
             link=links.for_browser(session, plan, line),
             look=session.look,
         ),
@@ -262,8 +297,10 @@ def _news(session: Session, **parts: object) -> dict[str, object]:
     return changed
 
 
-def _tree(plan: OpenPlan, line: Line) -> dict[str, Any]:
+def _tree(plan: OpenPlan, line: Line | None) -> dict[str, Any]:
     """Variations as rows: parent, fork, tip, first action, worth so far and in the end, player."""
+    if line is None:
+        return {"name": plan.name, "current": PLAN, "rows": []}
     rows = [
         [v.parent, v.fork, v.tip, v.actions[0], _pico(v.rating.so_far), _pico(v.rating.final), v.by]
         for v in line.tree.lines

@@ -14,7 +14,7 @@ from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped
 from ui.model.play.line import Line, PlanPlayer, Player, players
 from ui.model.search.state import Thought, played_on
-from ui.session import caching
+from ui.session import caching, films
 from ui.session.state import OpenPlan, PlayRequest, Session
 
 AGENT, PRACTISED_AGENT = "the agent", "the agent, practised"
@@ -90,7 +90,7 @@ def _actions(session: Session, line: Line, request: PlayRequest, played: Plan) -
         player = _like(session, opened.plans[request.job.solver], request.player)
         return line.continued(request.begun, player, request.num_moves)
     opened.searches.add(played_on(request.job), is_shown=not opened.searches.thoughts)
-    film = caching.film_of(opened.identity_of(played), opened.program, played)
+    film = films.film_of(opened, played, opened.identity_of(played))
     return film.actions[: len(request.begun) + request.num_moves]
 
 
@@ -102,7 +102,7 @@ def _at_once(session: Session, line: Line, name: str) -> Player | None:
 
 
 def _like(session: Session, plan: OpenPlan, name: str) -> Player:
-    return PlanPlayer(caching.film_of(plan.identity, session.open.program, plan.plan), name)
+    return PlanPlayer(films.film_of(session.open, plan.plan, plan.identity), name)
 
 
 def _practised(session: Session) -> Thought | None:

@@ -17,14 +17,14 @@ _BEST = "best known"
 """The name of the mark at the best latency known."""
 
 
-def references_of(session: Session, plan: OpenPlan, line: Line) -> References:
+def references_of(session: Session, plan: OpenPlan, line: Line | None) -> References:
     """The curve's references for a plan of the program in use, or for the variation shown of it.
 
     A variation is compared with the plan that it leaves, as the game plays that.
     """
     program, rival = session.open.program, rival_of(session, plan)
     moves = caching.moves_of(session.open.identity, program)
-    if not line.is_on_plan:
+    if line is not None and not line.is_on_plan:
         film = line.film
         simulation = caching.simulation_of(f"{plan.identity}-moves", program, film.plan)
         own = saved_before(program, moves, film.actions, simulation)

@@ -17,14 +17,16 @@ from engine.program.model import Program
 from ui.components.html import command_html, facts_html
 from ui.components.memory_map.actions import NO_ACTION
 from ui.components.units import address_text, count_text, gain_text, time_text
+from ui.jobs.protocol import FAILED, STOPPED
+from ui.jobs.run import Job
 from ui.model.play import placed
 from ui.model.play.decision import Choice, choice_html, choices, room_text, story, story_html
 from ui.model.play.eviction import Eviction
 from ui.model.play.ghosts import Opinion, by_size
 from ui.model.play.line import Line
 from ui.model.play.quiz import quiz_html
-from ui.session import caching
-from ui.session.state import Session
+from ui.session import caching, films
+from ui.session.state import OpenPlan, Session
 
 _MOST_BLOCKERS = 8
 
@@ -53,6 +55,29 @@ def turn_html(
     else:
         parts += _move_parts(session, plan, line, game, opinion, is_game)
     return f'<div class="turn">{"".join(parts)}</div>'
+
+
+def waiting_html(session: Session, plan: OpenPlan) -> str:
+    """The turn at the cursor before it is known how the game follows the plan."""
+    opened = session.open
+    moves = caching.moves_of(opened.identity, opened.program)
+    parts = [f'<div class="line"><span>{_waiting_text(films.known_job(opened, plan))}</span></div>']
+    if moves:
+        move_story = story(opened.program, moves[min(session.cursor.move, len(moves) - 1)])
+        parts += [story_html(move_story), facts_html(move_story.facts, has_text=False)]
+    return f'<div class="turn">{"".join(parts)}</div>'
+
+
+def _waiting_text(job: Job | None) -> str:
+    """What the visitor waits for, and how far it is."""
+    text = (
+        "<b>The map shows the whole plan.</b> Its moves, and what each action would do, follow once"
+        " the game has played it"
+    )
+    if job is not None and job.state in (FAILED, STOPPED):
+        why = f"failed: {escape(job.error)}" if job.state == FAILED else "was stopped"
+        return f"{text}; that {why}. {command_html('follow', 'Try again')}"
+    return f"{text}; the bar below says how far it is." if job else f"{text}, in a second."
 
 
 def _identity(session: Session) -> str:

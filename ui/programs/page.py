@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.errors import EngineError
 from engine.program.library import SampleEntry
@@ -97,20 +98,23 @@ def _gallery(session: Session, entries: tuple[SampleEntry, ...], hits: list[Samp
     st.caption(
         f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
     )
+    cards = []
     with st.container(key="gallery"):
         for first in range(0, len(hits), _COLUMNS):
             row = st.columns(_COLUMNS, gap="small")
             for place, entry in zip(row, hits[first : first + _COLUMNS], strict=False):
                 with place.container(border=True, height="stretch", gap="small"):
-                    _card(session, entry)
+                    cards.append((entry, _card(session, entry)))
+    # All cards are on the page by now; the pictures that nobody has asked for yet follow.
+    for entry, card in cards:
+        if caching.thumbnail_at_hand(entry) is None:
+            card.html(card_html(entry, caching.thumbnail_for(entry)))
 
 
-def _card(session: Session, entry: SampleEntry) -> None:
-    try:
-        picture = caching.thumbnail_of(entry.name, entry.content_hash)
-    except EngineError:
-        picture = ""
-    st.html(card_html(entry, picture))
+def _card(session: Session, entry: SampleEntry) -> DeltaGenerator:
+    """Show a card, with its picture if that is at hand; returns the place of both."""
+    card = st.empty()
+    card.html(card_html(entry, caching.thumbnail_at_hand(entry) or ""))
     play, best, compare, look = st.columns([1, 0.95, 1.5, 0.65], gap="small")
     if play.button("Play", key=f"card_play_{entry.name}", width="stretch", type="primary"):
         _go(session, entry.name, "play")
@@ -133,6 +137,7 @@ def _card(session: Session, entry: SampleEntry) -> None:
         help=f"Details of {entry.name}, and other hardware",
     ) and opening.try_open(session, entry.name):
         st.rerun()
+    return card
 
 
 def _go(session: Session, name: str, view: str) -> None:

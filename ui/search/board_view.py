@@ -14,7 +14,7 @@ from ui.model.search.messages import Root, position_message
 from ui.model.search.state import Thought, search_name
 from ui.play import playing_on
 from ui.search.tree.component import SEARCH_TREE
-from ui.session import caching, links
+from ui.session import caching, films
 from ui.session.state import Session
 
 
@@ -65,7 +65,7 @@ def show(session: Session, thought: Thought, key: str) -> None:
     """Show the searches of the current move, and carry out the view's order; for a fragment."""
     state = session.open.searches
     identity = session.open.identity_of(thought.plan)
-    film = caching.film_of(identity, session.open.program, thought.plan)
+    film = films.film_of(session.open, thought.plan, identity)
     order = _take(session, thought, key)
     if order is not None and order.get("do") == "open":
         open_line(session, thought, film, [int(a) for a in order["actions"]])
@@ -125,6 +125,6 @@ def open_game(
         name = opened.free_name("muzero")
         opened.add_plan(name, thought.plan)
     session.show_plan(name)
-    links.line_of(session, opened.plans[name]).branch(actions, by)
+    films.line_of(session, opened.plans[name]).branch(actions, by)
     session.cursor.jump(move)
     st.switch_page(session.pages["play"])

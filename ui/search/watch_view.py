@@ -7,7 +7,7 @@ import streamlit as st
 from ui.jobs.protocol import FAILED, STOPPED
 from ui.jobs.run import Job
 from ui.model.search.watch import best_game, order_of
-from ui.session import caching
+from ui.session import caching, films
 from ui.session.opening import BEST_KNOWN
 from ui.session.state import Session
 
@@ -37,6 +37,6 @@ def _order(session: Session) -> Job:
     known = opened.plans.get(BEST_KNOWN)
     game = best_game(None if known is None else known.plan)
     if game is not None and known is not None:
-        film = caching.film_of(known.identity, opened.program, game)
+        film = films.film_of(opened, game, known.identity)
         game = game if film.is_exact else None
     return caching.workshop().order(opened.program, order_of(game), session.identity, game)

@@ -8,6 +8,7 @@ what cannot be read is not remembered. Arguments with an underscore are not part
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -15,8 +16,6 @@ from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
 from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.compiler.costs.observations import observations_path
-from engine.compiler.steering.instruction_cycles import KeptCompile
-from engine.compiler.steering.instruction_cycles import kept_compiles as find_kept_compiles
 from engine.debugging.findings import findings
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import Surprises, surprises
@@ -47,13 +46,15 @@ from ui.model.challenges.match import Match, match_of
 from ui.model.challenges.question import Question, question_of
 from ui.model.compare.ranking import Row, row
 from ui.model.compare.sheet import Panel, sheet
-from ui.model.play.film import Film
 from ui.model.search.messages import game_message
 from ui.model.search.state import Study, Thought
 from ui.model.start.toy import Toy
 from ui.model.start.toy import toy as make_toy
 from ui.session.last_view import LastViews
 from ui.session.own_programs import OwnPrograms
+
+if TYPE_CHECKING:
+    from engine.compiler.steering.instruction_cycles import KeptCompile
 
 
 def sample_index() -> tuple[SampleEntry, ...]:
@@ -112,6 +113,9 @@ def kept_compiles(identity: str, program: Program) -> tuple[KeptCompile, ...]:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _kept_compiles(identity: str, state: State, _program: Program) -> tuple[KeptCompile, ...]:
+    # Imported here: the fit of the costs, which reads them too, loads SciPy.
+    from engine.compiler.steering.instruction_cycles import kept_compiles as find_kept_compiles
+
     return find_kept_compiles(_program)
 
 
@@ -160,12 +164,6 @@ def packed_board(
     )
 
 
-@st.cache_resource(max_entries=8, show_spinner="Replaying the plan as moves of the game …")
-def film_of(identity: str, _program: Program, _plan: Plan) -> Film:
-    """The game that follows a plan as closely as the rules allow."""
-    return Film(_program, _plan)
-
-
 @st.cache_resource(max_entries=32, show_spinner=False)
 def solver_names(identity: str, _program: Program) -> dict[str, str]:
     """Solvers that can run on a program, each with its description."""
@@ -190,14 +188,38 @@ def own_programs() -> OwnPrograms:
 
 @st.cache_resource(max_entries=128, show_spinner=False)
 def thumbnail_of(name: str, content_hash: str) -> str:
-    """The small memory map of a sample: of the compiler's own plan, or else of the greedy one."""
-    program = sample(name)
+    """The small memory map of a sample: of the compiler's own plan, or else of the greedy one.
+
+    The program itself is not kept: the gallery shows more of them than are opened.
+    """
+    program = library.load_sample(name)
     compiled = program.provenance.get("xla_plan")
     if compiled is not None:
         return thumbnail(program, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
     from engine.solvers import solve
 
     return thumbnail(program, solve("greedy", program))
+
+
+@st.cache_resource(show_spinner=False)
+def _drawn() -> set[str]:
+    """The content hashes of the samples that `thumbnail_of` has drawn."""
+    return set()
+
+
+def thumbnail_at_hand(entry: SampleEntry) -> str | None:
+    """The small memory map of a sample if it has been drawn already."""
+    return thumbnail_for(entry) if entry.content_hash in _drawn() else None
+
+
+def thumbnail_for(entry: SampleEntry) -> str:
+    """The small memory map of a sample; empty where the sample cannot be read."""
+    try:
+        picture = thumbnail_of(entry.name, entry.content_hash)
+    except EngineError:
+        picture = ""
+    _drawn().add(entry.content_hash)
+    return picture
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

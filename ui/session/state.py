@@ -16,7 +16,7 @@ from streamlit.navigation.page import StreamlitPage
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.jobs.protocol import BOUND, OF_COMPILER, OF_SEARCHES, SOLVE, TRACE
+from ui.jobs.protocol import BOUND, FOLLOW, OF_COMPILER, OF_SEARCHES, SOLVE, TRACE
 from ui.jobs.run import Job
 from ui.model.challenges.state import ChallengeState
 from ui.model.compare.comparison import Comparison
@@ -115,6 +115,8 @@ class OpenProgram:
     bound_s: float | None = None
     summary: tuple[tuple[str, str], ...] = ()
     """Facts of the import of a program that the visitor brought, as (name, text)."""
+    records: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Records of films (`ui.session.films`) that a job has made, by the plan's identity."""
     lines: dict[str, Line] = field(default_factory=dict)
     """The visitor's play by the identity of the plan that it leaves."""
     comparison: Comparison = field(default_factory=Comparison)
@@ -148,6 +150,8 @@ class OpenProgram:
                 self.add_plan(job.solver, job.plan)
                 if TRACE in job.files:
                     self.searches.add(practised(job.plan, job.files, job.result))
+            elif job.order.kind == FOLLOW:
+                self.records[job.order.basis] = job.result
             elif job.order.kind in OF_COMPILER and job.plan is not None:
                 self.add_plan(job.solver, job.plan)
                 self.compiler.take(job)
@@ -158,7 +162,7 @@ class OpenProgram:
         """Take up a run that an earlier visit left."""
         if job.is_over:
             job.announce()
-        if job.order.kind in (SOLVE, BOUND, *OF_COMPILER):
+        if job.order.kind in (SOLVE, BOUND, FOLLOW, *OF_COMPILER):
             self.jobs.append(job)
         elif job.order.kind in OF_SEARCHES:
             self.searches.jobs.append(job)
@@ -233,6 +237,8 @@ class Session:
     learning: Learning = field(default_factory=Learning)
     """Lessons and challenges: what was done, and the boards that are open."""
     challenges: ChallengeState = field(default_factory=ChallengeState)
+    awaited_query: dict[str, str] = field(default_factory=dict)
+    """The visitor's link, as long as the line that it asks for cannot be shown."""
     is_restored: bool = False
     """Whether the link with which the visitor came has been followed."""
 

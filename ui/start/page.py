@@ -6,7 +6,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.model.programs.catalogue import card_html
@@ -136,11 +135,7 @@ def _samples(session: Session) -> None:
 
 
 def _sample(session: Session, entry: SampleEntry) -> None:
-    try:
-        picture = caching.thumbnail_of(entry.name, entry.content_hash)
-    except EngineError:
-        picture = ""
-    st.html(card_html(entry, picture))
+    st.html(card_html(entry, caching.thumbnail_for(entry)))
     play, best = st.columns(2, gap="small")
     if play.button("XLA's plan", key=f"start_play_{entry.name}", width="stretch"):
         _go(session, entry.name, opening.COMPILED)

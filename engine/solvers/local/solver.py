@@ -11,7 +11,7 @@ from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.local.search import Run, best_beginning, compile_all
-from engine.solvers.registry import Budget, register
+from engine.solvers.registry import Budget
 
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
@@ -20,7 +20,6 @@ OPTIONS = ("start", "moves")
 """`start`: a Plan to begin from; `moves`: how many moves to make at most, from one beginning."""
 
 
-@register("local", "ruin and recreate over whole stays, by simulated annealing", uses_time=True)
 def local(program: Program, budget: Budget) -> Plan:
     """Search until the seconds are over. Options: see OPTIONS.
 
@@ -29,7 +28,6 @@ def local(program: Program, budget: Budget) -> Plan:
     return search_locally(program, budget, time.perf_counter)
 
 
-@register("density", "stays placed in order of their value per byte and slot")
 def density(program: Program, budget: Budget) -> Plan:
     """The offline greedy that `local` begins from; takes what time it needs."""
     compile_all(budget.progress)

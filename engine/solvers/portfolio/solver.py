@@ -26,7 +26,7 @@ from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
 from engine.solvers.local.search import compile_all
-from engine.solvers.registry import SOLVERS, Budget, Progress, register
+from engine.solvers.registry import SOLVERS, Budget, Progress
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,6 @@ MOST_LOST = 3
 POLL_S = 0.1
 
 
-@register("portfolio", "several solvers on all cores, sharing the best plan", uses_time=True)
 def portfolio(program: Program, budget: Budget) -> Plan:
     """The best plan of all members.
 

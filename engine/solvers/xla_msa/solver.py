@@ -10,7 +10,7 @@ from __future__ import annotations
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers.registry import Budget, register
+from engine.solvers.registry import Budget
 from engine.solvers.xla_msa.memory import Bookings, Run, repack
 from engine.solvers.xla_msa.order import placement_order
 from engine.solvers.xla_msa.segments import GroupPlacer, Uncommit, place_cross_program
@@ -26,7 +26,6 @@ def solve(program: Program, options: MsaOptions | None = None) -> Plan:
     return placer.plan()
 
 
-@register(NAME, "XLA's own heuristic, re-implemented")
 def xla_like(program: Program, budget: Budget) -> Plan:
     """The plan of `solve` with XLA's defaults; takes what time it needs (seconds at most)."""
     del budget

@@ -21,7 +21,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers.registry import Budget, register
+from engine.solvers.registry import Budget
 from engine.solvers.xla_msa.slots import MsaOptions
 from engine.solvers.xla_msa.solver import solve
 
@@ -56,7 +56,6 @@ class Steering:
         return {**dict.fromkeys(self.last, LAST), **early}
 
 
-@register("steered", "XLA's heuristic with the best priorities found for it", uses_time=True)
 def steered(program: Program, budget: Budget) -> Plan:
     """Search until the seconds are over; `notes` say how the compiler is steered to the plan.
 

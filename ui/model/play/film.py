@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from threading import Lock
+from typing import Any
 
-from engine.game.notes import noted_actions, noted_rules
+from engine.game.notes import noted_game
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import replay
+from engine.game.replay import game_of
 from engine.plan.model import Plan
 from engine.program.model import Program
 
@@ -100,9 +102,16 @@ class Film:
     move. `saved_s`: seconds saved before each move, and at the end.
     """
 
-    def __init__(self, program: Program, plan: Plan) -> None:
-        """Replay the plan; raises nothing for a plan whose groups and times exist."""
-        game = _followed(program, plan)
+    def __init__(
+        self, program: Program, plan: Plan, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Replay the plan; raises nothing for a plan whose groups and times exist.
+
+        `record`: what an earlier film noted of its game (`engine.game.notes`); then that is only
+        played again.
+        """
+        game = noted_game(program, replace(plan, notes=record)) if record else None
+        game = game or game_of(program, plan)
         self.program = program
         self.actions = tuple(game.actions)
         self.plan = game.plan(f"{plan.solver} as moves")
@@ -142,19 +151,6 @@ class Film:
 
     def _go_on(self, game: ReferenceGame) -> None:
         game.step(game.nearest(self.actions[game.move_index]))
-
-
-def _followed(program: Program, plan: Plan) -> ReferenceGame:
-    """The game of a plan that notes its own moves (`engine.game.notes`), else its replay."""
-    rules = noted_rules(plan)
-    if rules is not None:
-        game = ReferenceGame(program, rules)
-        actions = noted_actions(plan, game.num_moves)
-        if actions is not None and len(actions) == game.num_moves:
-            for action in actions:
-                game.step(game.nearest(action))
-            return game
-    return replay(program, plan)
 
 
 def saved_s(game: ReferenceGame) -> float:
