@@ -45,9 +45,9 @@ settings.register_profile("fuzz", settings.get_profile("any-machine"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "any-machine"))
 
 
-TOGETHER = ("browser/", "agent/")
-"""Folders whose files run one after another in one worker: the browser tests share one server and
-one browser, the agent's what they compile. Begun first: they take longest.
+TOGETHER = (("browser/",), ("agent/", "solvers/test_practice.py"))
+"""Files and folders that run one after another in one worker: the browser tests share one server
+and one browser, the agent's what they compile. Begun first: they take longest.
 """
 HERE = Path(__file__).parent
 
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _rank(path: str) -> int:
-    return next((n for n, folder in enumerate(TOGETHER) if path.startswith(folder)), len(TOGETHER))
+    return next((n for n, some in enumerate(TOGETHER) if path.startswith(some)), len(TOGETHER))
 
 
 class ByFile(LoadScopeScheduling):
@@ -67,7 +67,7 @@ class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", maxsplit=1)[0]
         rank = _rank(file.removeprefix("tests/"))
-        return file if rank == len(TOGETHER) else TOGETHER[rank]
+        return file if rank == len(TOGETHER) else TOGETHER[rank][0]
 
 
 @pytest.hookimpl(optionalhook=True)

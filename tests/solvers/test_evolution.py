@@ -24,7 +24,7 @@ from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
 from tests.strategies import random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
-GENERATIONS = 40
+GENERATIONS = 20
 
 
 @pytest.fixture(scope="module")

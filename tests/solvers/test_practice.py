@@ -18,6 +18,7 @@ from engine.program import library
 from engine.solvers import Budget
 from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
 from engine.solvers.practice import GENERALIST, agent_of, plan_of, practise
+from tests.agent.small import CONFIG
 
 SCRATCH = {"checkpoint": "scratch"}
 SMALL = "llamadecode-v5e-b8"
@@ -44,7 +45,7 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played(
 
     # Long enough to compile, however busy the machine is: it ends because it is told to.
     budget = Budget(1000.0, progress=lambda share, word: len(heard) < 3, options=SCRATCH)
-    found = practise(program, budget, progress=told)
+    found = practise(program, budget, CONFIG, told)
     assert [report.number for report in heard] == [0, 1, 2]
     assert found.trainer.games >= 3 * found.trainer.config.self_play.games
     plan = plan_of(found)
@@ -53,7 +54,7 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played(
     best = max(report.best for report in heard)
     assert found.workload.saved_s(best) == pytest.approx(saved_s, rel=1e-5)
     told_of = {name: plan.notes[name] for name in ("weights", "model", "simulations")}
-    assert told_of == {"weights": "scratch", "model": "learned", "simulations": 8}
+    assert told_of == {"weights": "scratch", "model": "learned", "simulations": 4}
 
 
 def test_practice_has_settings_of_its_own_for_the_networks_of_the_checkpoint() -> None:

@@ -13,7 +13,7 @@ from engine.agent.trace_io import load_trace
 from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH
 from engine.debugging.findings import VERSION, findings
 from engine.debugging.regret import study_of
-from engine.errors import SolverError
+from engine.errors import ConfigError, SolverError
 from engine.game.moves import PLANNED, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
@@ -24,9 +24,8 @@ from engine.program.io import save
 from tests.ui.waiting import are_over
 from ui.components.memory_map.board import estimates_of
 from ui.jobs import agent, what_if
-from ui.jobs.protocol import DONE, FAILED, FINDINGS, MUZERO, RESEARCH, SOLVE, TRACE, Order, Progress
+from ui.jobs.protocol import DONE, FINDINGS, MUZERO, RESEARCH, SOLVE, TRACE, Order, Progress
 from ui.jobs.queue import Workshop
-from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED
 from ui.model.play.film import Film
 from ui.model.search.state import Thought
@@ -80,46 +79,54 @@ def test_a_practice_leaves_a_plan_and_its_thoughts(practised: OpenProgram) -> No
     assert estimates[-1] == pytest.approx(last, rel=1e-3, abs=1e-12)
 
 
-@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("weights", [PRACTISED, FRESH])
-def test_a_position_is_searched_again(
-    practised: OpenProgram, workshop: Workshop, weights: str
+def test_a_position_is_searched_again(practised: OpenProgram, tmp_path: Path, weights: str) -> None:
+    thought = thought_of(practised)
+    folder = worked_on(tmp_path, thought)
+    order = ordered(**again("simulator", weights))
+    assert agent.search_again(folder, order, heard([])) == {"weights": weights}
+    found = load_trace(folder / TRACE)
+    assert found.model == "simulator"
+    assert found.point_s == pytest.approx(thought.trace.point_s)
+    assert found.par == pytest.approx(thought.trace.par[2:4], rel=1e-5)
+    assert np.array_equal(found.legal[0], thought.trace.legal[2])
+    is_same = np.isclose(found.raw_value[0], thought.trace.raw_value[2], rtol=1e-3)
+    assert is_same == (weights == PRACTISED)
+
+
+def again(model: str, weights: str) -> dict[str, object]:
+    """Details of an order to search the third move again."""
+    return {
+        "move": 2,
+        "simulations": 20,
+        "model": model,
+        "algorithm": "gumbel",
+        "weights": weights,
+    }
+
+
+@pytest.mark.timeout(1500)
+def test_another_search_reaches_the_open_program(
+    practised: OpenProgram, workshop: Workshop
 ) -> None:
     thought = thought_of(practised)
-    job = again(workshop, thought, weights, "simulator")
+    details = tuple(again("learned", PRACTISED).items())
+    order = Order(RESEARCH, "again", 20.0, basis=thought.identity, details=details)
+    job = workshop.order(PROGRAM, order, "", thought.plan, thought.weights)
+    assert are_over([job])
     assert job.state == DONE, job.error
     practised.searches.jobs = [job]
     assert practised.searches.collect()
     found = practised.searches.again[-1]
     assert (found.move, found.thought) == (2, thought.identity)
-    assert found.facts["weights"] == weights
-    assert found.trace.model == "simulator"
-    assert found.trace.point_s == pytest.approx(thought.trace.point_s)
-    assert found.trace.par == pytest.approx(thought.trace.par[2:4], rel=1e-5)
-    assert np.array_equal(found.trace.legal[0], thought.trace.legal[2])
-    is_same = np.isclose(found.trace.raw_value[0], thought.trace.raw_value[2], rtol=1e-3)
-    assert is_same == (weights == PRACTISED)
+    assert found.facts["weights"] == PRACTISED
+    assert found.trace.model == "learned"
 
 
-def again(workshop: Workshop, thought: Thought, weights: str, model: str) -> Job:
-    details = (
-        ("move", 2),
-        ("simulations", 20),
-        ("model", model),
-        ("algorithm", "gumbel"),
-        ("weights", weights),
-    )
-    order = Order(RESEARCH, "again", 20.0, basis=thought.identity, details=details)
-    job = workshop.order(PROGRAM, order, "", thought.plan, thought.weights)
-    assert are_over([job])
-    return job
-
-
-@pytest.mark.timeout(1500)
-def test_unsearchable_orders_fail_with_a_reason(practised: OpenProgram, workshop: Workshop) -> None:
-    job = again(workshop, thought_of(practised), PRACTISED, "policy")
-    assert job.state == FAILED
-    assert "does not search" in job.error
+def test_unsearchable_orders_fail_with_a_reason(practised: OpenProgram, tmp_path: Path) -> None:
+    folder = worked_on(tmp_path, thought_of(practised))
+    with pytest.raises(ConfigError, match="does not search"):
+        agent.search_again(folder, ordered(**again("policy", PRACTISED)), heard([]))
 
 
 @pytest.mark.parametrize("place", ["support", PLANNED])
