@@ -30,7 +30,9 @@ def cache_folder(kind: str) -> Path | None:
     if top is None:
         try:
             top = platformdirs.user_cache_dir("mallocmuzero", appauthor=False)
-        except RuntimeError:  # HOME is not set, and the system does not know the user
+        except RuntimeError:
+            top = "~"
+        if top.startswith("~"):  # HOME is not set, and the system does not know the user
             return None
     return Path(top).absolute() / kind if top else None
 
