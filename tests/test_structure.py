@@ -80,6 +80,7 @@ FENCES = {
     "ray": ("engine/workflows/cluster.py",),
     "streamlit": ("ui/",),
     "plotly": ("ui/",),
+    "htpy": ("ui/",),
     "pandas": ("ui/",),
     "keras": ("engine/compiler/models/",),
     "libtpu": ("engine/compiler/toolchain/libtpu.py",),

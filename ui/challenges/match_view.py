@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Iterator
 
 import streamlit as st
+from htpy import Node, Renderable, b, code, div, h4, i, p, table, td, th, tr
 
 from engine.errors import EngineError
 from engine.game.moves import ACTION_NAMES
@@ -136,28 +137,37 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
 def sheet_html(seat: Seat, sheet: Sheet) -> str:
     """The score sheet as HTML: where the distance to the best plan known was lost, and by what."""
     names = [f"your decisions in the {phase}" for phase in PHASES]
-    counts = [sum(sheet.phase_of(r.move) == n for r in sheet.rows) for n in range(len(PHASES))]
+    counts: list[int | None] = [
+        sum(sheet.phase_of(r.move) == n for r in sheet.rows) for n in range(len(PHASES))
+    ]
     parts_s = [sheet.lost_in(number) for number in range(len(PHASES))]
     names += ["the moves between them", "what no single move explains: the best plan plays another"]
     parts_s += [sheet.between_s, sheet.unexplained_s]
+    counts += [None, None]
     *texts, total = column_texts(parts_s)
-    rows = "".join(
-        f"<tr><td>{name}</td><td>{count}</td><td>{text}</td>"
-        f'<td><i style="width:{100 * lost_s / sheet.distance_s if sheet.distance_s else 0:.0f}%">'
-        "</i></td></tr>"
-        for name, count, lost_s, text in zip(names, [*counts, "", ""], parts_s, texts, strict=True)
+    rows = (
+        tr[td[name], td[count], td[text], td[i(style=f"width:{_percent(lost_s, sheet):.0f}%")]]
+        for name, count, lost_s, text in zip(names, counts, parts_s, texts, strict=True)
     )
-    head = "You are level with the best plan known"
-    if sheet.distance_s >= sheet.noise_s:
-        head = f"You are {time_text(sheet.distance_s)} behind the best plan known"
-    table = (
-        f"<table><tr><th>lost by</th><th>number</th><th>time</th><th></th></tr>{rows}"
-        f'<tr class="sum"><td>in all</td><td></td><td>{total}</td><td></td></tr></table>'
+    is_level = sheet.distance_s < sheet.noise_s
+    how = "level with" if is_level else f"{time_text(sheet.distance_s)} behind"
+    lost = table[
+        tr[th["lost by"], th["number"], th["time"], th],
+        rows,
+        tr(".sum")[td["in all"], td, td[total], td],
+    ]
+    return str(
+        div(".sheet")[
+            h4["Score sheet"],
+            p[b[f"You are {how} the best plan known."], _looked(sheet)],
+            None if is_level else lost,
+            _moves_html(seat, sheet),
+        ]
     )
-    return (
-        f'<div class="sheet"><h4>Score sheet</h4><p><b>{head}.</b>{_looked(sheet)}</p>'
-        f"{table if sheet.distance_s >= sheet.noise_s else ''}{_moves_html(seat, sheet)}</div>"
-    )
+
+
+def _percent(lost_s: float, sheet: Sheet) -> float:
+    return 100 * lost_s / sheet.distance_s if sheet.distance_s else 0.0
 
 
 def _looked(sheet: Sheet) -> str:
@@ -169,28 +179,22 @@ def _looked(sheet: Sheet) -> str:
     )
 
 
-def _moves_html(seat: Seat, sheet: Sheet) -> str:
+def _moves_html(seat: Seat, sheet: Sheet) -> Iterator[Renderable]:
     """The best and the worst decision, where one stands out."""
     best, worst = sheet.best, sheet.worst
-    texts = []
     if best is not None:
-        texts.append(
-            f"<b>Best move:</b> {_where(seat, best)} {ACTION_NAMES[best.action]} won"
-            f" {time_text(best.won_s)} over what earns most at once."
-        )
+        won = f"{ACTION_NAMES[best.action]} won {time_text(best.won_s)}"
+        yield p[b["Best move:"], _where(seat, best), f"{won} over what earns most at once."]
     if worst is not None:
-        texts.append(
-            f"<b>Worst move:</b> {_where(seat, worst)} {ACTION_NAMES[worst.action]} lost"
-            f" {time_text(worst.lost_s)}; {ACTION_NAMES[worst.better]} was better."
-        )
+        lost = f"{ACTION_NAMES[worst.action]} lost {time_text(worst.lost_s)}"
+        better = f"{lost}; {ACTION_NAMES[worst.better]} was better."
+        yield p[b["Worst move:"], _where(seat, worst), better]
     elif sheet.distance_s >= sheet.noise_s:
-        texts.append(
-            f"<b>No single decision</b> is known to have lost {time_text(sheet.noise_s)} or more."
-        )
-    return "".join(f"<p>{text}</p>" for text in texts)
+        lost = time_text(sheet.noise_s)
+        yield p[b["No single decision"], f" is known to have lost {lost} or more."]
 
 
-def _where(seat: Seat, row: Row) -> str:
+def _where(seat: Seat, row: Row) -> Node:
     game = seat.attempt.points[0].game
     name = group_name(game, game.moves[row.move].group)
-    return f"move {row.move + 1:,}, <code>{escape(name)}</code>:"
+    return [f" move {row.move + 1:,}, ", code[name], ": "]

@@ -6,8 +6,9 @@ import json
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from pathlib import Path
+
+from htpy import Node, dfn
 
 FILE = Path(__file__).with_name("glossary.toml")
 
@@ -49,7 +50,7 @@ def about(label: str) -> str:
     return _by_label()[label.lower()].text
 
 
-def term_html(label: str, *, is_focusable: bool = True, has_text: bool = True) -> str:
+def term_html(label: str, *, is_focusable: bool = True, has_text: bool = True) -> Node:
     """The label, explained on hover and focus if it is a term.
 
     `is_focusable`: not inside of what can be focused itself, such as a button. `has_text`: False
@@ -57,10 +58,9 @@ def term_html(label: str, *, is_focusable: bool = True, has_text: bool = True) -
     """
     term = find(label)
     if term is None:
-        return escape(label)
-    focus = ' tabindex="0"' if is_focusable and has_text else ""
-    text = f' aria-description="{escape(term.text, quote=True)}"' if has_text else ""
-    return f"<dfn{focus}{text}>{escape(label)}</dfn>"
+        return label
+    tabindex = "0" if is_focusable and has_text else None
+    return dfn(tabindex=tabindex, aria_description=term.text if has_text else None)[label]
 
 
 def javascript() -> str:

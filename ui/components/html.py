@@ -1,33 +1,36 @@
-"""Pieces of HTML that several pages show."""
+"""Pieces of HTML that several pages show; htpy escapes all text that is put in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+
+from htpy import Renderable, b, button, div, fragment, i, span
 
 from ui.components.glossary import term_html
 
 
-def command_html(do: str, label: str, **arguments: object) -> str:
+def command_html(do: str, label: str, **arguments: str | int) -> Renderable:
     """A button that sends a command (`ui.play.commands`) through the map."""
-    data = "".join(f' data-{name.replace("_", "-")}="{value}"' for name, value in arguments.items())
-    return f'<button class="ask" data-do="{do}"{data}>{escape(label)}</button>'
+    data = {f"data_{name}": value for name, value in arguments.items()}
+    return button(".ask", data_do=do, **data)[label]
 
 
-def facts_html(facts: Sequence[tuple[str, str]], *, has_text: bool = True) -> str:
+def again_html() -> Renderable:
+    """Buttons that undo the last decision, and all of them."""
+    return fragment[command_html("undo", "Undo"), " ", command_html("retry", "Start again")]
+
+
+def facts_html(facts: Sequence[tuple[str, str]], *, has_text: bool = True) -> Renderable:
     """Names and texts in two columns; `has_text`: as in `term_html`."""
-    rows = "".join(
-        f"<i>{term_html(name, has_text=has_text)}</i><span>{escape(text)}</span>"
-        for name, text in facts
-    )
-    return f'<div class="facts">{rows}</div>'
+    rows = ((i[term_html(name, has_text=has_text)], span[text]) for name, text in facts)
+    return div(".facts")[rows]
 
 
-def names_html(names: Sequence[str]) -> str:
+def names_html(names: Sequence[str]) -> Renderable:
     """The names of figures, to stand above those of `values_html`."""
-    return f'<div class="figures">{"".join(term_html(name) for name in names)}</div>'
+    return div(".figures")[map(term_html, names)]
 
 
-def values_html(values: Sequence[str]) -> str:
+def values_html(values: Sequence[str]) -> Renderable:
     """Figures in large letters, side by side; apart from their names, which stay when these go."""
-    return f'<div class="figures">{"".join(f"<b>{escape(value)}</b>" for value in values)}</div>'
+    return div(".figures")[(b[value] for value in values)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from htpy import div
 
 from engine.lessons.catalogue import Catalogue
 from engine.lessons.lesson import Lesson, pass_sinks
@@ -39,11 +40,9 @@ def _head(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
     stars = learning.progress.stars.get(lesson.name, 0)
     with title:
         st.subheader(lesson.title, anchor=False)
-    words = ", ".join(term_html(concept) for concept in lesson.concepts)
-    st.html(
-        f'<div class="note">Lesson {number} of {len(lessons.lessons)} · {lesson.minutes} minutes ·'
-        f" {words} · {stars_html(stars)}</div>"
-    )
+    place = f"Lesson {number} of {len(lessons.lessons)} · {lesson.minutes} minutes · "
+    terms = [(", " if n else "", term_html(word)) for n, word in enumerate(lesson.concepts)]
+    st.html(str(div(".note")[place, terms, " · ", stars_html(stars)]))
 
 
 def _more(lesson: Lesson, lessons: Catalogue) -> None:

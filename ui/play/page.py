@@ -139,7 +139,7 @@ def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
         opening.first_plan(session)
     plan = session.plan
     with third.container(gap=None):
-        st.html(names_html(_FIGURES))
+        st.html(str(names_html(_FIGURES)))
         figures = st.empty()
     if plan is None:
         return None, figures
@@ -178,14 +178,13 @@ def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:
     if line is not None and not line.is_on_plan:
         whole, identity = line.whole, f"{plan.identity}~{hash(line.path)}"
     row = caching.row_of(identity, program, whole, plan.name)
-    return values_html(
-        (
-            time_text(row.latency_s),
-            share_text(share_saved(program, row.latency_s, bound_s)),
-            time_text(row.stall_s),
-            "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}",
-        )
+    figures = (
+        time_text(row.latency_s),
+        share_text(share_saved(program, row.latency_s, bound_s)),
+        time_text(row.stall_s),
+        "✓ valid" if row.verdict == VALID else f"✗ {row.verdict}",
     )
+    return str(values_html(figures))
 
 
 @st.fragment

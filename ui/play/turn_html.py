@@ -7,7 +7,8 @@ sends one small element and the keys do the same as the buttons.
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
+
+from htpy import Node, Renderable, b, br, code, div, p, span
 
 from engine.game.moves import ACTION_NAMES, Move
 from engine.game.reference.explain import explain
@@ -43,41 +44,40 @@ def turn_html(
 
     `is_game`: the map shows `plan` as the game has it, so that both speak of the same addresses.
     """
+    parts: list[Node]
     if session.quiz is not None and session.quiz.plan == _identity(session) and not game.is_over:
         parts = [quiz_html(session.quiz, session.cursor.move)]
     else:
         parts = [_plan_html(session, line) if line.is_on_plan else _variation_html(line, game)]
     if game.num_moves == 0:
-        text = "This program has no move: no tensor of it can save time in fast memory."
-        parts.append(f"<p>{text}</p>")
+        parts.append(p["This program has no move: no tensor of it can save time in fast memory."])
     elif game.is_over:
-        parts.append('<p class="headline">The game is over</p><p>Every move is decided.</p>')
+        parts += [p(".headline")["The game is over"], p["Every move is decided."]]
     else:
         parts += _move_parts(session, plan, line, game, opinion, is_game)
-    return f'<div class="turn">{"".join(parts)}</div>'
+    return str(div(".turn")[parts])
 
 
 def waiting_html(session: Session, plan: OpenPlan) -> str:
     """The turn at the cursor before it is known how the game follows the plan."""
     opened = session.open
     moves = caching.moves_of(opened.identity, opened.program)
-    parts = [f'<div class="line"><span>{_waiting_text(films.known_job(opened, plan))}</span></div>']
+    parts: list[Node] = [div(".line")[span[_waiting_html(films.known_job(opened, plan))]]]
     if moves:
         move_story = story(opened.program, moves[min(session.cursor.move, len(moves) - 1)])
         parts += [story_html(move_story), facts_html(move_story.facts, has_text=False)]
-    return f'<div class="turn">{"".join(parts)}</div>'
+    return str(div(".turn")[parts])
 
 
-def _waiting_text(job: Job | None) -> str:
+def _waiting_html(job: Job | None) -> Node:
     """What the visitor waits for, and how far it is."""
-    text = (
-        "<b>The map shows the whole plan.</b> Its moves, and what each action would do, follow once"
-        " the game has played it"
-    )
+    head = b["The map shows the whole plan."]
+    text = " Its moves, and what each action would do, follow once the game has played it"
     if job is not None and job.state in (FAILED, STOPPED):
-        why = f"failed: {escape(job.error)}" if job.state == FAILED else "was stopped"
-        return f"{text}; that {why}. {command_html('follow', 'Try again')}"
-    return f"{text}; the bar below says how far it is." if job else f"{text}, in a second."
+        why = f"failed: {job.error}" if job.state == FAILED else "was stopped"
+        return [head, f"{text}; that {why}. ", command_html("follow", "Try again")]
+    rest = "; the bar below says how far it is." if job else ", in a second."
+    return [head, text + rest]
 
 
 def _identity(session: Session) -> str:
@@ -91,7 +91,7 @@ def _move_parts(
     game: ReferenceGame,
     opinion: Opinion | None,
     is_game: bool,
-) -> list[str]:
+) -> list[Node]:
     program, move = session.open.program, session.cursor.move
     move_story = story(program, game.move)
     is_asked = session.quiz is not None and session.quiz.is_open_at(_identity(session), move)
@@ -125,11 +125,11 @@ def _as_placed(
     return replace(choice, text=text, other=None)
 
 
-def _blockers_html(game: ReferenceGame, question: int | None) -> str:
+def _blockers_html(game: ReferenceGame, question: int | None) -> Node:
     """The tensors that forbid the action asked about: their addresses, and how long they stand."""
     blockers = [] if question is None else by_size(explain(game, question).blockers)
     if not blockers or question is None:
-        return ""
+        return None
     rows = [
         (
             blocker.name,
@@ -139,9 +139,9 @@ def _blockers_html(game: ReferenceGame, question: int | None) -> str:
         for blocker in blockers[:_MOST_BLOCKERS]
     ]
     more = len(blockers) - len(rows)
-    rest = f"<p>and {count_text(more, 'smaller one')}</p>" if more else ""
-    title = f"<p><b>In the way of {ACTION_NAMES[question]}</b>, the largest first</p>"
-    return f'<div class="blockers">{title}{facts_html(rows)}{rest}</div>'
+    title = p[b[f"In the way of {ACTION_NAMES[question]}"], ", the largest first"]
+    rest = p[f"and {count_text(more, 'smaller one')}"] if more else None
+    return div(".blockers")[title, facts_html(rows), rest]
 
 
 def _chosen(session: Session, plan: Plan, line: Line, move: int) -> int | None:
@@ -153,39 +153,38 @@ def _chosen(session: Session, plan: Plan, line: Line, move: int) -> int | None:
     return None if action == NO_ACTION else action
 
 
-def _plan_html(session: Session, line: Line) -> str:
+def _plan_html(session: Session, line: Line) -> Renderable:
     """The head of the panel while no variation is shown: three lines of fixed height."""
-    play = "<b>Play any action</b> to leave it, or "
-    play += command_html("quiz", "guess its decisions", to="begin")
-    play += f", or begin a {command_html('new_game', 'new game')}."
+    quiz = command_html("quiz", "guess its decisions", to="begin")
+    new = command_html("new_game", "new game")
+    play: Node = [b["Play any action"], " to leave it, or ", quiz, ", or begin a ", new, "."]
+    text: list[Node]
     if line.film.is_exact:
-        text = f"You follow the plan. {play}"
+        text = ["You follow the plan. ", play]
         if len(session.open.plans) > 1:
-            text += f" {command_html('compare', 'Compare it')} with another plan."
+            text += [" ", command_html("compare", "Compare it"), " with another plan."]
     elif session.is_as_moves:
-        text = f"You see the plan as moves of the game. {play} "
-        text += command_html("as_moves", "Show the plan itself")
+        switch = command_html("as_moves", "Show the plan itself")
+        text = ["You see the plan as moves of the game. ", play, " ", switch]
     else:
-        text = f"This plan was placed outside the game. {play} You can also see "
-        text += command_html("as_moves", "the same plan as moves") + "."
-    return f'<div class="line"><span>{text}</span></div>'
+        switch = command_html("as_moves", "the same plan as moves")
+        text = ["This plan was placed outside the game. ", play, " You can also see ", switch, "."]
+    return div(".line")[span[text]]
 
 
-def _variation_html(line: Line, game: ReferenceGame) -> str:
+def _variation_html(line: Line, game: ReferenceGame) -> Renderable:
     """The head of the panel on a variation: its runtime against the plan's, and its buttons."""
     left = game.num_moves - line.tip
     final = line.tree.lines[line.tree.current].rating.final
     if left:
-        button = command_html("let", "Finish it", player="the plan", moves=0, tip=1)
+        buttons = [command_html("let", "Finish it", player="the plan", moves=0, tip=1)]
         state = f"{left:,} moves to go. With the plan's rest"
     else:
-        button = command_html("keep", "Keep as a plan") + command_html("compare", "Compare")
+        buttons = [command_html("keep", "Keep as a plan"), command_html("compare", "Compare")]
         state = "complete:"
-    back = command_html("go", "Back to the plan", number=-1)
-    return (
-        f'<div class="line"><span><b>Your variation</b>, {state}'
-        f" <b>{_slower(-final)}</b>.</span><span>{button}{back}</span></div>"
-    )
+    buttons.append(command_html("go", "Back to the plan", number=-1))
+    told = span[b["Your variation"], f", {state} ", b[_slower(-final)], "."]
+    return div(".line")[told, span[buttons]]
 
 
 def _slower(seconds: float) -> str:
@@ -195,7 +194,7 @@ def _slower(seconds: float) -> str:
     return f"{time_text(abs(seconds))} {'slower' if seconds > 0 else 'faster'} than the plan"
 
 
-def _eviction_html(session: Session, game: ReferenceGame, name: str) -> str:
+def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderable:
     """The what-if question, and its answer once it was asked.
 
     It is about the selected tensor, else about `name`, the tensor of the move.
@@ -203,23 +202,28 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> str:
     program, selected = session.open.program, session.cursor.selected
     if selected >= 0 and selected != game.move.group:
         name = program.values[program.groups[selected].values[0]].name
-    here_button = command_html("evict", "dropped here", for_ever=0)
-    ever_button = command_html("evict", "never fast", for_ever=1)
-    answer = _answer(session.eviction) if session.eviction else ""
-    return (
-        f'<div class="what-if"><b>What if</b> <code>{escape(name)}</code> were {here_button}'
-        f" or {ever_button}?<br>{answer}</div>"
-    )
+    return div(".what-if")[
+        b["What if"],
+        " ",
+        code[name],
+        " were ",
+        command_html("evict", "dropped here", for_ever=0),
+        " or ",
+        command_html("evict", "never fast", for_ever=1),
+        "?",
+        br,
+        _answer(session.eviction) if session.eviction else None,
+    ]
 
 
-def _answer(eviction: Eviction) -> str:
+def _answer(eviction: Eviction) -> Node:
     if eviction.obstacle and not eviction.is_for_ever:
-        return escape(eviction.obstacle)
-    change = gain_text(eviction.change_s)
+        return eviction.obstacle
     before = time_text(eviction.latency_s - eviction.change_s)
-    new = f"Runtime {time_text(eviction.latency_s)} instead of {before}, <b>{change}</b>"
+    told = f"Runtime {time_text(eviction.latency_s)} instead of {before}, "
+    new = [told, b[gain_text(eviction.change_s)]]
     if not eviction.num_lost:
-        return f"{new}: slow memory serves it already."
+        return [new, ": slow memory serves it already."]
     when = "" if eviction.is_for_ever else f" from move {eviction.move + 1:,}"
     lost = f"{eviction.num_lost} of its touches" if eviction.num_lost > 1 else "one touch"
-    return f"{new}; {lost}{when} lost. {command_html('open_eviction', 'Open as variation')}"
+    return [new, f"; {lost}{when} lost. ", command_html("open_eviction", "Open as variation")]

@@ -154,7 +154,7 @@ def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
             part for part in (f"`{entry.name}`", family(entry), step_of(entry)) if part
         )
         st.caption(about)
-    st.html(facts_html(facts(opened.program)))
+    st.html(str(facts_html(facts(opened.program))))
     st.plotly_chart(pressure(opened.program), key="pressure", config=CHART_CONFIG)
     play, compare = st.columns(2)
     if play.button(

@@ -38,7 +38,7 @@ def _card(session: Session, opened: OpenProgram) -> None:
     picture.html(own_card_html(opened.name, opened.program, gaps[:2], drawn))
     with details:
         derived = [f for f in facts(opened.program) if f[0] in _OF_DERIVED]
-        st.html(facts_html(opened.summary or derived))
+        st.html(str(facts_html(opened.summary or derived)))
         warn_of_reading(opened.program)
         *places, last = st.columns(len(_PAGES) + 1)
         if last.button("Remove", key=f"yours_remove_{opened.name}", width="stretch"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from html import escape
 
 import streamlit as st
+from htpy import b, div, i, span
 
 from ui.components.units import time_text
 from ui.jobs.protocol import BOUND, FAILED, MUZERO, SOLVE
@@ -58,14 +58,14 @@ def _bar(session: Session, opened: OpenProgram, job: Job) -> None:
 
 def bar_html(title: str, words: str, share: float | None) -> str:
     """A bar as far as `share`; None: one that only shows that something happens."""
-    width = "" if share is None else f' style="width:{100 * min(1.0, share):.1f}%"'
-    kind = "bar unknown" if share is None else "bar"
-    value = "" if share is None else f' aria-valuenow="{100 * min(1.0, share):.0f}"'
-    return (
-        f'<div class="job"><b>{escape(title)}</b> <span>{escape(words)}</span>'
-        f'<div class="{kind}" role="progressbar" aria-label="{escape(title)}"{value}>'
-        f"<i{width}></i></div></div>"
-    )
+    percent = None if share is None else 100 * min(1.0, share)
+    bar = div(
+        class_="bar unknown" if percent is None else "bar",
+        role="progressbar",
+        aria_label=title,
+        aria_valuenow=None if percent is None else f"{percent:.0f}",
+    )[i(style=None if percent is None else f"width:{percent:.1f}%")]
+    return str(div(".job")[b[title], " ", span[words], bar])
 
 
 def title_of(job: Job) -> str:

@@ -6,11 +6,11 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 from uuid import uuid4
 
 import streamlit as st
+from htpy import Renderable, b, div, p
 from streamlit.navigation.page import StreamlitPage
 
 from engine.plan.model import Plan
@@ -64,12 +64,12 @@ class News:
 
 def news_html(items: Sequence[Item]) -> str:
     """The news, as a region that screen readers read out when it changes."""
-    return f'<div role="status">{"".join(_item_html(item) for item in items)}</div>'
+    return str(div(role="status")[map(_item_html, items)])
 
 
-def _item_html(item: Item) -> str:
+def _item_html(item: Item) -> Renderable:
     kind, sign = ("notice error", "⚠") if item.is_error else ("notice", "✓")
-    return f'<p class="{kind}">{sign} <b>{escape(item.subject)}</b> {escape(item.text)}</p>'
+    return p(class_=kind)[f"{sign} ", b[item.subject], f" {item.text}"]
 
 
 @dataclass

@@ -152,7 +152,7 @@ def test_an_upload_is_a_card_that_says_what_became_of_the_files() -> None:
     assert not at.exception
     assert "Yours" in [heading.value for heading in at.subheader]
     told = " ".join(e.proto.body for e in at.get("html"))
-    for words in ("mlp_off.hlo (all slow)", "mlp_on.hlo (XLA&#x27;s placements)", "fitted to both"):
+    for words in ("mlp_off.hlo (all slow)", "mlp_on.hlo (XLA&#39;s placements)", "fitted to both"):
         assert words in told
     assert "buffer-assignment dump" in told, "what would help"
     assert at.session_state["explorer"].program_name == "mlp_off"

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from htpy import div
 from streamlit.testing.v1 import AppTest
 
 from engine.debugging.findings import SIGNS
@@ -91,10 +92,9 @@ def test_every_canvas_has_the_glossary() -> None:
 
 
 def test_what_is_no_term_is_only_escaped() -> None:
-    assert term_html("<b>") == "&lt;b&gt;"
-    assert "tabindex" in term_html("Slot") and "tabindex" not in term_html(
-        "Slot", is_focusable=False
-    )
+    assert str(div[term_html("<b>")]) == "<div>&lt;b&gt;</div>"
+    assert "tabindex" in str(term_html("Slot"))
+    assert "tabindex" not in str(term_html("Slot", is_focusable=False))
 
 
 def test_the_page_lists_all_and_finds_some() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
+
+from htpy import Node, Renderable, b, div, i, li, ol, p, span
 
 from engine.game.moves import ACTION_NAMES, Rules
 from engine.game.reference.game import ReferenceGame
@@ -31,7 +32,7 @@ from engine.plan.model import Plan
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.provenance import reading_warning
-from ui.components.html import command_html
+from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
 from ui.components.units import share_text, time_text
 from ui.model.challenges.state import ChallengeState, TakenBack
@@ -156,25 +157,22 @@ def match_html(match: Match, seat: Seat, state: ChallengeState) -> str:
     game = attempt.tip.game
     latency_s = greedy_end_s(game)
     head = _end_html(match, latency_s) if attempt.is_over else _clock_html(match, seat, latency_s)
-    parts = [head, ladder_html(match, latency_s, attempt.is_over)]
-    if state.taken_back is not None:
-        parts.append(_taken_back_html(state.taken_back))
-    parts.append(decision_html(seat))
-    return f'<div class="turn lesson">{"".join(parts)}</div>'
+    ladder = ladder_html(match, latency_s, attempt.is_over)
+    back = _taken_back_html(state.taken_back) if state.taken_back is not None else None
+    return str(div(".turn.lesson")[head, ladder, back, decision_html(seat)])
 
 
-def _clock_html(match: Match, seat: Seat, latency_s: float) -> str:
+def _clock_html(match: Match, seat: Seat, latency_s: float) -> Renderable:
     """Where the game stands: what it comes to if greedy plays the rest."""
-    num = len(seat.attempt.decided)
-    above = _above(match, latency_s)
-    undo = command_html("undo", "Undo") if num else ""
-    again = command_html("retry", "Start again") if num else ""
-    return (
-        f'<div class="goal"><b>The clock: {time_text(latency_s)}</b>'
-        f"<span>if greedy played on from here{above}</span>"
-        f"{scale_html(match, latency_s)}<span>{undo} {again}"
-        f" {command_html('finish', 'Let greedy finish')}</span></div>"
-    )
+    return div(".goal")[
+        b[f"The clock: {time_text(latency_s)}"],
+        span[f"if greedy played on from here{_above(match, latency_s)}"],
+        scale_html(match, latency_s),
+        span[
+            [again_html(), " "] if seat.attempt.decided else None,
+            command_html("finish", "Let greedy finish"),
+        ],
+    ]
 
 
 def _above(match: Match, latency_s: float) -> str:
@@ -183,7 +181,7 @@ def _above(match: Match, latency_s: float) -> str:
     return f"; {share_text(latency_s / match.bound_s - 1)} above the bound"
 
 
-def _end_html(match: Match, latency_s: float) -> str:
+def _end_html(match: Match, latency_s: float) -> Renderable:
     won = match.won(latency_s)
     kind = "verdict reached" if won else "verdict"
     if len(won) == len(match.opponents):
@@ -192,26 +190,19 @@ def _end_html(match: Match, latency_s: float) -> str:
         head = f"You beat {_named(won[-1])}"
     else:
         head = "Nobody beaten yet"
-    buttons = " ".join(
-        (
-            command_html("score", "Score sheet"),
-            command_html("undo", "Undo"),
-            command_html("retry", "Start again"),
-        )
-    )
-    above = _above(match, latency_s)
-    return (
-        f'<div class="goal {kind}" role="status"><b>{escape(head)}</b>'
-        f"<span>Your program takes {time_text(latency_s)}{above}.</span>"
-        f"{scale_html(match, latency_s)}<span>{buttons}</span></div>"
-    )
+    return div(class_=f"goal {kind}", role="status")[
+        b[head],
+        span[f"Your program takes {time_text(latency_s)}{_above(match, latency_s)}."],
+        scale_html(match, latency_s),
+        span[command_html("score", "Score sheet"), " ", again_html()],
+    ]
 
 
 def _named(opponent: Opponent) -> str:
     return f"the mark “{opponent.name}”" if opponent.name.startswith("within") else opponent.name
 
 
-def ladder_html(match: Match, latency_s: float, is_over: bool) -> str:
+def ladder_html(match: Match, latency_s: float, is_over: bool) -> Renderable:
     """Every opponent with its latency, the strongest on top; what is beaten has a tick."""
     rows = []
     following = match.next_opponent(latency_s)
@@ -223,12 +214,8 @@ def ladder_html(match: Match, latency_s: float, is_over: bool) -> str:
         if abs(gap) < _LEVEL_S:
             ahead = "level"
         kind = "won" if is_won else "next" if opponent is following else ""
-        rows.append(
-            f'<li class="{kind}"><span>{mark} {escape(_label(opponent))}</span>'
-            f"<span>{ahead}</span></li>"
-        )
-    title = "Beaten" if is_over else "With that clock"
-    return f'<div class="ladder"><b>{title}</b><ol>{"".join(rows)}</ol></div>'
+        rows.append(li(class_=kind)[span[f"{mark} {_label(opponent)}"], span[ahead]])
+    return div(".ladder")[b["Beaten" if is_over else "With that clock"], ol[rows]]
 
 
 def _label(opponent: Opponent) -> str:
@@ -240,41 +227,42 @@ def _label(opponent: Opponent) -> str:
     )
 
 
-def scale_html(match: Match, latency_s: float) -> str:
+def scale_html(match: Match, latency_s: float) -> Renderable:
     """A line from the weakest opponent to the bound, with marks for all, and for the clock."""
     last = match.bound_s or min(r.limit_s for r in match.opponents)
     first = max(*(r.limit_s for r in match.opponents), last * 1.01)
     marks = [_mark(r.limit_s, first, last, "", r.name) for r in match.opponents]
     marks.append(_mark(latency_s, first, last, "you", f"you: {time_text(latency_s)}"))
-    return f'<div class="scale" aria-hidden="true">{"".join(marks)}</div>'
+    return div(".scale", aria_hidden="true")[marks]
 
 
-def _mark(latency_s: float, first: float, last: float, kind: str, name: str) -> str:
+def _mark(latency_s: float, first: float, last: float, kind: str, name: str) -> Renderable:
     share = 100 * max(0.0, min(1.0, (first - latency_s) / (first - last)))
-    return f'<i class="{kind}" style="left:{share:.1f}%" title="{escape(name, quote=True)}"></i>'
+    return i(class_=kind, style=f"left:{share:.1f}%", title=name)
 
 
-def _taken_back_html(taken_back: TakenBack) -> str:
+def _taken_back_html(taken_back: TakenBack) -> Renderable:
     name = ACTION_NAMES[taken_back.action]
-    anyway = command_html("anyway", f"Play {name} anyway")
-    return (
-        f'<div class="taken-back" role="status"><b>{name} was taken back.</b> It costs'
-        f" {time_text(taken_back.cost_s)} by the end, as far as is known. {anyway}</div>"
-    )
+    cost = time_text(taken_back.cost_s)
+    return div(".taken-back", role="status")[
+        b[f"{name} was taken back."],
+        f" It costs {cost} by the end, as far as is known. ",
+        command_html("anyway", f"Play {name} anyway"),
+    ]
 
 
-def decision_html(seat: Seat) -> str:
+def decision_html(seat: Seat) -> Node:
     """The move at the cursor and a card for each action."""
     number = seat.attempt.at(seat.move)
     game = seat.attempt.points[number].game
     if game.is_over:
-        return "<p>There is nothing to decide: greedy has played all of it.</p>"
+        return p["There is nothing to decide: greedy has played all of it."]
     chosen = seat.attempt.chosen(number)
-    cards = "".join(
+    cards = (
         choice_html(choice, chosen, seat.question == choice.action, False)
         for choice in choices(game)
     )
-    return story_html(story(game.program, game.move)) + cards
+    return [story_html(story(game.program, game.move)), cards]
 
 
 GREEDY = "greedy"

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from htpy import Renderable, b, div, span
+
 from engine.game.moves import ACTION_NAMES
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
@@ -84,12 +86,11 @@ def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
     head = _ask_html(state) if answer is None else _verdict_html(question, answer, state)
     chosen = answer.action if answer else None
     thoughts = _worth(answer) if answer else {}
-    cards = [
+    cards = (
         choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
         for c in choices(game)
-    ]
-    move_html = story_html(story(game.program, game.move))
-    return f'<div class="turn lesson">{head}{move_html}{"".join(cards)}</div>'
+    )
+    return str(div(".turn.lesson")[head, story_html(story(game.program, game.move)), cards])
 
 
 def _worth(answer: Answer) -> dict[int, str]:
@@ -106,42 +107,50 @@ def _who(action: int, answer: Answer) -> str:
     return " · greedy plays this" if action == answer.greedy else ""
 
 
-def _ask_html(state: ChallengeState) -> str:
-    score = ""
-    if state.num_asked:
-        asked = count_text(state.num_asked, "answer")
-        score = f"<span>{state.num_right} of {asked} right in this visit</span>"
-    return (
-        '<div class="goal"><b>What would you play?</b><span>Think of the whole program: what earns'
-        f" most at once is often wrong here, but not always.</span>{score}</div>"
-    )
+def _ask_html(state: ChallengeState) -> Renderable:
+    return div(".goal")[
+        b["What would you play?"],
+        span[_WARNING],
+        span[f"{_score(state)} in this visit"] if state.num_asked else None,
+    ]
 
 
-def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> str:
+_WARNING = (
+    "Think of the whole program: what earns most at once is often wrong here, but not always."
+)
+
+
+def _score(state: ChallengeState) -> str:
+    return f"{state.num_right} of {count_text(state.num_asked, 'answer')} right"
+
+
+def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> Renderable:
     best = max(answer.values, key=lambda a: answer.values[a].saved_s)
     name = ACTION_NAMES[answer.action]
     if answer.is_right:
-        text = f"<b>{name} is right.</b>{_against(question, answer, best)}"
+        head, text = f"{name} is right.", _against(question, answer, best)
     else:
         lost_s = best_value(answer.values) - answer.values[answer.action].saved_s
-        text = (
-            f"<b>{name} costs {time_text(lost_s)}.</b> <span>{ACTION_NAMES[best]} is right.</span>"
-        )
-    onward = command_html("next", "Next position")
-    score = f"<span>{state.num_right} of {count_text(state.num_asked, 'answer')} right</span>"
+        head, text = f"{name} costs {time_text(lost_s)}.", f"{ACTION_NAMES[best]} is right."
     kind = "verdict reached" if answer.is_right else "verdict"
-    return f'<div class="goal {kind}" role="status">{text}{score}<span>{onward}</span></div>'
+    return div(class_=f"goal {kind}", role="status")[
+        b[head],
+        " ",
+        span[text],
+        span[_score(state)],
+        span[command_html("next", "Next position")],
+    ]
 
 
 def _against(question: Question, answer: Answer, best: int) -> str:
-    """HTML: how much more the right action saves than greedy's, or that greedy is right."""
+    """How much more the right action saves than greedy's, or that greedy is right."""
     if answer.values[answer.greedy].saved_s >= answer.values[best].saved_s - 1e-12:
-        return " <span>What earns most at once is right here.</span>"
+        return "What earns most at once is right here."
     more = answer.values[best].saved_s - answer.values[answer.greedy].saved_s
     share = more / question.program.all_slow_s
     return (
-        f" <span>It saves {time_text(more)} more than {ACTION_NAMES[answer.greedy]}, which earns"
-        f" most at once: {100 * share:.2g} % of the program.</span>"
+        f"It saves {time_text(more)} more than {ACTION_NAMES[answer.greedy]}, which earns most at"
+        f" once: {100 * share:.2g} % of the program."
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
+
+from htpy import Renderable, div, i, span
 
 from engine.plan.model import Plan, Stay
 from engine.program.model import Program
@@ -75,16 +76,14 @@ LEGEND: Mapping[str, str] = {
 def placements_map(program: Program, plan: Plan, fates: Sequence[Fate]) -> str:
     """The map as HTML: time across, address up, a legend; a stay's title has the reason."""
     of = {fate.group: fate for fate in fates}
-    stays = "".join(_stay(program, stay, of.get(stay.group)) for stay in plan.stays)
-    keys = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in LEGEND.items())
-    label = escape(f"What the compiler realised of a plan of {program.name}")
-    return (
-        f'<div class="placements"><div class="ground" role="img" aria-label="{label}">{stays}</div>'
-        f'<div class="keys">{keys}</div></div>'
-    )
+    label = f"What the compiler realised of a plan of {program.name}"
+    stays = (_stay(program, stay, of.get(stay.group)) for stay in plan.stays)
+    keys = (span[i(class_=kind), words] for kind, words in LEGEND.items())
+    ground = div(".ground", role="img", aria_label=label)[stays]
+    return str(div(".placements")[ground, div(".keys")[keys]])
 
 
-def _stay(program: Program, stay: Stay, fate: Fate | None) -> str:
+def _stay(program: Program, stay: Stay, fate: Fate | None) -> Renderable:
     size, room, slots = (
         program.groups[stay.group].size_bytes,
         program.hardware.fast_bytes,
@@ -96,7 +95,7 @@ def _stay(program: Program, stay: Stay, fate: Fate | None) -> str:
         f"bottom:{100 * stay.offset / room:.3f}%;height:{100 * size / room:.3f}%"
     )
     kind = fate.kind if fate else "other"
-    return f'<i class="{kind}" style="{place}" title="{escape(_words(program, stay, fate))}"></i>'
+    return i(class_=kind, style=place, title=_words(program, stay, fate))
 
 
 def _words(program: Program, stay: Stay, fate: Fate | None) -> str:

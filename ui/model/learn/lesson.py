@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
+
+from htpy import Node, Renderable, b, div, i, li, ol, p, span, ul
+from markupsafe import Markup, escape
 
 from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
@@ -13,133 +16,123 @@ from engine.game.reference.game import ReferenceGame
 from engine.lessons.agent_view import imagined, seen
 from engine.lessons.judge import MOST_STARS, Condition, Judge
 from engine.lessons.lesson import SEARCH, AgentView
-from ui.components.html import command_html
+from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
 from ui.components.units import count_text, gain_text, time_text
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
 
 
-def stars_html(stars: int) -> str:
+def stars_html(stars: int) -> Renderable:
     """Three stars as HTML, the first `stars` of them full."""
-    full, rest = "★" * stars, "☆" * (MOST_STARS - stars)
-    return f'<span class="stars" aria-label="{stars} of {MOST_STARS} stars">{full}{rest}</span>'
+    shown = "★" * stars + "☆" * (MOST_STARS - stars)
+    return span(".stars", aria_label=f"{stars} of {MOST_STARS} stars")[shown]
 
 
 def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
     """The whole panel of a lesson, as HTML."""
     attempt = seat.attempt
     head = _verdict_html(judge, seat, has_next) if attempt.is_over else _goal_html(judge, seat)
-    parts = [head, hints_html(judge.lesson.hints, seat.num_hints), decision_html(judge, seat)]
-    return f'<div class="turn lesson">{"".join(parts)}</div>'
+    hints = hints_html(judge.lesson.hints, seat.num_hints)
+    return str(div(".turn.lesson")[head, hints, decision_html(judge, seat)])
 
 
-def _goal_html(judge: Judge, seat: Seat) -> str:
+def _goal_html(judge: Judge, seat: Seat) -> Renderable:
     """The goal as HTML, and how far the game has come."""
     game = seat.attempt.tip.game
     program = judge.lesson.program
     saved_s = game.total_reward * program.all_slow_s
     needed_s = program.all_slow_s - judge.limit_s
-    texts = "".join(f"<li>{escape(c.text)}</li>" for c in judge.conditions(0.0, 0.0))
-    bar = progress_html(saved_s, needed_s)
-    ends = _dead_ends_html(seat)
-    return (
-        f'<div class="goal"><b>Goal</b><ul>{texts}</ul>{bar}'
-        f"<span>Saved {time_text(saved_s)} of the {time_text(needed_s)} that are needed</span>"
-        f"{ends}{_retry_html(seat)}</div>"
-    )
+    return div(".goal")[
+        b["Goal"],
+        ul[(li[condition.text] for condition in judge.conditions(0.0, 0.0))],
+        progress_html(saved_s, needed_s),
+        span[f"Saved {time_text(saved_s)} of the {time_text(needed_s)} that are needed"],
+        _dead_ends_html(seat),
+        span[again_html()] if seat.attempt.is_begun else None,
+    ]
 
 
-def progress_html(done: float, needed: float) -> str:
+def progress_html(done: float, needed: float) -> Renderable:
     """A bar as far as `done` of `needed`."""
     share = 100 * max(0.0, min(1.0, done / needed)) if needed > 0 else 100.0
-    return (
-        f'<div class="meter" role="progressbar" aria-valuenow="{share:.0f}"'
-        f' aria-label="Goal"><i style="width:{share:.1f}%"></i></div>'
-    )
+    return div(".meter", role="progressbar", aria_valuenow=f"{share:.0f}", aria_label="Goal")[
+        i(style=f"width:{share:.1f}%")
+    ]
 
 
-def _dead_ends_html(seat: Seat) -> str:
+def _dead_ends_html(seat: Seat) -> Node:
     count = seat.attempt.tip.dead_ends
     if not count:
-        return ""
-    forced = (
-        f"<b>{count_text(count, 'dead end')}</b>: Drop-backup has forced an earlier use to Drop."
-    )
-    return f"<p>{forced} Undo takes it back.</p>"
+        return None
+    forced = ": Drop-backup has forced an earlier use to Drop. Undo takes it back."
+    return p[b[count_text(count, "dead end")], forced]
 
 
-def _retry_html(seat: Seat) -> str:
-    if not seat.attempt.is_begun:
-        return ""
-    return f"<span>{command_html('undo', 'Undo')} {command_html('retry', 'Start again')}</span>"
-
-
-def _verdict_html(judge: Judge, seat: Seat, has_next: bool) -> str:
+def _verdict_html(judge: Judge, seat: Seat, has_next: bool) -> Renderable:
     tip = seat.attempt.tip
     verdict = judge.verdict(tip.game, tip.dead_ends)
-    rows = "".join(_condition_html(c) for c in verdict.conditions)
+    end: Node = None
+    onward: Node = None
     if verdict.is_reached:
-        onward = command_html("next", "Next lesson") if has_next else command_html("map", "The map")
-        head = f"{stars_html(verdict.stars)} <b>{_praise(verdict.stars)}</b>"
-        end = f'<p class="after">{escape(judge.lesson.after)}</p>' if judge.lesson.after else ""
+        praise = _praise(verdict.stars)
+        way = ("next", "Next lesson") if has_next else ("map", "The map")
+        onward = [command_html(*way), " "]
+        if judge.lesson.after:
+            end = p(".after")[judge.lesson.after]
     else:
         gap_s = verdict.latency_s - judge.limit_s
-        missing = f", {time_text(gap_s)} too slow" if gap_s > 0 else ""
-        head = f"{stars_html(0)} <b>Not yet{missing}.</b>"
-        onward, end = "", "<p>Undo a decision, or step back with ← and play another card.</p>"
-    buttons = " ".join([onward, command_html("undo", "Undo"), command_html("retry", "Start again")])
+        praise = f"Not yet, {time_text(gap_s)} too slow." if gap_s > 0 else "Not yet."
+        end = p["Undo a decision, or step back with ← and play another card."]
     kind = "verdict reached" if verdict.is_reached else "verdict"
-    took = f"<span>Your program takes {time_text(verdict.latency_s)}.</span>"
-    body = f"{head}<ul>{rows}</ul>{took}{end}<span>{buttons}</span>"
-    return f'<div class="goal {kind}" role="status">{body}</div>'
+    return div(class_=f"goal {kind}", role="status")[
+        stars_html(verdict.stars if verdict.is_reached else 0),
+        " ",
+        b[praise],
+        ul[map(_condition_html, verdict.conditions)],
+        span[f"Your program takes {time_text(verdict.latency_s)}."],
+        end,
+        span[onward, again_html()],
+    ]
 
 
 def _praise(stars: int) -> str:
     return {1: "Goal reached.", 2: "Well played."}.get(stars, "The best there is!")
 
 
-def _condition_html(condition: Condition) -> str:
+def _condition_html(condition: Condition) -> Renderable:
     mark, kind = ("✓", "met") if condition.is_met else ("✗", "missed")
-    return f'<li class="{kind}">{mark} {escape(condition.text)}</li>'
+    return li(class_=kind)[f"{mark} {condition.text}"]
 
 
-def hints_html(hints: tuple[str, ...], shown: int) -> str:
+def hints_html(hints: tuple[str, ...], shown: int) -> Renderable:
     """The hints so far, and a button for the next one."""
-    rows = "".join(f"<li>{mark_up(hint)}</li>" for hint in hints[:shown])
-    more = len(hints) - shown
-    label = "Show a hint" if not shown else "One more hint"
-    button = command_html("hint", label) if more else ""
-    listed = f"<ol>{rows}</ol>" if rows else ""
-    return f'<div class="hints">{listed}{button}</div>'
+    label = "One more hint" if shown else "Show a hint"
+    return div(".hints")[
+        ol[(li[mark_up(hint)] for hint in hints[:shown])] if shown else None,
+        command_html("hint", label) if shown < len(hints) else None,
+    ]
 
 
-def mark_up(text: str) -> str:
+def mark_up(text: str) -> Markup:
     """HTML of a text with Markdown's backticks and double asterisks; all else is escaped."""
-    parts = escape(text).split("`")
-    joined = "".join(f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(parts))
-    bold = joined.split("**")
-    return "".join(f"<b>{p}</b>" if n % 2 else p for n, p in enumerate(bold))
+    marked = re.sub("`(.*?)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"\*\*(.*?)\*\*", r"<b>\1</b>", marked))
 
 
-def decision_html(judge: Judge, seat: Seat) -> str:
+def decision_html(judge: Judge, seat: Seat) -> Node:
     """The move at the cursor and a card for each action."""
     number = seat.attempt.at(seat.move)
     game = seat.attempt.points[number].game
     if game.is_over:
-        return ""
+        return None
     thoughts = thoughts_of(game, judge.lesson.aid)
     chosen = seat.attempt.chosen(number)
-    cards = "".join(
-        choice_html(
-            choice.thinking(thoughts),
-            chosen,
-            seat.question == choice.action,
-            False,
-        )
-        for choice in choices(game)
+    cards = (
+        choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
+        for c in choices(game)
     )
-    return story_html(story(game.program, game.move)) + cards
+    return [story_html(story(game.program, game.move)), cards]
 
 
 def thoughts_of(game: ReferenceGame, aid: AgentView | None) -> Mapping[int, str]:

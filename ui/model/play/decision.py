@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from html import escape
+
+from htpy import Node, Renderable, b, br, button, code, div, em, fragment, i, kbd, p, span
 
 from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, OTHER_END, Move
 from engine.game.reference.blocks import free_gaps
@@ -224,70 +225,69 @@ def room_text(game: ReferenceGame) -> str:
     return f"{taken} taken, largest hole {size_text(hole * numbers.granule)}"
 
 
-def story_html(story: Story) -> str:
+def story_html(story: Story) -> Renderable:
     """The move's headline and what is at stake."""
-    return (
-        f'<p class="headline"><code>{escape(story.subject)}</code> {story.verb}'
-        f" <code>{escape(story.tensor)}</code></p>"
-        f'<p class="stake">{escape(story.stake)}</p>'
-    )
+    return fragment[
+        p(".headline")[code[story.subject], f" {story.verb} ", code[story.tensor]],
+        p(".stake")[story.stake],
+    ]
 
 
-def choice_html(choice: Choice, chosen: int | None, is_asked: bool, is_plan: bool) -> str:
+def choice_html(choice: Choice, chosen: int | None, is_asked: bool, is_plan: bool) -> Renderable:
     """One action as a card: what it would do and earn, or why it is forbidden.
 
     A legal one is a button that plays it; a refused one has a button that shows its obstacles.
     Below stands a button for its other end, where that is legal. `chosen`: what is played here.
     """
     is_chosen = choice.action == chosen
-    other = _other_end_html(choice.other, choice, chosen, is_plan) if choice.other else ""
-    return _card_html(choice, is_chosen, is_asked, is_plan) + other
+    other = _other_end_html(choice.other, choice, chosen, is_plan) if choice.other else None
+    return fragment[_card_html(choice, is_chosen, is_asked, is_plan), other]
 
 
-def _card_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) -> str:
-    classes = ["choice", choice.name.lower()]
-    key = f"<kbd>{choice.action + 1}</kbd>"
+def _card_html(choice: Choice, is_chosen: bool, is_asked: bool, is_plan: bool) -> Renderable:
+    kind = choice.name.lower()
     if choice.is_legal:
-        if is_chosen:
-            classes.append("chosen")
-        own = _own_html(is_plan) if is_chosen else ""
-        name = term_html(choice.name, is_focusable=False, has_text=False)
-        head = f"{key}<b>{name}</b> <em>{gain_text(choice.gain_s)}</em>{own}"
-        return (
-            f'<button class="{" ".join(classes)}" data-do="play" data-action="{choice.action}">'
-            f"<span>{head}<br>{escape(choice.text)}{_thought_html(choice)}</span></button>"
+        return _play_html(
+            f"choice {kind}",
+            choice,
+            is_chosen,
+            kbd[choice.action + 1],
+            b[term_html(choice.name, is_focusable=False, has_text=False)],
+            " ",
+            em[gain_text(choice.gain_s)],
+            _own_html(is_plan) if is_chosen else None,
+            br,
+            choice.text,
+            (br, i(".thought")[choice.thought]) if choice.thought else None,
         )
-    ask = ""
-    if choice.is_blocked:
-        label = "hide" if is_asked else "show what forbids it"
-        ask = command_html("ask", label, action=choice.action)
+    label = "hide" if is_asked else "show what forbids it"
+    ask = command_html("ask", label, action=choice.action) if choice.is_blocked else None
     name = term_html(choice.name, has_text=False)
-    return (
-        f'<div class="{" ".join(classes)} refused"><b>{name}</b> ✗ {ask}'
-        f"<br>{escape(choice.text)}</div>"
-    )
+    return div(class_=f"choice {kind} refused")[b[name], " ✗ ", ask, br, choice.text]
 
 
-def _other_end_html(choice: Choice, main: Choice, chosen: int | None, is_plan: bool) -> str:
+def _other_end_html(choice: Choice, main: Choice, chosen: int | None, is_plan: bool) -> Renderable:
     """A button in one line: key, gain if it is not that of `main`, address, effect."""
-    kind = KINDS[choice.action]
-    is_chosen = choice.action == chosen
-    classes = f"other-end {ACTION_NAMES[kind].lower()}{' chosen' if is_chosen else ''}"
-    own = _own_html(is_plan) if is_chosen else ""
+    kind, is_chosen = KINDS[choice.action], choice.action == chosen
     is_other_gain = not main.is_legal or gain_text(choice.gain_s) != gain_text(main.gain_s)
-    gain = f" <em>{gain_text(choice.gain_s)}</em>" if is_other_gain else ""
-    name = term_html("Other end", is_focusable=False, has_text=False)
-    thought = f' <i class="thought">{escape(choice.thought)}</i>' if choice.thought else ""
-    return (
-        f'<button class="{classes}" data-do="play" data-action="{choice.action}">'
-        f"<span><kbd>⇧{kind + 1}</kbd>"
-        f"{name}{gain}{own} · {escape(choice.text)}{thought}</span></button>"
+    return _play_html(
+        f"other-end {ACTION_NAMES[kind].lower()}",
+        choice,
+        is_chosen,
+        kbd[f"⇧{kind + 1}"],
+        term_html("Other end", is_focusable=False, has_text=False),
+        (" ", em[gain_text(choice.gain_s)]) if is_other_gain else None,
+        _own_html(is_plan) if is_chosen else None,
+        f" · {choice.text}",
+        (" ", i(".thought")[choice.thought]) if choice.thought else None,
     )
 
 
-def _own_html(is_plan: bool) -> str:
-    return f" · <em>{'the plan' if is_plan else 'played'}</em>"
+def _play_html(kind: str, choice: Choice, is_chosen: bool, *parts: Node) -> Renderable:
+    """A button that plays the action."""
+    look = f"{kind} chosen" if is_chosen else kind
+    return button(class_=look, data_do="play", data_action=choice.action)[span[parts]]
 
 
-def _thought_html(choice: Choice) -> str:
-    return f'<br><i class="thought">{escape(choice.thought)}</i>' if choice.thought else ""
+def _own_html(is_plan: bool) -> Renderable:
+    return fragment[" · ", em["the plan" if is_plan else "played"]]

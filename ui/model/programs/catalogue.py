@@ -6,7 +6,8 @@ import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from htpy import Node, Renderable, b, div, em, i, img, s, span, u
 
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
@@ -101,13 +102,11 @@ def short_title(entry: SampleEntry) -> str:
 def card_html(entry: SampleEntry, picture: str) -> str:
     """One sample: its memory map, what it is, and how far plans are from the bound."""
     size = f"{count_text(entry.instructions, 'instruction')}, {count_text(entry.values, 'tensor')}"
-    return (
-        f'<div class="card"><div class="thumb">{_image(picture)}</div>'
-        f"<b>{escape(short_title(entry))}</b>"
-        f"<span>{escape(entry.hardware)} · {size}</span>"
-        f"{_gap_html('XLA', above_bound(entry.xla_latency_s, entry.bound_s))}"
-        f"{_gap_html(_best_name(entry), above_bound(entry.best_s, entry.bound_s))}</div>"
+    gaps = (
+        ("XLA", above_bound(entry.xla_latency_s, entry.bound_s)),
+        (_best_name(entry), above_bound(entry.best_s, entry.bound_s)),
     )
+    return _card(picture, short_title(entry), f"{entry.hardware} · {size}", gaps)
 
 
 def own_card_html(
@@ -116,36 +115,33 @@ def own_card_html(
     """A program that the visitor brought; `gaps`: of its plans to the bound, where known."""
     tensors = count_text(len(program.values), "tensor")
     size = f"{count_text(program.num_slots, 'instruction')}, {tensors}"
-    bars = "".join(_gap_html(label, over) for label, over in gaps)
-    return (
-        f'<div class="card"><div class="thumb">{_image(picture)}</div><b>{escape(name)}</b>'
-        f"<span>{escape(program.hardware.name)} · {size}</span>{bars}</div>"
-    )
+    return _card(picture, name, f"{program.hardware.name} · {size}", gaps)
 
 
-def _image(svg: str) -> str:
+def _card(picture: str, name: str, about: str, gaps: Sequence[tuple[str, float | None]]) -> str:
+    bars = (_gap_html(label, over) for label, over in gaps if over is not None)
+    return str(div(".card")[div(".thumb")[_image(picture)], b[name], span[about], bars])
+
+
+def _image(svg: str) -> Node:
     """An image element, since pages keep no SVG elements in their HTML; nothing for no picture."""
     if not svg:
-        return ""
-    return (
-        f'<img alt="memory map" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
-    )
+        return None
+    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return img(alt="memory map", src=source)
 
 
 def _best_name(entry: SampleEntry) -> str:
     return f"best, {entry.best_solver}" if entry.best_solver else "best known"
 
 
-def _gap_html(label: str, over: float | None) -> str:
+def _gap_html(label: str, over: float) -> Renderable:
     """A bar for the distance to the bound: full at half as much again as the bound."""
-    if over is None:
-        return ""
     width = min(100.0, 200 * over)
     text = "optimal" if over < PROVEN_GAP else f"+{share_text(over)}"
-    return (
-        f'<div class="gap" title="gap to the proven bound"><i>{escape(label)}</i>'
-        f'<u><s style="width:{width:.1f}%"></s></u><em>{text}</em></div>'
-    )
+    return div(".gap", title="gap to the proven bound")[
+        i[label], u[s(style=f"width:{width:.1f}%")], em[text]
+    ]
 
 
 def facts(program: Program) -> list[tuple[str, str]]:
