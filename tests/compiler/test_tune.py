@@ -454,7 +454,13 @@ def test_with_little_time_the_best_candidate_is_compiled_whole(
     mine = replace(program, provenance={**program.provenance, "placements": {"stake": known}})
     bench = SlowBench(mine, plan, answers, lambda o: 999.0 if o == known else 936.0)
     bench.now = clock
-    run = tuning(bench, plan, deadline=seconds, note=told.append)
+    planned_at: list[float] = []
+
+    def plan_fn(program: Program, seconds: float, seed: int) -> Plan:
+        planned_at.append(clock.seconds)
+        return made_for(program, plan)
+
+    run = tuning(bench, plan, deadline=seconds, note=told.append, plan_fn=plan_fn)
     run.predicted_s = lambda trial: 1e-6 * (1 + len(str(trial.candidate)))  # type: ignore[method-assign]
     run.run()
     assert run.num_captured == is_better_captured
@@ -462,6 +468,7 @@ def test_with_little_time_the_best_candidate_is_compiled_whole(
     assert 2 <= run.num_compiles < run.compiles
     assert run.ran_out
     assert any("time ran out" in line for line in told)
+    assert all(at < seconds for at in planned_at)
     # It stops exploring in time for a compile, where there is time for one at all.
     assert clock.seconds <= max(seconds, 130.0) + 130.0 + 25.0
 

@@ -373,9 +373,12 @@ class Tuning:
     def _plan_again(self) -> None:
         """Plan with the corrected costs, and export with the settings of knobs that did best.
 
-        Plans by several seeds: what an early stop shows is not always what the solver thought.
+        Plans by several seeds: what an early stop shows is not always what the solver thought. No
+        plan is made when there is no time to try it.
         """
         for number in range(PLANS_PER_ROUND):
+            if time.monotonic() >= self.exploring_ends:
+                return
             seed = self.seed + PLANS_PER_ROUND * self.num_compiles + number
             plan = self.plan_fn(self.bench.program, self._solver_seconds(), seed)
             self._try_exports(self.bench.program, plan)
