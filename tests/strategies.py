@@ -23,6 +23,7 @@ from engine.program.model import (
     Instruction,
     Program,
     Region,
+    Touch,
     Value,
 )
 from engine.program.validate import validate
@@ -31,9 +32,11 @@ BANDWIDTH = 1e9
 MAX_DEPTH = 3
 
 
-def random_program(seed: int, num_instructions: int, loops: bool = True) -> Program:
+def random_program(
+    seed: int, num_instructions: int, loops: bool = True, flights: bool = True
+) -> Program:
     """A rich valid program; the same for the same arguments on every machine."""
-    return draw_program(random.Random(seed), num_instructions, loops)
+    return draw_program(random.Random(seed), num_instructions, loops, flights)
 
 
 def programs(max_instructions: int = 24) -> st.SearchStrategy[Program]:
@@ -46,8 +49,14 @@ def programs(max_instructions: int = 24) -> st.SearchStrategy[Program]:
     )
 
 
-def draw_program(chance: random.Random, num_instructions: int, loops: bool = True) -> Program:
-    """A rich valid program of that many instructions, drawn from `chance`."""
+def draw_program(
+    chance: random.Random, num_instructions: int, loops: bool = True, flights: bool = True
+) -> Program:
+    """A rich valid program of that many instructions, drawn from `chance`.
+
+    `flights`: some instructions only start what goes on, on this thread or another one, and some
+    are kernels with more scratch.
+    """
     alignment = chance.choice([128, 512])
     hardware = Hardware(
         name="random",
@@ -65,6 +74,8 @@ def draw_program(chance: random.Random, num_instructions: int, loops: bool = Tru
         draft.add_instruction(time)
     draft.mark_live_outs()
     program = draft.program()
+    if flights:
+        program = _with_kernels(chance, _with_flights(chance, program))
     validate(program, "random program")
     return program
 
@@ -266,6 +277,64 @@ class _Draft:
         return 1.0 if level == TOP_LEVEL else self.regions[level].multiplicity
 
 
+def _with_flights(chance: random.Random, program: Program) -> Program:
+    """The program with some instructions that only start what goes on.
+
+    On another thread, as to and from the host, all that is accessed must be slow.
+    """
+    accesses = list(program.accesses)
+    for time in range(program.num_slots):
+        own = [n for n, access in enumerate(accesses) if access.time == time]
+        if not own or chance.random() >= 0.3:
+            continue
+        ends = _possible_ends(replace(program, accesses=tuple(accesses)), time)
+        if not ends:
+            continue
+        end, is_elsewhere = chance.choice(ends), chance.random() < 0.3
+        for number in own:
+            one = replace(accesses[number], in_flight=end - time - 1)
+            accesses[number] = replace(one, must_be_slow=True, saving_s=0.0) if is_elsewhere else one
+    slow_s = [0.0] * program.num_slots
+    for before, after in zip(program.accesses, accesses, strict=True):
+        slow_s[before.time] += before.saving_s - after.saving_s
+    instructions = (
+        replace(one, fast_s=max(0.0, one.fast_s + more))
+        for one, more in zip(program.instructions, slow_s, strict=True)
+    )
+    return replace(program, accesses=tuple(accesses), instructions=tuple(instructions))
+
+
+def _possible_ends(program: Program, time: int) -> list[int]:
+    """Where all that instruction `time` accesses may still be in flight, past its own slot."""
+    level = program.level_at(time)
+    last = program.level_end(level)
+    for touch in program.touches:
+        if touch.time != time:
+            continue
+        others = [program.touches[i] for i in program.touches_of_group[touch.group]]
+        if any(o.time < time < o.end and (o.writes or touch.writes) for o in others):
+            return []
+        later = (o.time for o in others if o.time > time and (o.writes or touch.writes))
+        last = min(last, *later, last)
+    inner = [r for r in program.regions if time < r.start]
+    return [e for e in range(time + 2, last + 1) if not any(r.start < e < r.end for r in inner)]
+
+
+def _with_kernels(chance: random.Random, program: Program) -> Program:
+    """The program with some instructions that take most of the memory for themselves."""
+    granules = program.hardware.fast_bytes // program.hardware.alignment
+    reserved = round(0.7 * granules) * program.hardware.alignment
+    return replace(
+        program,
+        instructions=tuple(
+            replace(one, reserved_bytes=reserved, scratch_bytes=reserved)
+            if chance.random() < 0.04
+            else one
+            for one in program.instructions
+        ),
+    )
+
+
 def all_slow_plan(program: Program) -> Plan:
     """The plan that leaves everything in slow memory."""
     flags = (False,) * len(program.accesses)
@@ -275,24 +344,30 @@ def all_slow_plan(program: Program) -> Plan:
 def touchwise_plan(program: Program) -> Plan:
     """A valid plan with a stay per touch that fits, filled and emptied by copies without slots.
 
+    A touch in flight has its stay to itself until it is over.
+
     As large as a plan can be, and full of stalls.
     """
     alignment = program.hardware.alignment
     free = [-(-i.reserved_bytes // alignment) * alignment for i in program.instructions]
+    busy = [0] * len(program.groups)
     is_fast = [False] * len(program.accesses)
     stays, copies = [], []
     for touch in program.touches:
-        group, time = program.groups[touch.group], touch.time
-        if not group.may_be_fast or touch.must_be_slow:
+        group, time, end = program.groups[touch.group], touch.time, touch.end
+        if not group.may_be_fast or touch.must_be_slow or time < busy[touch.group]:
             continue
-        if free[time] + group.size_bytes > program.hardware.fast_bytes:
+        offset = max(free[time:end])
+        if offset + group.size_bytes > program.hardware.fast_bytes:
             continue
-        stays.append(Stay(touch.group, free[time], time, time + 1))
-        free[time] += -(-group.size_bytes // alignment) * alignment
+        stays.append(Stay(touch.group, offset, time, end))
+        busy[touch.group] = end
+        top = offset + -(-group.size_bytes // alignment) * alignment
+        free[time:end] = [top] * (end - time)
         if touch.reads:
             copies.append(Copy(touch.group, True, time, time))
         if touch.writes:
-            copies.append(Copy(touch.group, False, time + 1, time + 1))
+            copies.append(Copy(touch.group, False, end, end))
         for access in touch.accesses:
             is_fast[access] = True
     return Plan(content_hash(program), "touchwise", tuple(is_fast), tuple(stays), tuple(copies))
@@ -335,7 +410,7 @@ def _with_stay(chance: random.Random, program: Program, plan: Plan, group: int) 
         is_early = program.groups[group].is_input and chance.random() < 0.2
         start = BEFORE_START if is_early else start
         copies = [] if is_early else [Copy(group, True, start, deadline)]
-    end = max(_needed_until(program, start, touch.time) for touch in chosen)
+    end = max(_needed_until(program, start, touch) for touch in chosen)
     if start == BEFORE_START:
         end = program.num_slots
     elif any(touch.writes for touch in chosen) and chance.random() < 0.8:
@@ -356,7 +431,7 @@ def _with_stay(chance: random.Random, program: Program, plan: Plan, group: int) 
     )
 
 
-def _needed_until(program: Program, start: int, time: int) -> int:
-    """The least end of a stay from `start` that serves slot `time`."""
-    holding = [r for r in program.regions if start < r.start <= time < r.end]
-    return max((r.end for r in holding), default=time + 1)
+def _needed_until(program: Program, start: int, touch: Touch) -> int:
+    """The least end of a stay from `start` that serves the touch."""
+    holding = [r for r in program.regions if start < r.start <= touch.time < r.end]
+    return max((r.end for r in holding), default=touch.end)

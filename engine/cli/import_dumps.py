@@ -14,7 +14,7 @@ from engine.program.io import save
 from engine.program.model import Program
 
 _CAPACITY = 2**20
-_OF_DUMPS = ("fast", "buffers", "hardware", "compiler_options")
+_OF_DUMPS = ("fast", "buffers", "hardware", "compiler_options", "scoped_kib")
 
 
 def add_parser(commands: Any) -> None:
@@ -24,6 +24,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--fast", type=Path, metavar="HLO", help="the default compile's dump")
     parser.add_argument(
         "--buffers", type=Path, metavar="TXT", help="its offsets; without them, ours"
+    )
+    parser.add_argument(
+        "--scoped-kib",
+        type=int,
+        metavar="N",
+        help="xla_tpu_scoped_vmem_limit_kib that they were compiled with, where it was set",
     )
     parser.add_argument("--minimalloc", type=Path, metavar="CSV")
     parser.add_argument(
@@ -37,7 +43,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Import and save one program."""
     from engine.compiler.capture.importer import import_hlo
-    from engine.compiler.toolchain.target import read_flags
+    from engine.compiler.toolchain.target import SCOPED_LIMIT, read_flags
     from engine.program.minimalloc import import_minimalloc
 
     if (options.slow is None) == (options.minimalloc is None):
@@ -54,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
             + ", ".join(DEVICES)
         )
     own = read_flags(options.compiler_options)
+    if options.scoped_kib is not None:
+        own[SCOPED_LIMIT] = str(options.scoped_kib)
     program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own)
     return _finish(options, program)
 

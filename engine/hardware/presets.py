@@ -37,11 +37,6 @@ class Device:
     fast_bandwidth: float
     is_scratch_in_heap: bool = False
 
-    @property
-    def fixed_scratch_bytes(self) -> int | None:
-        """Bytes at offset 0 that are kept free for every instruction; None if each has its own."""
-        return None if self.is_scratch_in_heap else self.scoped_bytes
-
     def with_scoped(self, scoped_bytes: int | None) -> Device:
         """This device where a flag changed the region for scratch; None: no flag did.
 
@@ -52,8 +47,11 @@ class Device:
         return replace(self, scoped_bytes=min(scoped_bytes, self.hardware.fast_bytes))
 
     def reserved_bytes(self, scratch_bytes: int) -> int:
-        """Bytes at offset 0 that are kept free for an instruction with so much scratch."""
-        return scratch_bytes if self.is_scratch_in_heap else self.scoped_bytes
+        """Bytes at offset 0 that are kept free for an instruction with so much scratch.
+
+        The region, or more for a kernel of the user's own that says so.
+        """
+        return max(self.scoped_bytes, scratch_bytes) if self.hardware.holds_scratch else 0
 
 
 def _tpu(

@@ -155,6 +155,8 @@ def _instruction(
     is_known = original.name in DEVICES and wished.name in DEVICES
     if is_known and reserved == DEVICES[original.name].reserved_bytes(instruction.scratch_bytes):
         reserved = DEVICES[wished.name].reserved_bytes(instruction.scratch_bytes)
+    elif wished.holds_scratch:
+        reserved = max(reserved, instruction.scratch_bytes)
     return replace(
         instruction,
         fast_s=max(scale * instruction.fast_s, floor_s - saved_s),

@@ -14,7 +14,7 @@ from enum import IntEnum
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.plan.simulate import copy_level, level_of_interval
 from engine.plan.violation import Violation
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import TOP_LEVEL, Program, Touch
 
 
 @dataclass
@@ -42,14 +42,15 @@ def content_violations(program: Program, plan: Plan) -> Iterator[Violation]:
 class _Moment(IntEnum):
     """What can happen between slot `t - 1` and the end of slot `t`, in this order."""
 
-    DEADLINE = 0
-    EMPTY_WRITE_BACK = 1
-    SINK = 2
-    STAY = 3
-    EMPTY_PREFETCH = 4
-    COPY = 5
-    TOUCH = 6
-    REGION = 7
+    DONE = 0
+    DEADLINE = 1
+    EMPTY_WRITE_BACK = 2
+    SINK = 3
+    STAY = 4
+    EMPTY_PREFETCH = 5
+    COPY = 6
+    TOUCH = 7
+    REGION = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,11 @@ class _GroupReferee:
             else:
                 self._add_event(level, copy.start, _Moment.EMPTY_WRITE_BACK, index)
         for index in program.touches_of_group[self._group]:
-            time = program.touches[index].time
-            self._add_event(program.level_at(time), time, _Moment.TOUCH, index)
+            touch = program.touches[index]
+            level = program.level_at(touch.time)
+            self._add_event(level, touch.time, _Moment.TOUCH, index)
+            if touch.is_in_flight:
+                self._add_event(level, touch.end, _Moment.DONE, index)
         for index in self._sinks:
             sink = program.sinks[index]
             self._add_event(sink.region, sink.time, _Moment.SINK, index)
@@ -192,6 +196,8 @@ class _GroupReferee:
                 state = replace(state, stay=None) if state.stay == index else state
             elif moment is _Moment.TOUCH:
                 state = self._touch(index, state)
+            elif moment is _Moment.DONE:
+                state = self._written(index, state)
             elif moment is _Moment.DEADLINE:
                 state = self._complete_copy(index, state)
             else:
@@ -233,13 +239,33 @@ class _GroupReferee:
             if touch.reads and not state.is_slow_valid:
                 message = "a slow read, but no write-back has brought slow memory up to date"
                 self._note("copy-late", message, touch.time)
-            return _State(None, True, state.under_way) if touch.writes else state
+        else:
+            self._judge_fast(touch, state)
+        if touch.writes and touch.is_in_flight:
+            # Until it is done the content is nowhere.
+            return _State(None, False, state.under_way)
+        return self._written(index, state)
+
+    def _judge_fast(self, touch: Touch, state: _State) -> None:
+        """A fast access needs a stay, with the content if it reads, and up to its end."""
         stay = self._stay_at(touch.time)
         if stay is None:
             self._note("liveness", "a fast access outside the stays", touch.time)
-        elif touch.reads and state.stay != stay:
+            return
+        if touch.reads and state.stay != stay:
             self._judge_missing_content(stay, touch.time, state)
-        return _State(stay, False, state.under_way) if touch.writes else state
+        if self._stays[stay].end < touch.end:
+            message = f"an access in flight until slot {touch.end} loses its place"
+            self._note("in-flight", message, self._stays[stay].end)
+
+    def _written(self, index: int, state: _State) -> _State:
+        """The state once a touch is over: where it wrote, the new content is."""
+        touch = self._program.touches[index]
+        if not touch.writes:
+            return state
+        if self._plan.is_fast[touch.accesses[0]]:
+            return _State(self._stay_at(touch.time), False, state.under_way)
+        return _State(None, True, state.under_way)
 
     def _judge_missing_content(self, stay: int, time: int, state: _State) -> None:
         is_coming = any(

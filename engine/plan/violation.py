@@ -14,6 +14,7 @@ RULES = (
     "alias",
     "must-be-slow",
     "liveness",
+    "in-flight",
     "region",
     "copy-before-data",
     "copy-late",

@@ -83,6 +83,8 @@ class Access:
     `operand`: number of the operand that is read, or of the result. `uncertainty_s`: how much more
     it may save, as far as anybody has seen; it changes no plan's latency. `must_be_slow`: the
     hardware cannot serve it from fast memory, though it may other accesses of the value.
+    `in_flight`: slots after `time` during which it goes on, because the instruction only starts
+    what another one awaits; 0 where the access is over with its instruction.
     """
 
     time: int
@@ -93,13 +95,19 @@ class Access:
     operand: int = 0
     uncertainty_s: float = 0.0
     must_be_slow: bool = False
+    in_flight: int = 0
+
+    @property
+    def end(self) -> int:
+        """The first slot before which the access is over."""
+        return self.time + 1 + self.in_flight
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
     """All accesses of one alias group by one instruction: served from one place, together.
 
-    `must_be_slow`: one of the accesses must be.
+    `must_be_slow`: one of the accesses must be. `end`: the first slot before which all are over.
     """
 
     time: int
@@ -109,7 +117,13 @@ class Touch:
     saving_s: float
     slow_bytes: int
     accesses: tuple[int, ...]
+    end: int
     must_be_slow: bool = False
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether it outlasts its instruction."""
+        return self.end > self.time + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +161,11 @@ class Hardware:
     clock_hz: float
     fast_name: str = "VMEM"
     max_cross_program_prefetches: int = 1
+
+    @property
+    def holds_scratch(self) -> bool:
+        """Whether instructions have their scratch in the fast memory: XLA has none in CMEM."""
+        return self.fast_name != "CMEM"
 
 
 @dataclass(frozen=True)
@@ -222,6 +241,7 @@ class Program:
             saving_s=sum(a.saving_s for a in accesses),
             slow_bytes=sum(a.slow_bytes for a in accesses),
             accesses=indices,
+            end=max(a.end for a in accesses),
             must_be_slow=any(a.must_be_slow for a in accesses),
         )
 

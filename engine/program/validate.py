@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from engine.errors import ProgramFormatError
-from engine.program.model import Program
+from engine.program.model import Program, Touch
 
 TINY_S = 1e-12
 """Room for rounding in sums of times."""
@@ -32,6 +34,7 @@ def _first_problem(program: Program) -> str:
         or _instruction_problem(program)
         or _value_problem(program)
         or _access_problem(program)
+        or next((message for _, message in flight_problems(program)), "")
         or _time_problem(program)
     )
 
@@ -59,9 +62,12 @@ def _instruction_problem(program: Program) -> str:
     for index, region in enumerate(program.regions):
         innermost[region.start : region.end] = [index] * (region.end - region.start)
     for time, instruction in enumerate(program.instructions):
-        numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.flops)
-        if min(*numbers, instruction.floor_s) < 0:
+        numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.scratch_bytes)
+        if min(*numbers, instruction.flops, instruction.floor_s) < 0:
             return f"instruction {time} has a negative time, scratch or count of operations"
+        reserved, used = instruction.reserved_bytes, instruction.scratch_bytes
+        if program.hardware.holds_scratch and reserved < used:
+            return f"instruction {time} reserves {reserved} bytes of the {used} that it uses"
         if instruction.level != innermost[time]:
             return f"instruction {time} names a level that is not its innermost region"
     return ""
@@ -88,8 +94,8 @@ def _access_problem(program: Program) -> str:
             return f"access {index} is before its value's definition or past the end"
         if access.is_write and access.time != value.defined:
             return f"access {index} writes a value that another instruction defines"
-        if min(access.slow_bytes, access.uncertainty_s) < 0:
-            return f"access {index} has a negative uncertainty or size"
+        if min(access.slow_bytes, access.uncertainty_s, access.in_flight) < 0:
+            return f"access {index} has a negative uncertainty, size or number of slots in flight"
         if access.saving_s < 0 and not access.is_write:
             return f"access {index} is a read with a negative saving"
         if access.must_be_slow and access.saving_s != 0:
@@ -100,6 +106,30 @@ def _access_problem(program: Program) -> str:
         if access.is_write:
             unwritten.discard(access.value)
     return f"value {min(unwritten)} is no input, and no access writes it" if unwritten else ""
+
+
+def flight_problems(program: Program) -> Iterator[tuple[int, str]]:
+    """The groups whose accesses in flight end at another level or meet others; and how they do."""
+    last: dict[int, Touch] = {}
+    for touch in program.touches:
+        if touch.is_in_flight and not _ends_at_its_level(program, touch):
+            yield touch.group, f"an access in flight at slot {touch.time} ends at another level"
+        before = last.get(touch.group)
+        if before is not None and touch.time < before.end and (before.writes or touch.writes):
+            message = f"group {touch.group} is accessed at slot {touch.time} while it is written"
+            yield touch.group, message
+        if before is None or touch.end > before.end:
+            last[touch.group] = touch
+
+
+def _ends_at_its_level(program: Program, touch: Touch) -> bool:
+    level = program.level_at(touch.time)
+    if touch.end > program.level_end(level):
+        return False
+    return not any(
+        region.start < touch.end < region.end and touch.time < region.start
+        for region in program.regions
+    )
 
 
 def _time_problem(program: Program) -> str:

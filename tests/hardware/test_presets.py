@@ -50,12 +50,18 @@ def test_heap_and_alignment_are_those_of_the_compilers_log(name: str) -> None:
     assert device.is_scratch_in_heap == row["is_scratch_in_heap"]
     if not device.is_scratch_in_heap:
         assert device.scoped_bytes == row["scoped_bytes"]
-        assert device.reserved_bytes(77) == device.fixed_scratch_bytes == device.scoped_bytes
+        assert device.reserved_bytes(77) == device.scoped_bytes
 
 
 def test_where_scratch_lies_in_the_heap_each_instruction_reserves_its_own() -> None:
-    assert DEVICES["tpu7x"].fixed_scratch_bytes is None
     assert DEVICES["tpu7x"].reserved_bytes(77) == 77
+
+
+def test_a_kernel_reserves_all_of_its_scratch_and_flags_change_the_region() -> None:
+    device = DEVICES["tpu-v5e"]
+    assert device.reserved_bytes(48 * MIB) == 48 * MIB
+    assert device.reserved_bytes(4 * MIB, scoped_bytes=8 * MIB) == 8 * MIB
+    assert DEVICES["tpu-v4"].reserved_bytes(48 * MIB) == 0, "scratch is in VMEM, values in CMEM"
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

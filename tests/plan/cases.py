@@ -1,5 +1,7 @@
 """Programs for tests, in a few words: a buffer is its size and its touches, such as `w1 r3 r5`.
 
+A touch that stays in flight for two more slots is written `r3+2`.
+
 Every instruction takes `fast_s` seconds, slow memory moves one byte per second, an access draws
 its value's bytes and saves as many seconds (loops multiplied out).
 """
@@ -27,9 +29,10 @@ class Buffer:
     is_live_out: bool = False
     may_be_fast: bool = True
 
-    def events(self) -> list[tuple[int, bool]]:
-        """(time, is_write) in the order of the program's accesses."""
-        return sorted((int(word[1:]), word[0] == "w") for word in self.touches.split())
+    def events(self) -> list[tuple[int, bool, int]]:
+        """(time, is_write, slots in flight) in the order of the program's accesses."""
+        words = [word.partition("+") for word in self.touches.split()]
+        return sorted((int(touch[1:]), touch[0] == "w", int(more or 0)) for touch, _, more in words)
 
 
 def program_of(
@@ -69,7 +72,7 @@ def _tables(
 ) -> tuple[tuple[Value, ...], tuple[Access, ...]]:
     values, accesses = [], []
     for group, buffer in enumerate(buffers):
-        defined = [-1] * buffer.is_input + [t for t, is_write in buffer.events() if is_write]
+        defined = [-1] * buffer.is_input + [t for t, is_write, _ in buffer.events() if is_write]
         numbers = {time: len(values) + i for i, time in enumerate(defined)}
         for time in defined:
             is_out = buffer.is_live_out and time == defined[-1]
@@ -84,10 +87,11 @@ def _tables(
                     buffer.may_be_fast,
                 )
             )
-        for time, is_write in buffer.events():
+        for time, is_write, more in buffer.events():
             last = max(d for d in defined if (d <= time if is_write else d < time))
             total = times[time] * buffer.size
-            accesses.append(Access(time, numbers[last], is_write, total, int(total)))
+            access = Access(time, numbers[last], is_write, total, int(total), in_flight=more)
+            accesses.append(access)
     accesses.sort(key=lambda a: (a.time, a.is_write))
     return tuple(values), tuple(accesses)
 

@@ -51,7 +51,7 @@ def test_valid_plan_at_the_edges() -> None:
 def test_rules_are_those_of_the_table() -> None:
     assert RULES[0] == "wrong-program"
     assert RULES[-1] == "live-out-lost"
-    assert len(set(RULES)) == 13
+    assert len(set(RULES)) == 14
 
 
 def test_wrong_program() -> None:

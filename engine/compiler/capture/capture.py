@@ -32,7 +32,7 @@ from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
 from engine.compiler.reading.own_compile import device_of, stored_stablehlo
 from engine.compiler.reading.repair import repaired
-from engine.compiler.reading.writable import with_unwritable
+from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.libtpu import require_compiler, versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
@@ -260,7 +260,7 @@ def _imported(source: Source, answers: Answers) -> Imported:
         name=source.name,
         hardware=device.hardware,
         where=where,
-        reserved_bytes=device.fixed_scratch_bytes,
+        reserved_bytes=device.scoped_bytes,
     )
     return with_unwritable(imported)
 
@@ -289,7 +289,7 @@ def _assembled(
     default = answers.full(DEFAULT_OPTIONS)
     where = f"{source.name}, default"
     flow = Flow(parse_hlo(default.hlo.encode(), where), where)
-    imported = with_split_sizes(imported, flow)
+    imported = with_split_sizes(with_reached(imported, flow), flow)
     program = refitted(imported.program, observations)
     is_fast = observe(imported, flow).is_fast.tolist()
     target = source.target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,11 @@ from types import MappingProxyType
 
 from engine.compiler.costs.calibrate import calibrate
 from engine.compiler.reading.matching import with_split_sizes
-from engine.compiler.reading.observation import FAST_SPACES, match_events, observe
+from engine.compiler.reading.observation import match_events, observe
 from engine.compiler.reading.repair import repaired
-from engine.compiler.reading.writable import with_unwritable
-from engine.compiler.reading.xla_plan import read_plan
-from engine.compiler.toolchain.target import Target, target_facts
+from engine.compiler.reading.writable import with_reached, with_unwritable
+from engine.compiler.reading.xla_plan import fast_end, read_plan
+from engine.compiler.toolchain.target import SCOPED_LIMIT, Target, target_facts
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import read_bytes
 from engine.hardware.cost import roofline_cost
@@ -23,7 +24,7 @@ from engine.program.hlo.build import Costs, Imported, Roofline, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
-from engine.program.hlo.shape import memory_space
+from engine.program.hlo.shape import FAST_SPACES, memory_space
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE
@@ -36,7 +37,8 @@ def refuse_other_hardware(flow: Flow, device: Device, where: str) -> None:
     """Raise ProgramFormatError if the dump is of another chip than `device`, as far as it shows.
 
     The memories in its shapes, instructions split between two cores, and scratch beyond the region
-    that XLA keeps for it tell. Nothing is asked of a device that is none of XLA's.
+    that XLA keeps for it tell; only kernels of the user's own may use more. Nothing is asked of a
+    device that is none of XLA's.
     """
     problem = _problem(flow, device)
     if problem:
@@ -45,6 +47,25 @@ def refuse_other_hardware(flow: Flow, device: Device, where: str) -> None:
             f"{where}: not compiled for {device.hardware.name}: {problem};"
             f" give the --hardware that it was compiled for ({known})"
         )
+    if device.hardware.fast_name == "VMEM":
+        _refuse_other_scratch(flow, device, where)
+
+
+def _refuse_other_scratch(flow: Flow, device: Device, where: str) -> None:
+    for event in flow.events:
+        used = scratch_bytes(event.instruction, FAST_SPACES["VMEM"])
+        if used > device.hardware.fast_bytes:
+            raise ProgramFormatError(
+                f"{where}: {event.name} uses {used} bytes of scratch, and {device.hardware.name} has"
+                f" {device.hardware.fast_bytes}; give the --hardware that it was compiled for"
+            )
+        is_kernel = event.instruction.opcode == "custom-call"
+        if used > device.scoped_bytes > 0 and not is_kernel:
+            raise ProgramFormatError(
+                f"{where}: {event.name} uses {used} bytes of scratch, and the region for it has"
+                f" {device.scoped_bytes}; give the region that the compiler was told to keep with"
+                " --scoped-kib, or the --hardware that it was compiled for"
+            )
 
 
 def _problem(flow: Flow, device: Device) -> str:
@@ -59,10 +80,59 @@ def _problem(flow: Flow, device: Device) -> str:
     is_split = any(b"megacore_config" in i.backend_config for i in instructions)
     if is_split and hardware.name in ONE_CORE:
         return "its instructions are split between two cores, as on tpu-v5p"
-    used = max((scratch_bytes(i, FAST_SPACES["VMEM"]) for i in instructions), default=0)
-    if hardware.fast_name == "VMEM" and used > device.scoped_bytes > 0:
-        return f"an instruction uses {used} bytes of scratch, of {device.scoped_bytes} at most"
     return ""
+
+
+_SCOPED_KIB = re.compile(rf"^{SCOPED_LIMIT}: (\d+)$", re.MULTILINE)
+_ENVIRONMENT = ".tpu_comp_env.txt"
+"""End of the name of the file, beside its dumps, in which the compiler states its flags."""
+
+
+def _stated_limit(dumps: Sequence[Path]) -> dict[str, str]:
+    """The flag for the scratch region, as the compiler states it beside its dumps.
+
+    Raises ProgramFormatError where the dumps differ.
+    """
+    stated = {path: kib for path in dumps if (kib := _stated_kib(path))}
+    if len(set(stated.values())) > 1:
+        names = " and ".join(f"{path} with {kib} KiB" for path, kib in stated.items())
+        raise ProgramFormatError(f"{names}: compiled with different regions for scratch")
+    return {SCOPED_LIMIT: kib for kib in stated.values()}
+
+
+def _stated_kib(dump: Path) -> str:
+    """The region in the file of flags beside a dump, as `xla_dump_to` writes it; else nothing."""
+    if not dump.parent.is_dir():
+        return ""
+    for path in sorted(dump.parent.iterdir()):
+        module = path.name.removesuffix(_ENVIRONMENT)
+        if module != path.name and dump.name.startswith(f"{module}."):
+            found = _SCOPED_KIB.search(read_bytes(path).decode(errors="replace"))
+            return found[1] if found else ""
+    return ""
+
+
+def _device(target: Target) -> Device:
+    """The chip with the scratch region of the flags. Raises UsageError for one it cannot have."""
+    device, scoped = find_device(target.hardware), target.scoped_bytes
+    if scoped is not None and device.scoped_bytes == 0:
+        raise UsageError(f"{target.hardware} keeps no region for scratch: leave {SCOPED_LIMIT} out")
+    if scoped is not None and scoped >= device.hardware.fast_bytes:
+        most = device.hardware.fast_bytes // 2**10
+        raise UsageError(f"{SCOPED_LIMIT}: {scoped // 2**10} is not below the chip's {most} KiB")
+    return device.with_scoped(scoped)
+
+
+def _refuse_other_region(buffers: str, device: Device, where: str) -> None:
+    """Raise ProgramFormatError if a buffer assignment needs more than what the region leaves."""
+    end = fast_end(buffers, FAST_SPACES.get(device.hardware.fast_name, FAST_SPACES["VMEM"]))
+    left = device.hardware.fast_bytes - device.scoped_bytes
+    if end > left:
+        raise ProgramFormatError(
+            f"{where}: its values end at {end}, past the {left} bytes that a region of"
+            f" {device.scoped_bytes} for scratch leaves; give the region that the compiler was told"
+            " to keep with --scoped-kib"
+        )
 
 
 BYTES_SHARE = 0.5
@@ -86,7 +156,8 @@ def import_hlo(
 
     `fast`: the default compile of the same program; its placements fit the savings and are XLA's
     own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
-    they are packed anew. `options`: the compiler options under which all were made. A dump without
+    they are packed anew. `options`: the compiler options under which all were made; the region for
+    scratch is read from the flags that the compiler states beside its dumps. A dump without
     cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError,
     UnknownNameError, UsageError for `buffers` without `fast`.
     """
@@ -94,14 +165,15 @@ def import_hlo(
         raise UsageError(
             f"{buffers}: a buffer assignment needs the dump that it is of; give --fast"
         )
-    target = Target(hardware_name, options=dict(options))
-    device = find_device(hardware_name).with_scoped(target.scoped_bytes)
+    stated = _stated_limit([slow, *([fast] if fast else [])])
+    target = Target(hardware_name, options={**stated, **options})
+    device = _device(target)
     imported = build_program(
         parse_hlo_file(slow),
         name=slow.name.split(".")[0],
         hardware=device.hardware,
         where=str(slow),
-        reserved_bytes=device.fixed_scratch_bytes,
+        reserved_bytes=device.scoped_bytes,
         roofline=roofline(device),
     )
     refuse_other_hardware(imported.flow, device, str(slow))
@@ -115,13 +187,15 @@ def import_hlo(
     if fast is not None:
         flow = _second_compile(imported, fast)
         refuse_other_hardware(flow, device, str(fast))
-        imported = with_split_sizes(imported, flow)
+        imported = with_split_sizes(with_reached(imported, flow), flow)
         observed = observe(imported, flow)
         program, fit = calibrate(
             imported, observe(imported, imported.flow), [observed], [observed], guess=BYTES_SHARE
         )
         provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
         text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
+        if text is not None:
+            _refuse_other_region(text, device, str(buffers))
         plan = read_plan(imported, flow, text, device.scoped_bytes)
         plan = replace(plan, program_hash=content_hash(program))
         plan = repaired(program, plan, observed.is_fast.tolist())

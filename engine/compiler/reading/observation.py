@@ -12,11 +12,8 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
 from engine.program.hlo.record import COMPUTE, Event
-from engine.program.hlo.shape import memory_space, shape_text
+from engine.program.hlo.shape import FAST_SPACES, memory_space, shape_text
 from engine.program.model import Program
-
-FAST_SPACES = {"VMEM": 1, "CMEM": 3}
-"""The `S(k)` of each kind of fast memory in XLA's layouts."""
 
 
 @dataclass(frozen=True)

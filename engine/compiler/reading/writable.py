@@ -1,4 +1,4 @@
-"""Results that XLA cannot write to fast memory, on hardware where there are such.
+"""What XLA cannot serve from fast memory: results on some hardware, operands of other threads.
 
 On v5p two cores share the work of an instruction, each with a VMEM of its own. There only loop
 fusions write their results to VMEM; those of convolution fusions, gathers, sorts and unfused
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.compiler.reading.observation import observe
 from engine.program.hlo.build import Imported
+from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import backend_config
 from engine.program.hlo.record import Event
 from engine.program.model import Program
@@ -54,3 +56,19 @@ def _must_be_slow(program: Program, barred: set[int]) -> Program:
             for number, access in enumerate(program.accesses)
         ),
     )
+
+
+def with_reached(imported: Imported, flow: Flow) -> Imported:
+    """The program with the accesses of other threads free that another compile serves fast.
+
+    By default what runs beside the schedule finds its operands in slow memory
+    (`engine.program.hlo.build`); `flow` of a default compile shows where the compiler knows better.
+    """
+    program = imported.program
+    seen = observe(imported, flow).is_fast
+    freed = {n for n, a in enumerate(program.accesses) if a.must_be_slow and a.in_flight and seen[n]}
+    accesses = tuple(
+        replace(access, must_be_slow=False) if number in freed else access
+        for number, access in enumerate(program.accesses)
+    )
+    return replace(imported, program=replace(program, accesses=accesses))

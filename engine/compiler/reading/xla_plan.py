@@ -37,6 +37,12 @@ def fast_offsets(buffers: str, space: int) -> dict[str, int]:
     }
 
 
+def fast_end(buffers: str, space: int) -> int:
+    """Where the last value in memory space `space` ends, by a buffer-assignment dump."""
+    rows = (row for row in _VALUE.finditer(buffers) if int(row[3]) == space)
+    return max((int(row[4]) + int(row[5]) for row in rows), default=0)
+
+
 REPACKED = "packed anew: the buffer assignment was not at hand, or does not name all"
 """What a plan's notes say of its offsets, where they are not XLA's own."""
 
@@ -148,6 +154,9 @@ class _Reader:
                 else:
                     end = self.next_slot[number]
                 ends[value] = max(ends[value], end)
+            if event.flight is not None and event.flight.done >= 0:
+                for value in [*(v for _, v, _ in event.reads), *event.writes]:
+                    ends[value] = max(ends[value], self.next_slot[event.flight.done])
         held = []
         for value, known in enumerate(self.flow.values):
             group = self.matching.group(value)

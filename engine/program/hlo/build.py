@@ -6,6 +6,7 @@ operand is in slow memory, and the schedule is the one the compiler would have u
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,8 +15,10 @@ from engine.errors import ProgramFormatError
 from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
 from engine.program.hlo.module import cycles, scratch_bytes
-from engine.program.hlo.record import COMPUTE, Event
+from engine.program.hlo.record import COMPUTE, Event, Flight
 from engine.program.hlo.shape import (
+    DEFAULT_SPACE,
+    FAST_SPACES,
     PLACEABLE_SPACES,
     is_scalar,
     memory_space,
@@ -32,7 +35,7 @@ from engine.program.model import (
     Region,
     Value,
 )
-from engine.program.validate import validate
+from engine.program.validate import flight_problems, validate
 
 MAX_VALUE_BYTES = 2**45
 
@@ -65,14 +68,14 @@ def build_program(
     hardware: Hardware,
     where: str,
     *,
-    reserved_bytes: int | None = None,
+    reserved_bytes: int = 0,
     roofline: Roofline | None = None,
 ) -> Imported:
     """The program of a decoded HLO module.
 
-    `reserved_bytes`: the compiler's fixed scoped region, if it has one; else each instruction
-    reserves what it says it uses. `roofline` gives costs where the dump states no cycles.
-    Raises ProgramFormatError.
+    `reserved_bytes`: what the compiler keeps for the scratch of every instruction; one that uses
+    more reserves that. `roofline` gives costs where the dump states no cycles. Raises
+    ProgramFormatError.
     """
     flow = Flow(module, where, keeps_copies=False)
     try:
@@ -88,7 +91,7 @@ class _Builder:
         self,
         flow: Flow,
         hardware: Hardware,
-        reserved_bytes: int | None,
+        reserved_bytes: int,
         roofline: Roofline | None,
     ) -> None:
         self.flow = flow
@@ -96,6 +99,7 @@ class _Builder:
         self.reserved_bytes = reserved_bytes
         self.work = Work(flow.scope)
         self.slots: dict[int, int] = {}
+        self.slot_from: list[int] = []
         self.value_of: dict[int, int] = {}
         self.values: list[Value] = []
         self.instructions: list[Instruction] = []
@@ -112,16 +116,21 @@ class _Builder:
                 f"{self.flow.where}: the dump states no cycles; name a hardware preset"
             )
         self.slots = {event: slot for slot, event in enumerate(kept)}
+        self.slot_from = [bisect_left(kept, event) for event in range(len(self.flow.events) + 1)]
         regions, region_of = self._regions(kept)
         for number in kept:
             self._add(number, region_of)
-        program = Program(
-            name=name,
-            hardware=self.hardware,
-            instructions=tuple(self.instructions),
-            values=tuple(self._with_groups()),
-            accesses=tuple(sorted(self.accesses, key=lambda a: (a.time, a.is_write, a.operand))),
-            regions=tuple(regions),
+        program = _with_clear_flights(
+            Program(
+                name=name,
+                hardware=self.hardware,
+                instructions=tuple(self.instructions),
+                values=tuple(self._with_groups()),
+                accesses=tuple(
+                    sorted(self.accesses, key=lambda a: (a.time, a.is_write, a.operand))
+                ),
+                regions=tuple(regions),
+            )
         )
         return Imported(program, self.flow, tuple(kept), self.value_of, self.roofline is None)
 
@@ -162,20 +171,22 @@ class _Builder:
         slot = len(self.instructions)
         times = self.flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
         accesses = self._accesses(event, slot)
-        fast_s, savings = self._costs(number, [a.slow_bytes for a in accesses])
+        fast_s, savings = self._costs(
+            number, [0 if a.must_be_slow else a.slow_bytes for a in accesses]
+        )
         self.accesses += [
             replace(a, saving_s=s * times, slow_bytes=int(a.slow_bytes * times))
             for a, s in zip(accesses, savings, strict=True)
         ]
-        used = scratch_bytes(ins, 1)
-        reserved = used if self.reserved_bytes is None else self.reserved_bytes
+        space = FAST_SPACES.get(self.hardware.fast_name, FAST_SPACES["VMEM"])
+        used = min(scratch_bytes(ins, space), self.hardware.fast_bytes)
         self.instructions.append(
             Instruction(
                 name=event.name,
                 opcode=ins.opcode,
                 fast_s=fast_s * times,
                 level=region_of[event.region],
-                reserved_bytes=min(reserved, self.hardware.fast_bytes),
+                reserved_bytes=max(used, min(self.reserved_bytes, self.hardware.fast_bytes)),
                 scratch_bytes=used,
                 op_name=ins.metadata.op_name[:160],
                 flops=self.work.flops(event.computation, ins) * times,
@@ -185,6 +196,8 @@ class _Builder:
     def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
         """Costs of one execution; without cycles at least one cycle's time."""
         event = self.flow.events[number]
+        if self.roofline is not None and event.flight is not None and event.flight.is_elsewhere:
+            return 1 / self.hardware.clock_hz, [0.0] * len(slow_bytes)
         if self.roofline is not None:
             flops = self.work.flops(event.computation, event.instruction)
             fast_s, savings = self.roofline(flops, slow_bytes)
@@ -198,20 +211,40 @@ class _Builder:
         flow, computation, ins = self.flow, event.computation, event.instruction
         copied_whole = {flow.refused[v] for v in event.writes if v in flow.refused}
         drawn: dict[int, tuple[int, int]] = {}
-        for operand, value, _ in event.reads:
+        spaces: dict[int, int] = {}
+        for operand, value, space in event.reads:
             number = self._value(flow.origin(value))
             size = self.values[number].size_bytes
             if value not in copied_whole:
                 size = self.work.read_bytes(computation, ins, operand, size)
             first, so_far = drawn.get(number, (operand, 0))
             drawn[number] = (first, max(so_far, size))
+            spaces[number] = space
         accesses = [Access(slot, v, False, 0.0, size, op) for v, (op, size) in drawn.items()]
         for result, value in enumerate(event.writes):
             number = self._value(value, slot)
             full = self.values[number].size_bytes
             size = self.work.written_bytes(ins, full, flow.updates.get(value))
+            spaces[number] = memory_space(flow.values[value].shape)
             accesses.append(Access(slot, number, True, 0.0, size, result))
+        if event.flight is not None:
+            accesses = [self._in_flight(a, event.flight, spaces[a.value]) for a in accesses]
         return accesses
+
+    def _in_flight(self, access: Access, flight: Flight, space: int) -> Access:
+        """The access as what its instruction starts makes it.
+
+        Another thread finds its operands in slow memory, unless the compiler has them elsewhere.
+        """
+        value = self.values[access.value]
+        if flight.done < 0:
+            self.values[access.value] = replace(value, may_be_fast=False)
+        over = max(access.time + 1, self.slot_from[max(0, flight.done)])
+        return replace(
+            access,
+            must_be_slow=flight.is_elsewhere and space == DEFAULT_SPACE,
+            in_flight=over - access.time - 1,
+        )
 
     def _value(self, flow_value: int, slot: int = INPUT_TIME) -> int:
         """The program value of a flow value, made on first sight."""
@@ -246,3 +279,25 @@ class _Builder:
             replace(value, group=numbers.setdefault(place, len(numbers)))
             for value, place in zip(self.values, places, strict=True)
         ]
+
+
+def _with_clear_flights(program: Program) -> Program:
+    """The program with groups slow whose accesses in flight others would get in the way of.
+
+    The compiler makes no such module.
+    """
+    barred = {group for group, _ in flight_problems(program)}
+    if not barred:
+        return program
+    is_barred = [value.group in barred for value in program.values]
+    return replace(
+        program,
+        values=tuple(
+            replace(value, may_be_fast=value.may_be_fast and not is_out)
+            for value, is_out in zip(program.values, is_barred, strict=True)
+        ),
+        accesses=tuple(
+            replace(access, in_flight=0) if is_barred[access.value] else access
+            for access in program.accesses
+        ),
+    )

@@ -87,8 +87,10 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
         "operand_ids": (36, "int64*"),
         "called_computation_ids": (38, "int64*"),
         "backend_config": (43, "bytes"),
+        "is_host_transfer": (47, "int32"),
         "comparison_direction": (63, "string"),
         "output_operand_aliasing": (74, "OutputAlias*"),
+        "async_execution_thread": (79, "string"),
         "cross_program_prefetch_index": (80, "int32"),
     },
     "Computation": {

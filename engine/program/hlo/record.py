@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from engine.errors import ProgramFormatError
@@ -52,7 +54,8 @@ class FlowValue:
 class Event:
     """One instruction in the flat sequence.
 
-    `reads` are (operand number, value, memory space of the operand's shape).
+    `reads` are (operand number, value, memory space of the operand's shape). `flight`: what goes on
+    after it.
     """
 
     name: str
@@ -62,6 +65,26 @@ class Event:
     region: int
     reads: list[tuple[int, int, int]] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
+    flight: Flight | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """What goes on between the start and the done of an asynchronous operation.
+
+    `region`: of its start. `events`: what it does. `is_elsewhere`: by another thread than the
+    schedule's (SparseCore, host), whose reach does not include the fast memory. `ends_as`: kind of
+    event that its done is, empty if it is none. `state`: the values that a fused collective hands
+    from its start to its done. `done`: the event before which it is over; -1 where the code of
+    `region` reaches no done.
+    """
+
+    region: int
+    events: list[Event] = field(default_factory=list)
+    is_elsewhere: bool = False
+    ends_as: str = ""
+    state: set[int] = field(default_factory=set)
+    done: int = -1
 
 
 @dataclass(slots=True)
@@ -81,7 +104,7 @@ class Record:
     """The growing lists; all numbers in them are indices into one another.
 
     `aliases`: pairs of values that must share a place. `updates`: value -> (what it updates in
-    place, bytes written).
+    place, bytes written). `open_flights`: those of fused collectives whose done is yet to come.
     """
 
     def __init__(self, scope: Scope, where: str) -> None:
@@ -93,6 +116,7 @@ class Record:
         self.aliases: list[tuple[int, int]] = []
         self.updates: dict[int, tuple[int, int]] = {}
         self.uses: list[Use] = []
+        self.open_flights: list[Flight] = []
         self._work = 0
 
     def spend(self, amount: int) -> None:
@@ -112,12 +136,25 @@ class Record:
         self, name: str, shape: Any, event: int, region: int, part: tuple[int, ...] = ()
     ) -> Tree:
         """New values for every array leaf of a shape, which is `part` of a bigger tuple."""
+        return nest(shape, self._made(name, shape, event, region, part, {}))
+
+    def _made(
+        self,
+        name: str,
+        shape: Any,
+        event: int,
+        region: int,
+        part: tuple[int, ...],
+        known: Mapping[tuple[int, ...], int],
+    ) -> dict[tuple[int, ...], int]:
+        """The value of every array leaf: the `known` ones, else new ones."""
         point = write_point(event) if event >= 0 else BEFORE
-        made: dict[tuple[int, ...], int] = {}
+        made = dict(known)
         for index, leaf in leaves(shape):
-            label = name + "{" + ",".join(map(str, part + index)) + "}"
-            made[index] = self.add(label, leaf, event, region, point)
-        return nest(shape, made)
+            if index not in made:
+                label = name + "{" + ",".join(map(str, part + index)) + "}"
+                made[index] = self.add(label, leaf, event, region, point)
+        return made
 
     def keep(self, tree: Tree) -> None:
         """Note that nothing in the program may overwrite these values."""
@@ -136,9 +173,15 @@ class Record:
         return is_pair
 
     def event(
-        self, computation: int, ins: Any, kind: str, operands: list[Tree], region: int
+        self,
+        computation: int,
+        ins: Any,
+        kind: str,
+        operands: list[Tree],
+        region: int,
+        unread: Container[int] = (),
     ) -> Event:
-        """A new event that reads all leaves of its operands."""
+        """A new event that reads all leaves of its operands but those `unread`."""
         number = len(self.events)
         event = Event(ins.name, ins, computation, kind, region)
         self.events.append(event)
@@ -148,16 +191,46 @@ class Record:
             shape = self.scope.by_id[computation][operand].shape
             spaces = [memory_space(leaf) for _, leaf in leaves(shape)]
             spaces += [0] * (len(held) - len(spaces))
-            event.reads += [(position, v, s) for v, s in zip(held, spaces, strict=False)]
+            for value, space in zip(held, spaces, strict=False):
+                if value not in unread:
+                    event.reads.append((position, value, space))
             for value in held:
                 self.use(value, write_point(number), region)
         return event
 
-    def result(self, event: Event, name: str, shape: Any, part: tuple[int, ...] = ()) -> Tree:
-        """New values that the newest event writes."""
-        tree = self.define(name, shape, len(self.events) - 1, event.region, part)
-        event.writes += flat(tree)
-        return tree
+    def result(
+        self,
+        event: Event,
+        name: str,
+        shape: Any,
+        part: tuple[int, ...] = (),
+        known: Mapping[tuple[int, ...], int] = MappingProxyType({}),
+    ) -> Tree:
+        """New values that the newest event writes, for all leaves that are not `known`."""
+        made = self._made(name, shape, len(self.events) - 1, event.region, part, known)
+        event.writes += [value for index, value in sorted(made.items()) if index not in known]
+        return nest(shape, made)
+
+    def launch(
+        self, first: int, region: int, *, is_elsewhere: bool = False, ends_as: str = ""
+    ) -> Flight:
+        """Note that all from event `first` on goes on until its done."""
+        flight = Flight(region, self.events[first:], is_elsewhere, ends_as)
+        for event in flight.events:
+            event.flight = flight
+        return flight
+
+    def land(self, flight: Flight, region: int) -> None:
+        """Note that by now the flight is over, if this is code of its own region.
+
+        Until now what it reads and writes had to stand.
+        """
+        point = boundary(len(self.events))
+        for event in flight.events:
+            for value in [*(v for _, v, _ in event.reads), *event.writes]:
+                self.use(value, point, region)
+        if region == flight.region:
+            flight.done = len(self.events)
 
     def copy(self, event: Event, label: str, shape: Any, source: int) -> int:
         """The value that the newest event writes is the content of `source`, elsewhere."""

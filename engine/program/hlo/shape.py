@@ -9,7 +9,11 @@ from typing import Any
 
 from engine.program.hlo.proto import ELEMENT_BITS, TUPLE_TYPE, TYPE_NAMES
 
-PLACEABLE_SPACES = (0, 1, 3)
+DEFAULT_SPACE = 0
+"""HBM, where a layout names no other memory."""
+FAST_SPACES = {"VMEM": 1, "CMEM": 3}
+"""The `S(k)` of each kind of fast memory in XLA's layouts."""
+PLACEABLE_SPACES = (DEFAULT_SPACE, *FAST_SPACES.values())
 """The default memory, VMEM and CMEM; what the compiler put elsewhere (host, flags) stays there."""
 
 _COMBINE = -(2**63)

@@ -12,7 +12,15 @@ from typing import Any
 from engine.errors import ProgramFormatError
 from engine.program.hlo.alias import boundary, in_place_results
 from engine.program.hlo.asynchronous import (
+    FUSED_DONE,
+    FUSED_START,
+    MAIN_THREAD,
     asynchronous,
+    elsewhere,
+    fused_done,
+    fused_end,
+    fused_start,
+    handed_on,
     is_asynchronous,
     is_joined_slice,
     joins_slices,
@@ -73,7 +81,7 @@ class Walker:
         if opcode == "call":
             return self.walk(ins.called_computation_ids[0], operands, region)
         if opcode == "async-start" and not is_joined_slice(self.record, computation, ins):
-            return self._async_start(ins, operands, region)
+            return self._async_start(computation, ins, operands, region)
         if is_asynchronous(opcode):
             return asynchronous(self.record, computation, ins, operands, region)
         return self._compute(computation, ins, operands, region)
@@ -84,12 +92,18 @@ class Walker:
         return tree
 
     def _compute(self, computation: int, ins: Any, operands: list[Tree], region: int) -> Tree:
+        end = fused_end(self.scope, ins)
+        if end:
+            ways = {FUSED_START: fused_start, FUSED_DONE: fused_done}
+            return ways[end](self.record, computation, ins, operands, region)
         joined = self._joined(ins, operands)
         kind = COMPUTE if joined is None else JOIN
-        event = self.record.event(computation, ins, kind, operands, region)
+        known = handed_on(self.record, ins, operands)
+        unread = set(known.values())
+        event = self.record.event(computation, ins, kind, operands, region, unread)
         if joined is not None:
             return self.record.copy(event, f"{ins.name}{{}}", ins.shape, joined)
-        tree = self.record.result(event, ins.name, ins.shape)
+        tree = self.record.result(event, ins.name, ins.shape, known=known)
         for alias in ins.output_operand_aliasing:
             source = at(operands[alias.operand_index], alias.operand_shape_index)
             self.record.pair(source, at(tree, alias.output_shape_index))
@@ -108,13 +122,15 @@ class Walker:
         is_sliced = all(v.kind == COPIED for v in values) and len(origins) == 1
         return origins.pop() if is_sliced else None
 
-    def _async_start(self, ins: Any, operands: list[Tree], region: int) -> Tree:
-        """Work in the background counts where it starts."""
+    def _async_start(self, computation: int, ins: Any, operands: list[Tree], region: int) -> Tree:
+        """Work in the background takes its time where it starts, and its operands until its done."""
+        if ins.async_execution_thread not in MAIN_THREAD:
+            return elsewhere(self.record, computation, ins, operands, region)
         begun = len(self.record.events)
         result = self.walk(ins.called_computation_ids[0], operands, region)
         if len(self.record.events) == begun + 1:
             self.record.events[begun].name = ins.name
-        return [operands, result, COMPUTE]
+        return [operands, result, self.record.launch(begun, region)]
 
     def _while(self, computation: int, ins: Any, init: Tree, region: int) -> Tree:
         body, condition = ins.called_computation_ids[:2]
