@@ -69,6 +69,7 @@ class _Builder:
             is_first=is_first,
             is_last=is_last,
             life_end=life_end,
+            end=touch.end,
             reserved_ahead=max(self.numbers.reserved[touch.time : life_end]),
             is_lasting=life_end > self.numbers.return_slot,
             may_stay_before=is_first
@@ -117,6 +118,7 @@ class _Builder:
             is_sink=True,
             is_last=is_last,
             life_end=sink.time,
+            end=sink.time,
             level=sink.region,
             reads=False,
             writes=False,
@@ -163,7 +165,7 @@ class _Builder:
             touched = program.touches[index].time
             if time <= touched < limit:
                 inner = program.level_at(touched)
-                end = touched + 1
+                end = program.touches[index].end
                 while inner != level:
                     end = program.level_end(inner)
                     inner = program.regions[inner].parent

@@ -120,7 +120,8 @@ class Hoist:
 class Move:
     """One decision: a touch of a group that may be fast, or a sink.
 
-    `touch`: index into `Program.touches`, -1 for a sink. `level`: of slot `time`; of a sink, the
+    `touch`: index into `Program.touches`, -1 for a sink. `end`: first slot before which the touch is
+    over (of a sink, its time). `level`: of slot `time`; of a sink, the
     region that ends there (`TOP_LEVEL`: the program).
     `saving_s`, `saving_ticks`: taken when served fast. `draw_ticks`: slow memory's time when not.
     `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
@@ -145,6 +146,7 @@ class Move:
     next_rank: int
     is_last: bool
     life_end: int
+    end: int
     last_time: int
     needed_until: int
     reads: bool

@@ -127,15 +127,17 @@ def _movable(program: Program) -> tuple[bool, ...]:
 def _is_movable(program: Program, group: int) -> bool:
     """Whether the group's touches are moves.
 
-    Where a later touch must be slow, a stay that covers a loop could be in its way: such a touch
-    must be outside of all loops.
+    Where a later touch must be slow, a stay that covers a loop, or what another touch still has in
+    flight, could be in its way: such a touch must be outside of all loops and flights.
     """
     touches = [program.touches[i] for i in program.touches_of_group[group]]
-    return (
-        program.groups[group].may_be_fast
-        and any(t.saving_s > 0 for t in touches)
-        and all(program.level_at(t.time) == TOP_LEVEL for t in touches[1:] if t.must_be_slow)
-    )
+    over = 0
+    for touch in touches:
+        is_in_the_way = program.level_at(touch.time) != TOP_LEVEL or touch.time < over
+        if touch.must_be_slow and touch is not touches[0] and is_in_the_way:
+            return False
+        over = max(over, touch.end)
+    return program.groups[group].may_be_fast and any(t.saving_s > 0 for t in touches)
 
 
 def _valid_from(program: Program, group: int) -> int:

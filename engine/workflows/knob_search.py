@@ -183,6 +183,6 @@ def rough_program(answers: Answers) -> Program:
         name="tuned",
         hardware=device.hardware,
         where="all slow",
-        reserved_bytes=device.fixed_scratch_bytes,
+        reserved_bytes=device.scoped_bytes,
         roofline=roofline(device),
     ).program

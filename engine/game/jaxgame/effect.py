@@ -229,7 +229,7 @@ def _own_after(row: MoveRow, options: Options, is_leaving: Array) -> tuple[Array
     own, departure, is_touch = options.own, options.departure, row.is_sink == 0
     is_ended = is_leaving & (is_touch | departure.is_saved)
     kept = jnp.where(is_touch, jnp.maximum(own.until, row.busy_after(own.level_start)), own.until)
-    written = jnp.where(row.writes > 0, row.time + 1, own.written)
+    written = jnp.where(row.writes > 0, row.end, own.written)
     stays = _stays_live(row, own.level_end, written) & ~is_ended
     end = jnp.where(is_ended, departure.end, kept)
     return end, jnp.where(is_ended, own.written, written), jnp.where(stays, row.next_rank, ENDED)
@@ -244,7 +244,7 @@ def _new_block(
 ) -> Table:
     """The newcomer, as one cell per column of the table."""
     level = jnp.where(is_before, TOP_LEVEL, entry.level)
-    written = jnp.where(is_before, KEPT, jnp.where(row.writes > 0, row.time + 1, 0))
+    written = jnp.where(is_before, KEPT, jnp.where(row.writes > 0, row.end, 0))
     return Table(
         group_and_level=group_and_level_of(row.group, level),
         offset=jnp.where(is_before, offset_before, entry.offset),

@@ -42,7 +42,7 @@ class _Cell:
 class MoveRow:
     """One move; every number is an int32 scalar, flags are 0 or 1 (see `engine.game.moves.Move`).
 
-    `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_high`: belongs
+    `end`: first slot before which the touch is over. `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_high`: belongs
     at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
     idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
     negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
@@ -60,6 +60,7 @@ class MoveRow:
     columns: Array  # [C], or [C, G]
 
     time = _Cell()
+    end = _Cell()
     group = _Cell()
     is_sink = _Cell()
     reads = _Cell()
@@ -101,7 +102,11 @@ class MoveRow:
         return self.columns[len(SCALARS) + MAX_DEPTH :]
 
     def busy_after(self, level_start: Array) -> Array:
-        """First slot in which a live block that serves this move may be gone.
+        """First slot in which a live block that serves this move may be gone."""
+        return jnp.maximum(self.covered_until(level_start), self.end)
+
+    def covered_until(self, level_start: Array) -> Array:
+        """End of what a live block has to cover because of where this move is.
 
         One past the move's slot, or the end of the outermost region that holds it but not the
         block's start. As the block's level holds the move, that is the outermost one inside it: the
@@ -408,7 +413,7 @@ def _table(
         cells = _cells(program, numbers, move, valid[move.group], rules)
         table[index] = [cells[name] for name in SCALARS] + _entered(program, move.level)
         if move.writes:
-            valid[move.group] = move.time + 1
+            valid[move.group] = move.end
     table[len(rows) :, COLUMN["time"]] = program.num_slots
     table[len(rows) :, COLUMN["group"]] = -1
     return table
@@ -422,6 +427,7 @@ def _cells(
     is_past = time >= program.num_slots
     return {
         "time": time,
+        "end": move.end,
         "group": move.group,
         "is_sink": int(move.is_sink),
         "reads": int(move.reads),

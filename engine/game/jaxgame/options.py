@@ -168,7 +168,7 @@ def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
         & (~now.own.is_resident | leaving.is_possible),
         start=start,
         is_lasting=row.is_lasting,
-        until=row.time + 1,
+        until=row.end,
         level=row.level,
         copy_begin=copy.begin,
         copy_work=row.work,
@@ -454,7 +454,7 @@ def _departure(now: Situation) -> Departure:
 def _leaving(now: Situation, departure: Departure) -> Leaving:
     """A Copy of a resident group, so that its block need not cover the loop that the move is in."""
     row, own = now.row, now.own
-    would_cover = row.busy_after(own.level_start) > row.time + 1
+    would_cover = row.covered_until(own.level_start) > row.time + 1
     is_free = own.is_resident & ~own.is_kept & (own.until <= row.time)
     may_leave = is_free & would_cover & (row.reads > 0) & (row.is_sink == 0)
     return Leaving(may_leave & departure.is_possible, departure.end)

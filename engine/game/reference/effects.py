@@ -38,7 +38,7 @@ def copied(state: State, move: Move, valid_from: int, at_other_end: bool) -> Eff
         (0, LAST_TRY),
     ):
         start, _ = latest_start(state, begin, move.time, move.level, hidden)
-        place = find_place(state, move, start, move.time + 1, tries, at_other_end=at_other_end)
+        place = find_place(state, move, start, move.end, tries, at_other_end=at_other_end)
         if isinstance(place, Place):
             stall = max(0, move.work_ticks - sum(state.left[start : move.time]))
             prefetch = Booking(move.group, True, start, move.time, move.work_ticks, stall)
@@ -97,10 +97,10 @@ def new_block(state: State, move: Move, start: int, offset: int) -> Block:
         offset=offset,
         size=move.size_granules,
         start=start,
-        busy=move.time,
+        busy=move.end - 1,
         end=OPEN,
         is_dirty=move.writes,
-        written=move.time,
+        written=move.end - 1,
         level=move.level,
         level_end=state.facts.program.level_end(move.level),
         work_ticks=move.work_ticks,
@@ -141,9 +141,15 @@ def must_return(state: State, group: int) -> bool:
     return any(b.is_kept and b.group == group for b in state.ended)
 
 
-def last_busy(program: Program, start: int, time: int) -> int:
+def covered_until(program: Program, start: int, time: int) -> int:
+    """End of what a block from `start` must cover for slot `time`: the slot, or loops around it."""
     entered = outermost_entered(program, start, time)
-    return time if entered == TOP_LEVEL else program.level_end(entered) - 1
+    return time + 1 if entered == TOP_LEVEL else program.level_end(entered)
+
+
+def last_busy(program: Program, start: int, move: Move) -> int:
+    """Last slot in which a block from `start` must stand once it has served the move."""
+    return max(covered_until(program, start, move.time), move.end) - 1
 
 
 def gain_s(state: State, move: Move) -> float:
@@ -204,9 +210,9 @@ def _no_copy(state: State, move: Move, at_other_end: bool) -> Effect:
     if block is not None:
         kept = replace(
             block,
-            busy=max(block.busy, last_busy(state.facts.program, block.start, move.time)),
+            busy=max(block.busy, last_busy(state.facts.program, block.start, move)),
             is_dirty=block.is_dirty or move.writes,
-            written=move.time if move.writes else block.written,
+            written=move.end - 1 if move.writes else block.written,
             next_rank=move.next_rank,
             needed_until=move.needed_until,
         )
@@ -216,7 +222,7 @@ def _no_copy(state: State, move: Move, at_other_end: bool) -> Effect:
         return ahead or _stay_before(state, move, at_other_end)
     if move.work_ticks >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
-    place = find_place(state, move, move.time, move.time + 1, at_other_end=at_other_end)
+    place = find_place(state, move, move.time, move.end, at_other_end=at_other_end)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     return arrival(state, move, move.time, place)
@@ -240,7 +246,7 @@ def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
     block = new_block(state, move, FIRST_HORIZON, place.offset)
     block = replace(
         block,
-        busy=last_busy(program, FIRST_HORIZON, move.time),
+        busy=last_busy(program, FIRST_HORIZON, move),
         level=TOP_LEVEL,
         level_end=program.num_slots,
         work_ticks=work,
@@ -276,7 +282,7 @@ def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
 
 def _leave(state: State, move: Move, block: Block) -> Effect:
     """The end of a resident block which would else have to cover the loop that the move is in."""
-    is_bound = last_busy(state.facts.program, block.start, move.time) > move.time
+    is_bound = covered_until(state.facts.program, block.start, move.time) > move.time + 1
     if not is_bound or block.is_kept:
         return _refused(COPY, Reason.RESIDENT)
     return replace(_drop(state, move), action=COPY)

@@ -225,7 +225,14 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
         taken = ", ".join(group_name(game, b.group) for b in effect.evicted)
         parts.append(f"It takes the place of {taken}.")
     parts += [_write_back(game, b) for b in effect.bookings if not b.is_prefetch]
-    return " ".join(parts)
+    return " ".join(parts) + _in_flight(move)
+
+
+def _in_flight(move: Move) -> str:
+    """How long the move's group keeps its place because its instruction only starts something."""
+    if move.is_sink or move.end == move.time + 1:
+        return ""
+    return f" What instruction {move.time} starts with it is done before slot {move.end}."
 
 
 def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str:
@@ -243,7 +250,7 @@ def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str
     place = _range(game, effect.block) + _at_end(game, effect)
     if prefetch is not None:
         busy = effect.block.busy
-        held = f"; it stays through the loop, to slot {busy:,}" if busy > move.time else ""
+        held = f"; it stays through the loop, to slot {busy:,}" if busy >= move.end else ""
         stall = f", but stalls {stalled}" if prefetch.stall_ticks else ", no stall"
         return f"Copies {name} into {place}, {_when(prefetch)}{held}; {gain}{stall}."
     if not effect.is_new:

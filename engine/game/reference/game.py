@@ -250,7 +250,7 @@ class ReferenceGame:
         self._slow_ticks += move.saving_ticks
         self._slow_draw += move.draw_ticks
         if move.writes:
-            self.valid_from[move.group] = move.time + 1
+            self.valid_from[move.group] = move.end
 
     def _retire(self, move: Move) -> None:
         """End the group's block if no later move can use it."""
