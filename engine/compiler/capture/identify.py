@@ -103,7 +103,7 @@ def packed(program: Program, groups: Sequence[int]) -> list[int]:
     chosen = []
     for group in groups:
         touches = program.touches_of_group[group]
-        begin, end = program.touches[touches[0]].time, program.touches[touches[-1]].time + 1
+        begin, end = program.touches[touches[0]].time, program.touches[touches[-1]].end
         size = program.groups[group].size_bytes
         if free[begin:end].min() >= size:
             free[begin:end] -= size

@@ -24,7 +24,8 @@ class Facts(NamedTuple):
     scratch in the `2^n` slots from each one on. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
     touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
     `touch_first` `[G + 1]`: where the touches of a group begin; they are in time order.
-    `may_be_fast` `[N]`: false for a touch that must be served from slow memory.
+    `may_be_fast` `[N]`: false for a touch that must be served from slow memory. `over` `[N]`: the
+    first slot before which a touch is over.
     """
 
     num_slots: int
@@ -51,6 +52,7 @@ class Facts(NamedTuple):
     sink_first: Ints
     touch_index: Ints
     time: Ints
+    over: Ints
     group: Ints
     reads: Flags
     writes: Flags
@@ -164,6 +166,7 @@ def _touches(program: Program, indices: list[int]) -> dict[str, Any]:
     return {
         "touch_index": np.array(indices, dtype=np.int64),
         "time": np.array([t.time for t in touches], dtype=np.int64),
+        "over": np.array([t.end for t in touches], dtype=np.int64),
         "reads": np.array([t.reads for t in touches], dtype=np.bool_),
         "writes": np.array([t.writes for t in touches], dtype=np.bool_),
         "saving_s": np.array([t.saving_s for t in touches], dtype=np.float64),
@@ -200,6 +203,15 @@ def leave(facts: Facts, home: int, time: int) -> int:
     """The first slot after `time` and the child around it."""
     child = child_at(facts, home, time)
     return facts.region_end[child] if child >= 0 else time + 1
+
+
+@compiled
+def free_from(facts: Facts, home: int, first: int, last: int) -> int:
+    """The first slot after the touches `first … last` of a group, and the child around them."""
+    over = 0
+    for touch in range(first, last + 1):
+        over = max(over, facts.over[touch])
+    return int(leave(facts, home, over - 1))
 
 
 @compiled

@@ -11,9 +11,9 @@ from engine.program.model import TOP_LEVEL, Program
 from engine.solvers.local.arrays import (
     Facts,
     Ints,
+    free_from,
     interval_level,
     is_border,
-    leave,
     write_back_level,
 )
 from engine.solvers.local.compiled import compiled
@@ -96,7 +96,7 @@ def _take_given_times(facts: Facts, state: State, start: int, deadline: int, bac
     if draft[SAVE] != NONE and draft[SAVE] <= deadline <= draft[LIMIT]:
         _take_deadline(facts, state, deadline)
     if need == NONE and back != NONE and facts.level[back] == TOP_LEVEL:
-        ends = leave(facts, home, facts.time[draft[LAST]])
+        ends = free_from(facts, home, draft[FIRST], draft[LAST])
         if back > ends:
             draft[BACK], draft[END] = back, ends
 
@@ -107,7 +107,7 @@ def _take_deadline(facts: Facts, state: State, deadline: int) -> None:
     draft = state.draft
     home, due, start, end = draft[HOME], draft[DUE], draft[START], draft[END]
     draft[DUE] = deadline
-    draft[END] = max(leave(facts, home, facts.time[draft[LAST]]), deadline)
+    draft[END] = max(free_from(facts, home, draft[FIRST], draft[LAST]), deadline)
     is_possible = is_border(facts, home, deadline) and (
         draft[FETCH] != NONE or start_with_write(facts, state, draft[END])
     )

@@ -12,6 +12,7 @@ from engine.solvers.local.arrays import (
     child_at,
     common_level,
     enter,
+    free_from,
     holds,
     interval_level,
     is_around,
@@ -150,7 +151,7 @@ def _wait_for_slow_copy(facts: Facts, state: State, group: int, first: int) -> b
     for touch in range(first - 1, facts.touch_first[group] - 1, -1):
         if facts.writes[touch]:
             row = state.served_by[touch]
-            ready = facts.time[touch] + 1
+            ready = facts.over[touch]
             if row != NONE:
                 ready = state.stay[row, DUE]
                 if ready == NONE:
@@ -187,7 +188,7 @@ def _ask_for_write_back(
         return
     else:
         draft[LIMIT] = min(draft[LIMIT], sink_time)
-    draft[SAVE] = leave(facts, home, facts.time[wrote])
+    draft[SAVE] = leave(facts, home, facts.over[wrote] - 1)
 
 
 @compiled
@@ -199,15 +200,15 @@ def time_copies(facts: Facts, state: State, lead: float, lag: float, share: floa
     that other copies use, `1 - share` counts too: they may make room.
     """
     draft = state.draft
-    home, touched = draft[HOME], facts.time[draft[LAST]]
-    end = leave(facts, home, touched)
+    home = draft[HOME]
+    end = free_from(facts, home, draft[FIRST], draft[LAST])
     if draft[NEED] == NONE:
         return _time_return(facts, state, end, lead, share)
     if draft[FETCH] != NONE:
-        draft[FETCH] = _fetch_start(facts, state, lead, share)
-        draft[START] = draft[FETCH]
-        if draft[FETCH] == NONE:
+        start = _fetch_start(facts, state, lead, share)
+        if start == NONE:
             return False
+        draft[FETCH] = draft[START] = start
     if draft[SAVE] != NONE:
         draft[DUE] = _save_deadline(facts, state, lag, share)
         if draft[DUE] == NONE:

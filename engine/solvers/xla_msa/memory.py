@@ -374,9 +374,9 @@ def waits(bookings: Bookings, visit: Visit) -> Iterator[Wait]:
             yield from waits(bookings, item)
             last = program.regions[item.region].end - 1
         else:
-            time = program.touches[item].time
-            yield time + 1, bookings.picker.may_stay(last, time, region)
-            last = time
+            touch = program.touches[item]
+            yield touch.end, bookings.picker.may_stay(last, touch.time, region)
+            last = touch.time
     if region != TOP_LEVEL or visit.is_sink:
         end = program.level_end(region)
         yield end, bookings.picker.may_stay(last, end, region)
@@ -393,7 +393,7 @@ def later_holds(all_waits: Iterable[Wait], hold_until: int) -> list[int]:
     """Ends of a stay: `hold_until`, and those of each further use that needs no copy."""
     holds = [hold_until]
     for end, is_short in all_waits:
-        if end > hold_until:
+        if end > holds[-1]:
             if not is_short:
                 break
             holds.append(end)

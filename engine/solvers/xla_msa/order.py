@@ -92,7 +92,7 @@ def _tick_spans(program: Program) -> list[tuple[int, int]]:
     """
     ends = [v.defined for v in program.values]
     for access in program.accesses:
-        ends[access.value] = max(ends[access.value], access.time)
+        ends[access.value] = max(ends[access.value], access.end - 1)
     for index, value in enumerate(program.values):
         group = program.groups[value.group]
         if value.is_live_out or (group.is_input and not group.is_written):

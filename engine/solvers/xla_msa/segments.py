@@ -70,6 +70,7 @@ class GroupPlacer:
         self._pending: int | None = None
         self._last = INPUT_TIME
         self._made = INPUT_TIME
+        self._written = INPUT_TIME
         self._slow_from = INPUT_TIME if program.groups[group].is_input else None
 
     def place(self) -> None:
@@ -99,16 +100,17 @@ class GroupPlacer:
         is_forced = number in self._slow_touches
         if touch.reads:
             gain = self._gain(touch)
-            stop = Stop(touch.time, touch.time + 1, touch.time, gain, is_forced)
+            stop = Stop(touch.time, touch.end, touch.time, gain, is_forced)
             is_fast = self._segment(stop)
             if self._run and is_fast:
                 self._run.touches.append(number)
             if touch.writes:
-                self._rewrite(touch.time, is_fast)
+                self._rewrite(touch.end - 1, is_fast)
         else:
             self._run = None
             self._pending = None if is_forced else number
-            self._slow_from = touch.time if is_forced else None
+            self._slow_from = touch.end - 1 if is_forced else None
+            self._written = touch.end - 1
         self._last = touch.time
 
     def _gain(self, touch: Touch) -> float:
@@ -119,7 +121,7 @@ class GroupPlacer:
         return saved / program.multiplicity(program.level_at(touch.time))
 
     def _rewrite(self, time: int, is_fast: bool) -> None:
-        """The content is made anew, in the place where it was."""
+        """The content is made anew by the end of slot `time`, in the place where it was."""
         if is_fast:
             self._made, self._slow_from = time, None
         else:
@@ -155,7 +157,7 @@ class GroupPlacer:
         if not stop.must_be_slow and self._stay(stop):
             return True
         if self._pending is not None:
-            self._pending, self._slow_from = None, self._last
+            self._pending, self._slow_from = None, self._written
         elif self._slow_from is None:
             self._evict(stop)
         return not stop.must_be_slow and self._prefetch(stop)
@@ -186,7 +188,7 @@ class GroupPlacer:
             self.is_out_of_memory = True
             return False
         self._open(self._last, stop.hold_until, offset).touches.append(self._pending)
-        self._made, self._pending = self._last, None
+        self._made, self._pending = self._written, None
         return True
 
     def _open(self, start: int, end: int, offset: int) -> Run:
@@ -354,7 +356,7 @@ def _place(bookings: Bookings, group: int, offset: int) -> list[Run]:
     program, heap = bookings.program, bookings.heap
     size, end = program.groups[group].size_bytes, program.num_slots
     touches = list(program.touches_of_group[group])
-    used_until = program.touches[touches[-1]].time + 1
+    used_until = max(program.touches[k].end for k in touches)
     start = _return_start(bookings, group, used_until)
     if start is None:
         number = heap.add(Block(BEFORE_START, end, offset, size))

@@ -13,13 +13,13 @@ from engine.plan.check import check
 from engine.plan.model import Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program import library
-from engine.program.model import Program
+from engine.program.model import Program, Region
 from engine.solvers import Budget, solve
 from engine.solvers.local import search, solver
 from engine.solvers.local.arrays import encode
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import MOVES
-from tests.plan.cases import HARDWARE, Buffer, program_of
+from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
 from tests.strategies import draw_plan, random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
@@ -119,6 +119,17 @@ def test_any_valid_plan_will_do_to_begin_from(program: Program) -> None:
     for seed in range(20):
         start = draw_plan(random.Random(seed), program)
         assert check(program, moved(program, 0, 5, start)) is None
+
+
+def test_a_stay_that_the_search_cannot_say_is_left_out() -> None:
+    """Its copy runs in the loop at whose start the stay begins, which outlasts the loop."""
+    loop = Region("body", 0, 7, 5.0)
+    one = program_of([Buffer(256, "r0 r8", is_input=True)], regions=[loop])
+    start = plan_of(one, "0@0 0@8", [(0, 0, 0, 9)], [(0, "in", 0, 0)])
+    assert check(one, start) is None
+    run = Run(one, 0)
+    run.load(start)
+    assert check(one, run.plan({})) is None
 
 
 def test_a_broken_plan_to_begin_from_is_refused(program: Program) -> None:

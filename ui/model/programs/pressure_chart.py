@@ -18,8 +18,8 @@ def demand(program: Program) -> NDArray[np.int64]:
     for group, touches in zip(program.groups, program.touches_of_group, strict=True):
         if touches and group.may_be_fast:
             change[program.touches[touches[0]].time] += group.size_bytes
-            last = program.num_slots if group.is_live_out else program.touches[touches[-1]].time + 1
-            change[last] -= group.size_bytes
+            over = max(program.touches[i].end for i in touches)
+            change[program.num_slots if group.is_live_out else over] -= group.size_bytes
     return np.cumsum(change)[:-1]
 
 
