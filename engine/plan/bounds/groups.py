@@ -273,7 +273,7 @@ class GroupRows:
         """Add `p` for touch `index`: one at its level, one per outer level it can come from."""
         time = self.touches[index].time
         wrote = self._last_write(index)
-        ready = 0 if wrote is None else self.touches[wrote].time + 1
+        ready = 0 if wrote is None else self.touches[wrote].end
         prefetches = []
         inner, deadline = None, time
         for level in [*self.rows.around(time), TOP_LEVEL]:
@@ -316,11 +316,11 @@ class GroupRows:
 
     def _add_write_backs(self, index: int) -> Expression:
         """Add `b` after touch `index`, one per level; returns them, each with its work."""
-        time = self.touches[index].time
+        time, release = self.touches[index].time, self.touches[index].end
         later = (t.time for t in self.touches[index + 1 :] if t.writes)
         last = next(later, self.program.num_slots)
         shares: Expression = []
-        start, inner = time + 1, None
+        start, inner = release, None
         for level in [*self.rows.around(time), TOP_LEVEL]:
             if inner is not None:
                 start = self.program.regions[inner].end
@@ -333,7 +333,7 @@ class GroupRows:
             if inner is not None:
                 self.linear.add_row([(share, 1.0), (self.covers[inner], -1.0)], high=0.0)
             self.rows.write_backs.append(
-                WriteBack(share, choice, self.number, work, time + 1, self.place, last)
+                WriteBack(share, choice, self.number, work, release, self.place, last)
             )
             shares.append((share, work))
             inner = level
@@ -351,7 +351,7 @@ class GroupRows:
         self.linear.add_row(needed + [(b, -1.0) for b, _ in shares], high=0.0)
         work = scaled(needed, min(w for _, w in shares))
         work += [(p.share, self.work * p.multiplicity) for p in fetched]
-        self.rows.windows.append(Window(work, self.touches[wrote].time + 1, time))
+        self.rows.windows.append(Window(work, self.touches[wrote].end, time))
 
     def _add_sink(self, sink: Sink) -> None:
         index = sum(t.time < sink.time for t in self.touches)
@@ -370,12 +370,17 @@ class GroupRows:
         return stays
 
     def _add_pieces(self) -> None:
-        """Add what the group holds, slot by slot: at a touch, in the gap before it, as a cover."""
+        """Add what the group holds, slot by slot: at a touch, in the gap before it, as a cover.
+
+        A touch in flight holds its place to its end, or as long as no other touch says more.
+        """
         end, old = self.program.num_slots, 0
-        for touch, served, stayed in zip(self.touches, self.served, self.stayed, strict=False):
+        following = [*(touch.time for touch in self.touches[1:]), end]
+        spans = zip(self.touches, self.served, self.stayed, following, strict=False)
+        for touch, served, stayed, then in spans:
             self._add_span(old, touch.time, stayed)
-            self._add_span(touch.time, touch.time + 1, served)
-            old = touch.time + 1
+            old = min(touch.end, then)
+            self._add_span(touch.time, old, served)
         self._add_span(old, end, self.stayed[-1])
 
     def _add_span(self, start: int, end: int, held: Expression) -> None:

@@ -25,6 +25,7 @@ from engine.program.model import Program
 from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
 from tests.game.tiny_programs import Buffer
 from tests.game.tiny_programs import program_of as program_of_buffers
+from tests.plan import cases
 from tests.plan.bounds.changes import walk
 from tests.strategies import programs, random_program
 
@@ -403,3 +404,15 @@ def test_copies_that_hold_their_whole_places_prove_the_best_plan(name: str, gap:
     assert entry.best_s is not None
     found = lower_bound(library.load_entry(entry), 300.0, "mip", entry.best_s)
     assert found.bound_s > entry.best_s * (1 - gap)
+
+
+def test_what_is_in_flight_holds_its_place() -> None:
+    """Each is larger than half of the memory, and the first is read until the second is done."""
+    apart = cases.program_of([cases.Buffer(768, "w1 r2"), cases.Buffer(768, "w3 r5")], fast_s=10.0)
+    in_flight = cases.program_of([cases.Buffer(768, "w1 r2+5"), cases.Buffer(768, "w3 r5")], fast_s=10.0)
+    assert lower_bound(apart).bound_s == pytest.approx(apart.all_fast_s)
+    bound = lower_bound(in_flight)
+    assert bound.bound_s > in_flight.all_fast_s + 768
+    plan = cases.plan_of(in_flight, "1@3 1@5", [(1, 0, 3, 6)])
+    assert check(in_flight, plan) is None
+    assert bound.bound_s <= simulate(in_flight, plan).latency_s * (1 + 1e-9)
