@@ -293,7 +293,8 @@ def _with_flights(chance: random.Random, program: Program) -> Program:
         end, is_elsewhere = chance.choice(ends), chance.random() < 0.3
         for number in own:
             one = replace(accesses[number], in_flight=end - time - 1)
-            accesses[number] = replace(one, must_be_slow=True, saving_s=0.0) if is_elsewhere else one
+            slow = replace(one, must_be_slow=True, saving_s=0.0)
+            accesses[number] = slow if is_elsewhere else one
     slow_s = [0.0] * program.num_slots
     for before, after in zip(program.accesses, accesses, strict=True):
         slow_s[before.time] += before.saving_s - after.saving_s

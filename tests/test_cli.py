@@ -302,6 +302,22 @@ def test_the_share_of_the_compilers_plan_that_was_read_is_told(
     assert "warning: only 98.0% of the saving of XLA's plan could be read" in text
 
 
+def test_the_region_for_scratch_is_given_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out, limit = tmp_path / "p.json", "xla_tpu_scoped_vmem_limit_kib"
+    dump = ["import", "--slow", str(DUMPS / "mlp_off.hlo"), "--hardware", "tpu-v5e", "-o", str(out)]
+    assert run(capsys, *dump, "--scoped-kib", "8192")[0] == 0
+    given = json.loads(out.read_text())["instructions"]["reserved_bytes"]
+    assert run(capsys, *dump, "--compiler-options", f"{limit}=8192")[0] == 0
+    assert json.loads(out.read_text())["instructions"]["reserved_bytes"] == given
+    assert set(given) == {8192 * 1024}
+    both = ["--scoped-kib", "8192", "--compiler-options", f"{limit}=4096"]
+    code, _, err = run(capsys, *dump, *both)
+    assert code == 2
+    assert limit in err
+
+
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -319,6 +335,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         (["import", "--minimalloc", TABLE, "--hardware", "tpu-v5e", *OUT], "--hardware"),
         (["import", "--minimalloc", TABLE, "--fast", DUMP, *OUT], "--fast"),
         (["import", "--minimalloc", TABLE, "--buffers", "b.txt", *OUT], "--buffers"),
+        (["import", "--minimalloc", TABLE, "--scoped-kib", "8", *OUT], "--scoped-kib"),
         (["capture", "--all", "--large"], "--large"),
         (["capture", "--all", "vit"], "MODEL"),
         (["capture", "--held-out", "--batch", "4"], "--batch"),

@@ -61,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
         )
     own = read_flags(options.compiler_options)
     if options.scoped_kib is not None:
+        if own.get(SCOPED_LIMIT, str(options.scoped_kib)) != str(options.scoped_kib):
+            raise UsageError(f"import: --scoped-kib and {SCOPED_LIMIT} differ; give one of them")
         own[SCOPED_LIMIT] = str(options.scoped_kib)
     program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own)
     return _finish(options, program)

@@ -120,9 +120,9 @@ class Hoist:
 class Move:
     """One decision: a touch of a group that may be fast, or a sink.
 
-    `touch`: index into `Program.touches`, -1 for a sink. `end`: first slot before which the touch is
-    over (of a sink, its time). `level`: of slot `time`; of a sink, the
-    region that ends there (`TOP_LEVEL`: the program).
+    `touch`: index into `Program.touches`, -1 for a sink. `end`: first slot before which the touch
+    is over (of a sink, its time). `level`: of slot `time`; of a sink, the region that ends there
+    (`TOP_LEVEL`: the program).
     `saving_s`, `saving_ticks`: taken when served fast. `draw_ticks`: slow memory's time when not.
     `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
     touches (equal densities, equal ranks; compare ranks instead of quotients). `next_…`: of the

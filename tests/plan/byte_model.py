@@ -196,7 +196,7 @@ class ByteModel:
         """Source and target; None is slow memory. The stay ends at the deadline at the earliest."""
         stays = [s for s in self.plan.stays if s.group == copy.group and copy.deadline <= s.end]
         is_empty = copy.start == copy.deadline and not copy.is_prefetch
-        held = [s for s in stays if s.start < copy.start or (s.start == copy.start and not is_empty)]
+        held = [s for s in stays if s.start < copy.start + (not is_empty)]
         place = max(held, key=lambda s: s.start, default=None)
         if place is None:
             self.faults.append(f"{copy} has no place")

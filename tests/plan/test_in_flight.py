@@ -1,4 +1,4 @@
-"""The referee on what is started asynchronously: it keeps its place, and its content, to its end."""
+"""The referee on what is started asynchronously: it keeps its place and content to its end."""
 
 from __future__ import annotations
 

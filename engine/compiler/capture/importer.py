@@ -56,8 +56,9 @@ def _refuse_other_scratch(flow: Flow, device: Device, where: str) -> None:
         used = scratch_bytes(event.instruction, FAST_SPACES["VMEM"])
         if used > device.hardware.fast_bytes:
             raise ProgramFormatError(
-                f"{where}: {event.name} uses {used} bytes of scratch, and {device.hardware.name} has"
-                f" {device.hardware.fast_bytes}; give the --hardware that it was compiled for"
+                f"{where}: {event.name} uses {used} bytes of scratch, of the"
+                f" {device.hardware.fast_bytes} of {device.hardware.name}; give the --hardware"
+                " that it was compiled for"
             )
         is_kernel = event.instruction.opcode == "custom-call"
         if used > device.scoped_bytes > 0 and not is_kernel:
@@ -97,7 +98,7 @@ def _stated_limit(dumps: Sequence[Path]) -> dict[str, str]:
     if len(set(stated.values())) > 1:
         names = " and ".join(f"{path} with {kib} KiB" for path, kib in stated.items())
         raise ProgramFormatError(f"{names}: compiled with different regions for scratch")
-    return {SCOPED_LIMIT: kib for kib in stated.values()}
+    return {SCOPED_LIMIT: next(iter(stated.values()))} if stated else {}
 
 
 def _stated_kib(dump: Path) -> str:

@@ -59,16 +59,15 @@ def _must_be_slow(program: Program, barred: set[int]) -> Program:
 
 
 def with_reached(imported: Imported, flow: Flow) -> Imported:
-    """The program with the accesses of other threads free that another compile serves fast.
+    """The program in which what another compile serves from fast memory need not be slow.
 
-    By default what runs beside the schedule finds its operands in slow memory
+    By default what runs on another thread finds its operands in slow memory
     (`engine.program.hlo.build`); `flow` of a default compile shows where the compiler knows better.
     """
     program = imported.program
     seen = observe(imported, flow).is_fast
-    freed = {n for n, a in enumerate(program.accesses) if a.must_be_slow and a.in_flight and seen[n]}
     accesses = tuple(
-        replace(access, must_be_slow=False) if number in freed else access
-        for number, access in enumerate(program.accesses)
+        replace(access, must_be_slow=False) if access.must_be_slow and is_fast else access
+        for access, is_fast in zip(program.accesses, seen, strict=True)
     )
     return replace(imported, program=replace(program, accesses=accesses))

@@ -42,10 +42,11 @@ class _Cell:
 class MoveRow:
     """One move; every number is an int32 scalar, flags are 0 or 1 (see `engine.game.moves.Move`).
 
-    `end`: first slot before which the touch is over. `slow_valid`: the slot from which the slow copy is valid, write-backs apart. `is_high`: belongs
-    at the high end. `region_start`: of a sink, start of the region that ends there. `open_ticks`:
-    idle ticks of slot `time` before any move there, and `slow_ticks` what a Drop adds; both may be
-    negative, but never below -2^30: durations sum to at most 2^30, so that is as good as less.
+    `end`: first slot before which the touch is over. `slow_valid`: the slot from which the slow
+    copy is valid, write-backs apart. `is_high`: belongs at the high end. `region_start`: of a sink,
+    start of the region that ends there. `open_ticks`: idle ticks of slot `time` before any move
+    there, and `slow_ticks` what a Drop adds; both may be negative, but never below -2^30: durations
+    sum to at most 2^30, so that is as good as less.
     `spare`: what the moves of slot `time` can save together (`Quantised.spare_ticks`).
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
     which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one

@@ -232,7 +232,7 @@ def _in_flight(move: Move) -> str:
     """How long the move's group keeps its place because its instruction only starts something."""
     if move.is_sink or move.end == move.time + 1:
         return ""
-    return f" What instruction {move.time} starts with it is done before slot {move.end}."
+    return f" What instruction {move.time:,} starts with it is done before slot {move.end:,}."
 
 
 def _headline(game: ReferenceGame, effect: Effect, move: Move, name: str) -> str:

@@ -17,7 +17,6 @@ from engine.program.hlo.record import (
     COPY_START,
     SLICE_DONE,
     SLICE_START,
-    Flight,
     Record,
 )
 from engine.program.hlo.shape import PLACEABLE_SPACES, is_array, memory_space
@@ -121,7 +120,9 @@ def _done(record: Record, computation: int, ins: Any, start: Tree, region: int) 
     return [result, None] if ins.opcode == "recv-done" else result
 
 
-def elsewhere(record: Record, computation: int, ins: Any, operands: list[Tree], region: int) -> Tree:
+def elsewhere(
+    record: Record, computation: int, ins: Any, operands: list[Tree], region: int
+) -> Tree:
     """The tree of an async-start on another thread, which runs beside the schedule."""
     begun = len(record.events)
     event = record.event(computation, ins, COMPUTE, operands, region)

@@ -123,7 +123,7 @@ class Walker:
         return origins.pop() if is_sliced else None
 
     def _async_start(self, computation: int, ins: Any, operands: list[Tree], region: int) -> Tree:
-        """Work in the background takes its time where it starts, and its operands until its done."""
+        """Work in the background takes its time where it starts, and holds its operands on."""
         if ins.async_execution_thread not in MAIN_THREAD:
             return elsewhere(self.record, computation, ins, operands, region)
         begun = len(self.record.events)

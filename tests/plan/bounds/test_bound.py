@@ -408,8 +408,9 @@ def test_copies_that_hold_their_whole_places_prove_the_best_plan(name: str, gap:
 
 def test_what_is_in_flight_holds_its_place() -> None:
     """Each is larger than half of the memory, and the first is read until the second is done."""
-    apart = cases.program_of([cases.Buffer(768, "w1 r2"), cases.Buffer(768, "w3 r5")], fast_s=10.0)
-    in_flight = cases.program_of([cases.Buffer(768, "w1 r2+5"), cases.Buffer(768, "w3 r5")], fast_s=10.0)
+    other = cases.Buffer(768, "w3 r5")
+    apart = cases.program_of([cases.Buffer(768, "w1 r2"), other], fast_s=10.0)
+    in_flight = cases.program_of([cases.Buffer(768, "w1 r2+5"), other], fast_s=10.0)
     assert lower_bound(apart).bound_s == pytest.approx(apart.all_fast_s)
     bound = lower_bound(in_flight)
     assert bound.bound_s > in_flight.all_fast_s + 768

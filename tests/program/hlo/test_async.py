@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from engine.program.hlo.record import COMPUTE, COPY_DONE, COPY_START, JOIN, SLICE_DONE, SLICE_START
+from engine.program.model import Program
 from tests.program.hlo.modules import (
     A_BYTES,
+    FIXTURES,
     flow,
     imported,
     module,
@@ -222,3 +226,239 @@ def test_a_copy_of_an_input_that_a_loop_changes_leaves_the_input_alone() -> None
     seen = flow(text)
     loop_reads = next(e for e in seen.events if e.name == "y").reads
     assert [seen.values[v].label for _, v, _ in loop_reads] == ["s{0}"]
+
+
+def in_flight(made: Program) -> dict[str, tuple[str, ...]]:
+    """Per access in flight, as `R value` or `W value`: the instructions after its own, to its end.
+
+    `slow` stands for one that must be slow.
+    """
+    flights: dict[str, tuple[str, ...]] = {}
+    for access in made.accesses:
+        if access.in_flight or access.must_be_slow:
+            name = f"{'W' if access.is_write else 'R'} {made.values[access.value].name}"
+            passed = [i.name for i in made.instructions[access.time + 1 : access.end]]
+            flights[name] = (*passed, *["slow"] * access.must_be_slow)
+    return flights
+
+
+START_DONE = """  a = A parameter(0)
+  b = A negate(a)
+{start}
+  m = A tanh(a)
+  n = A exponential(m)
+{done}
+  ROOT r = ({result}, A) tuple(d, n)"""
+SUM = "%sum\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT z = f32[] add(x, y)"
+CALLED = '%wrapped\n  p = A parameter(0)\n  ROOT w = A custom-call(p), custom_call_target="x"'
+TWICE = "%wrapped\n  p = A parameter(0)\n  h = A tanh(p)\n  ROOT w = A negate(h)"
+
+
+@pytest.mark.parametrize(
+    ("start", "done", "written", "result", "called"),
+    [
+        (
+            "s = (A, f32[128,128]) all-gather-start(b), replica_groups={{0,1}}, dimensions={0}",
+            "d = f32[128,128] all-gather-done(s)",
+            "s{1}",
+            "f32[128,128]",
+            "",
+        ),
+        ("s = A all-reduce-start(b), replica_groups={}, to_apply=%sum", "d = A all-reduce-done(s)",
+         "s", "A", SUM),
+        (
+            "s = (A, A, u32[], u32[]) collective-permute-start(b), source_target_pairs={{0,1}}",
+            "d = A collective-permute-done(s)",
+            "s{1}",
+            "A",
+            "",
+        ),
+        ("s = (A, A, u32[]) copy-start(b)", "d = A copy-done(s)", "s{0}", "A", ""),
+        ("s = ((A), A, s32[]) async-start(b), calls=%wrapped", "d = A async-done(s)", "w", "A",
+         CALLED),
+        (
+            "s = ((A), A, s32[]) async-start(b), calls=%wrapped\n"
+            "  u = ((A), A, s32[]) async-update(s)",
+            "d = A async-done(u)",
+            "w",
+            "A",
+            CALLED,
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_started_holds_its_operand_and_result_until_it_is_done(
+    start: str, done: str, written: str, result: str, called: str
+) -> None:
+    lines = START_DONE.format(start=f"  {start}", done=f"  {done}", result=result)
+    made = program(module(lines, *([called] if called else [])))
+    assert names(made) == ["b", "s", "m", "n"]
+    assert in_flight(made) == {"R b": ("m", "n"), f"W {written}": ("m", "n")}
+
+
+def test_ragged_exchange_is_generic_work_in_flight() -> None:
+    """A ragged-all-to-all in flight is an async-start of one."""
+    arrays = "A, A, s32[2], s32[2], s32[2], s32[2]"
+    call = "%wrapped\n  p = A parameter(0)\n  q = A parameter(1)\n"
+    call += "".join(f"  i{n} = s32[2] parameter({n + 2})\n" for n in range(4))
+    call += "  ROOT w = A ragged-all-to-all(p, q, i0, i1, i2, i3), replica_groups={{0,1}}"
+    text = module(
+        f"""  a = A parameter(0)
+  o = A parameter(1)
+  i = s32[2] parameter(2)
+  s = (({arrays}), A, s32[]) async-start(a, o, i, i, i, i), calls=%wrapped
+  m = A tanh(a)
+  d = A async-done(s)
+  ROOT r = A add(d, m)""",
+        call,
+    )
+    assert in_flight(program(text)) == {
+        **{f"R {name}": ("m",) for name in ("a", "o", "i")},
+        "W w": ("m",),
+    }
+
+
+def test_parts_of_asynchronous_work_stay_slow() -> None:
+    """What its instructions hand to one another has a place all the time that the work goes on."""
+    lines = START_DONE.format(
+        start="  s = ((A), A, s32[]) async-start(b), calls=%wrapped",
+        done="  d = A async-done(s)",
+        result="A",
+    )
+    made = program(module(lines, TWICE))
+    assert names(made) == ["b", "h", "w", "m", "n"]
+    assert in_flight(made) == {"R b": ("w", "m", "n"), "W w": ("m", "n")}
+    assert not value(made, "h").may_be_fast
+
+
+def test_transfers_hold_what_they_move() -> None:
+    made = program(
+        module(
+            """  k = token[] after-all()
+  a = A parameter(0)
+  s = (A, u32[], token[]) send(a, k), channel_id=1
+  v = (A, u32[], token[]) recv(k), channel_id=2
+  m = A tanh(a)
+  t = token[] send-done(s), channel_id=1
+  n = A negate(m)
+  w = (A, token[]) recv-done(v), channel_id=2
+  x = A get-tuple-element(w), index=0
+  ROOT c = A add(x, n)"""
+        )
+    )
+    assert in_flight(made) == {"R a": ("v", "m"), "W v{0}": ("m", "n")}
+
+
+@pytest.mark.parametrize("way", ["send", "recv"])
+def test_transfers_with_the_host_stay_slow(way: str) -> None:
+    text = {
+        "send": """  s = (A, u32[], token[]) send(a, k), channel_id=1, is_host_transfer=true
+  t = token[] send-done(s), channel_id=1, is_host_transfer=true
+  ROOT c = A tanh(a)""",
+        "recv": """  v = (A, u32[], token[]) recv(k), channel_id=2, is_host_transfer=true
+  w = (A, token[]) recv-done(v), channel_id=2, is_host_transfer=true
+  x = A get-tuple-element(w), index=0
+  ROOT c = A add(x, a)""",
+    }[way]
+    made = program(module(f"  k = token[] after-all()\n  a = A parameter(0)\n{text}"))
+    assert in_flight(made) == {"R a" if way == "send" else "W v{0}": ("slow",)}
+
+
+def test_a_copy_from_host_memory_makes_a_value_of_its_own() -> None:
+    host = "f32[64,128]{1,0:S(5)}"
+    made = program(
+        module(
+            f"""  w = {host} parameter(0)
+  x = A parameter(1)
+  s = (A, {host}, u32[]) copy-start(w)
+  a = A add(x, x)
+  d = A copy-done(s)
+  b = A multiply(a, d)
+  ROOT c = A subtract(b, d)"""
+        )
+    )
+    assert names(made) == ["s", "a", "b", "c"]
+    assert not value(made, "w").may_be_fast
+    assert value(made, "s{0}").may_be_fast
+    assert reads(made, "c") == {"b": A_BYTES, "s{0}": A_BYTES}
+    assert in_flight(made) == {"R w": ("a",), "W s{0}": ("a", "slow")}
+
+
+def test_there_and_back_again_are_three_values() -> None:
+    host = "f32[64,128]{1,0:S(5)}"
+    made = program(
+        module(
+            f"""  x = A parameter(0)
+  a = A tanh(x)
+  s = ({host}, A, u32[]) copy-start(a)
+  h = {host} copy-done(s)
+  b = A negate(x)
+  t = (A, {host}, u32[]) copy-start(h)
+  d = A copy-done(t)
+  ROOT c = A add(b, d)"""
+        )
+    )
+    assert names(made) == ["a", "s", "b", "t", "c"]
+    assert len({value(made, name).group for name in ("a", "s{0}", "t{0}")}) == 3
+    assert in_flight(made) == {"R a": ("slow",), "W t{0}": ("slow",)}
+
+
+def test_other_threads_run_beside_the_schedule() -> None:
+    made = program(
+        module(
+            """  table = A parameter(0)
+  x = A parameter(1)
+  s = ((A), A, s32[]) call-start(table), async_execution_thread="sparsecore", to_apply=%gather
+  y = A multiply(x, x)
+  z = A negate(y)
+  d = A call-done(s)
+  ROOT o = A add(z, d)""",
+            '%gather\n  t = A parameter(0)\n  ROOT g = A custom-call(t), custom_call_target="x"\n',
+        ).replace(
+            'custom_call_target="x"\n\n}',
+            'custom_call_target="x"\n}, execution_thread="sparsecore"',
+        )
+    )
+    assert names(made) == ["s", "y", "z", "o"]
+    assert in_flight(made) == {"R table": ("y", "z", "slow"), "W s{1}": ("y", "z", "slow")}
+    start = made.instructions[0]
+    assert start.fast_s <= min(i.fast_s for i in made.instructions)
+    assert value(made, "s{1}").may_be_fast, "by a copy, once it is there"
+
+
+def test_what_is_done_in_another_iteration_stays_slow() -> None:
+    made = program(
+        module(
+            """  a = A parameter(0)
+  z = s32[] constant(0)
+  s = (A, A, u32[], u32[]) collective-permute-start(a), source_target_pairs={{0,1}}
+  t = (s32[], (A, A, u32[], u32[]), A) tuple(z, s, a)
+  w = (s32[], (A, A, u32[], u32[]), A) while(t), condition=%c, body=%b
+  ROOT e = A get-tuple-element(w), index=2""",
+            "%c\n  p = (s32[], (A, A, u32[], u32[]), A) parameter(0)\n"
+            "  ROOT k = pred[] constant(true)",
+            """%b
+  q = (s32[], (A, A, u32[], u32[]), A) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  f = (A, A, u32[], u32[]) get-tuple-element(q), index=1
+  d = A collective-permute-done(f)
+  y = A tanh(d)
+  g = (A, A, u32[], u32[]) collective-permute-start(y), source_target_pairs={{0,1}}
+  ROOT r = (s32[], (A, A, u32[], u32[]), A) tuple(j, g, y)""",
+        )
+    )
+    moved = [v for v in made.values if v.name in ("a", "s{1}", "y", "g{1}")]
+    assert len(moved) >= 3
+    assert not any(made.groups[v.group].may_be_fast for v in moved)
+
+
+def test_a_fused_collective_goes_from_its_first_fusion_to_its_last() -> None:
+    """As the compiler writes it: the fusion between them hands operand and result on."""
+    text = gzip.decompress((FIXTURES / "gather_off.hlo.gz").read_bytes())
+    made = program(text.decode())
+    flights = in_flight(made)
+    assert flights["R param.2"] == ("fusion.24",)
+    assert flights["W async-collective-start{1}"] == ("fusion.24",)
+    assert set(reads(made, "fusion.24")) == {"all-gather.18", "param.1"}
+    assert set(writes(made, "fusion.24")) == {"fusion.24{0}"}
+    assert "async-collective-start{1}" in reads(made, "multiply_convert_fusion")
+    assert "async-collective-done" not in names(made)
