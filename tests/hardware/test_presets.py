@@ -60,7 +60,7 @@ def test_where_scratch_lies_in_the_heap_each_instruction_reserves_its_own() -> N
 def test_a_kernel_reserves_all_of_its_scratch_and_flags_change_the_region() -> None:
     device = DEVICES["tpu-v5e"]
     assert device.reserved_bytes(48 * MIB) == 48 * MIB
-    assert device.reserved_bytes(4 * MIB, scoped_bytes=8 * MIB) == 8 * MIB
+    assert device.with_scoped(8 * MIB).reserved_bytes(4 * MIB) == 8 * MIB
     assert DEVICES["tpu-v4"].reserved_bytes(48 * MIB) == 0, "scratch is in VMEM, values in CMEM"
 
 
