@@ -174,5 +174,5 @@ print(*requires("mallocmuzero-explorer"), sep="\\n")
     always = {r.name for r in asked if r.marker is None}
     with_app = {r.name for r in asked if r.marker and r.marker.evaluate({"extra": "app"})}
     assert "jax" in always
-    assert with_app == {"htpy", "markupsafe", "pandas", "plotly", "streamlit"}
+    assert with_app == {"htpy", "markupsafe", "pandas", "streamlit"}
     assert not with_app & always

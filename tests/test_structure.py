@@ -79,7 +79,7 @@ FENCES = {
     "numba": ("engine/solvers/local/",),
     "ray": ("engine/workflows/cluster.py",),
     "streamlit": ("ui/",),
-    "plotly": ("ui/",),
+    "plotly": (),
     "htpy": ("ui/",),
     "pandas": ("ui/",),
     "keras": ("engine/compiler/models/",),

@@ -7,7 +7,7 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from engine.program.provenance import uncounted_by_slot
 from ui.compare.jumps_view import jump_buttons
-from ui.components.charts import CHART_CONFIG
+from ui.components.chart_view import show_chart
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.timing import kinds_table, time_chart, time_table
@@ -81,9 +81,8 @@ def _instructions(name: str, against: str | None) -> None:
         st.caption("Every instruction takes the same time under both plans.")
         return
     chart, listing = st.columns([1, 1.15], gap="medium")
-    chart.plotly_chart(
-        time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}", config=CHART_CONFIG
-    )
+    with chart:
+        show_chart(time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}")
     with listing:
         order = _ORDER if against is None else [c for c in _ORDER if c != "compute"]
         columns = _columns(is_difference=against is not None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.debugging.model_error import drift
-from ui.components.charts import CHART_CONFIG
-from ui.model.search.curves import drift_figure, drift_rows
+from ui.components.chart_view import show_chart
+from ui.model.search.curves import drift_chart, drift_rows
 from ui.model.search.state import Thought
 from ui.session.state import Session
 
@@ -41,7 +41,7 @@ def show(session: Session, thought: Thought) -> None:
         )
     with average:
         st.markdown("##### On average over the game")
-        st.plotly_chart(drift_figure(drift(thought.trace)), key="drift", config=CHART_CONFIG)
+        show_chart(drift_chart(drift(thought.trace)), key="drift")
         st.caption(
             "An error above its dotted line is worse than always predicting par. *Slip* is what"
             " imagining adds: the value of the imagined position against that of the real one."
