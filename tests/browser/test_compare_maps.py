@@ -233,9 +233,7 @@ BOXES = """selector => [...document.querySelectorAll(selector)].map(e => {
 })"""
 
 
-def test_no_label_is_covered_and_every_solver_is_seen(
-    browser: Browser, server: str
-) -> None:
+def test_no_label_is_covered_and_every_solver_is_seen(browser: Browser, server: str) -> None:
     page = new_page(browser)
     page.goto(f"{server}/compare?program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=runtimes")
     chart = page.locator(".chart").first
