@@ -18,7 +18,7 @@ from benchmarks.settings import Settings, is_contested
 from engine.files import write_bytes
 from engine.program import library
 from engine.program.provenance import reading_warning
-from engine.solvers import SOLVERS
+from engine.solvers import SOLVERS, find
 from engine.solvers.generalist import is_held_out
 
 ROWS, TABLE = RESULTS / "solver_table.json", RESULTS / "solvers.md"
@@ -47,14 +47,19 @@ def programs(settings: Settings) -> tuple[str, ...]:
     return settings.programs or tuple(e.name for e in entries if is_contested(e))
 
 
+def own_names() -> tuple[str, ...]:
+    """The solvers that are run where none is named: not those that happen to be installed."""
+    return tuple(n for n, s in SOLVERS.items() if n not in LEFT_OUT and not s.package)
+
+
 def runs(settings: Settings) -> Iterator[Run]:
     """Shortest times first, so that a run which is broken off compares what it has."""
-    names = settings.solvers or tuple(n for n in SOLVERS if n not in LEFT_OUT)
+    names = settings.solvers or own_names()
     times = TIMES if settings.seconds is None else (settings.seconds,)
     for seconds in times:
         for program in programs(settings):
             for name in names:
-                if SOLVERS[name].uses_time or seconds == times[0]:
+                if find(name).uses_time or seconds == times[0]:
                     yield Run(program, name, seconds, settings.seed)
 
 

@@ -38,7 +38,8 @@ def register_plugins() -> None:
         if name in SOLVERS:
             name = f"{plugin.package}:{name}"
         if name not in SOLVERS:  # one package may name one solver twice
-            add(Solver(name, f"of the package {plugin.package}", plugin, uses_time=True))
+            description = f"of the package {plugin.package}"
+            add(Solver(name, description, plugin, uses_time=True, package=plugin.package))
 
 
 @dataclass(frozen=True)

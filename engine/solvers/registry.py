@@ -57,12 +57,16 @@ class Budget:
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver. `uses_time`: more seconds can give a better plan."""
+    """A solver.
+
+    `uses_time`: more seconds can give a better plan. `package`: where it is of another package.
+    """
 
     name: str
     description: str
     run: Callable[[Program, Budget], Plan]
     uses_time: bool = False
+    package: str = ""
 
 
 _SOLVERS: dict[str, Solver] = {}

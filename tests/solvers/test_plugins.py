@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import mallocmuzero
+from benchmarks import solver_table
+from benchmarks.settings import Settings
+from benchmarks.solver_table import own_names
 from engine.errors import BrokenSolverError, SolverError, UnknownNameError
 from engine.solvers import SOLVERS, find
 from engine.workflows.compare import compare
@@ -39,6 +42,9 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_plugin_is_a_solver_like_others(plugins: None) -> None:
     assert "fine" in mallocmuzero.solver_names(PROGRAM)
     assert find("fine").description == "of the package broken-plugin"
+    assert "fine" not in own_names() and "greedy" in own_names()
+    named = Settings(solvers=("fine",), programs=("teach-prefetch",), seconds=1.0)
+    assert [run.solver for run in solver_table.runs(named)] == ["fine"]
     heard: list[tuple[float, str]] = []
 
     def progress(share: float, word: str) -> bool:
