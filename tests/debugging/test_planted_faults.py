@@ -163,8 +163,17 @@ FAULTS = [
 ]
 
 
+COMPILED_ANEW = "too few simulations"
+
+
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(f, id=f.name, marks=pytest.mark.nightly if f.name == COMPILED_ANEW else ())
+        for f in FAULTS
+    ],
+)
 def test_a_planted_fault_is_told_in_the_first_rows(fault: Fault) -> None:
     rows = rows_of(fault.side())
     assert any(fault.is_telling(row) for row in rows), [

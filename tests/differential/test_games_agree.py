@@ -78,11 +78,12 @@ def test_random_games_agree(seed: int) -> None:
     assert game.total_reward == pytest.approx(saved, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["lstm-v5e-b128", "gptdecode-v5e-b8"])
-def test_real_programs_with_loops_agree(name: str) -> None:
-    program = library.load_sample(name)
-    _, record = rollout(encode(program), jax.random.key(0))
-    assert_same_game(program, Rules(), record)
+def test_real_programs_with_loops_agree() -> None:
+    programs = [library.load_sample(name) for name in ("lstm-v5e-b128", "gptdecode-v5e-b8")]
+    shape = common_shape([encode(program) for program in programs])
+    for program in programs:
+        _, record = rollout(encode(program, shape=shape), jax.random.key(0))
+        assert_same_game(program, Rules(), record)
 
 
 def test_drop_backup_undoes_dead_ends() -> None:
@@ -102,10 +103,10 @@ def test_drop_backup_undoes_dead_ends() -> None:
 
 
 def test_games_of_one_shape_share_one_compilation() -> None:
-    rollout.clear_cache()
+    before = rollout._cache_size()
     for seed in (1, 2, 4, 5):
         rollout(encoded_random(seed, Rules()), jax.random.key(seed))
-    assert rollout._cache_size() == 1
+    assert rollout._cache_size() <= before + 1
 
 
 def test_illegal_actions_become_the_nearest_legal_one() -> None:

@@ -20,6 +20,7 @@ from tests.strategies import random_program
 
 NUM_GAMES = 6
 SEEDS = (3, 8)
+BEGIN, ADVANCE = jax.jit(initial_state), jax.jit(jax.vmap(step, in_axes=(None, 0, 0)))
 
 
 def scripts_of(num_moves: int, seed: int) -> np.ndarray:
@@ -70,11 +71,10 @@ def test_words_are_played_on_from_any_position_as_in_the_plain_game(seed: int) -
     old, new = scripts_of(num_rows, seed), scripts_of(num_rows, seed + 1)
     new[:, :middle] = old[:, :middle]
     played = np.array([play_script(program, script).actions for script in old[:, :num_moves]])
-    start = initial_state(encoded)
+    start = BEGIN(encoded)
     states = jax.tree.map(lambda leaf: jnp.stack([leaf] * NUM_GAMES), start)
-    advance = jax.jit(jax.vmap(step, in_axes=(None, 0, 0)))
     for move in range(middle):
-        states, _ = advance(encoded, states, jnp.asarray(played[:, move]))
+        states, _ = ADVANCE(encoded, states, jnp.asarray(played[:, move]))
     spacing = middle // 2
     nothing, first = jnp.zeros(NUM_GAMES, jnp.int32), jnp.int32(middle // spacing)
     found = play_words(encoded, packed(states), nothing, new.T, first, spacing)
@@ -112,8 +112,9 @@ def test_earn_brings_in_what_its_stall_does_not_eat() -> None:
 
 def test_a_packed_state_is_the_same_when_unpacked() -> None:
     encoded = encode(random_program(SEEDS[0], 60))
-    states = jax.tree.map(lambda leaf: leaf[None], initial_state(encoded))
-    states, _ = jax.vmap(step, in_axes=(None, 0, 0))(encoded, states, jnp.array([COPY]))
+    start = BEGIN(encoded)
+    states = jax.tree.map(lambda leaf: jnp.stack([leaf] * NUM_GAMES), start)
+    states, _ = ADVANCE(encoded, states, jnp.full(NUM_GAMES, COPY, jnp.int32))
     again = unpacked(encoded, packed(states))
     for mine, its in zip(jax.tree.leaves(again), jax.tree.leaves(states), strict=True):
         assert mine.dtype == its.dtype

@@ -15,6 +15,7 @@ from engine.game.moves import Rules
 from tests.strategies import random_program
 
 NUM_SLOTS = (8, 40)
+SMALL = Rules(max_blocks=9, look_back=10)
 PROGRAMS = [random_program(seed, slots) for seed, slots in enumerate(NUM_SLOTS)]
 
 
@@ -29,7 +30,7 @@ def played(encoded: EncodedProgram, seed: int) -> Record:
     return jax.tree.map(lambda column: np.asarray(column)[: len(wanted)], record)
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(max_blocks=9, look_back=10)])
+@pytest.mark.parametrize("rules", [SMALL, pytest.param(Rules(), marks=pytest.mark.nightly)])
 def test_padding_changes_no_game(rules: Rules) -> None:
     own = [encode(program, rules) for program in PROGRAMS]
     shape = common_shape(own)
@@ -40,9 +41,9 @@ def test_padding_changes_no_game(rules: Rules) -> None:
 
 
 def test_encodings_of_one_shape_stack() -> None:
-    own = [encode(program) for program in PROGRAMS]
+    own = [encode(program, SMALL) for program in PROGRAMS]
     shape = common_shape(own)
-    single = [encode(program, shape=shape) for program in PROGRAMS]
+    single = [encode(program, SMALL, shape) for program in PROGRAMS]
     stacked: EncodedProgram = jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
     lines = [
         scripted(encoded, as_wanted(seed, int(encoded.num_moves)))

@@ -15,9 +15,18 @@ from tests.strategies import random_program
 NUM_GAMES = 3
 NUM_STEPS = 12
 PROGRAMS = [random_program(seed, 24) for seed in range(NUM_GAMES)]
+BEGIN = jax.jit(reset)
 
 
-def stack_of(rules: Rules) -> tuple[list[EncodedProgram], EncodedProgram]:
+@jax.jit
+def play(
+    encoded: EncodedProgram, position: Position, action: jax.Array
+) -> tuple[Position, jax.Array]:
+    return step(encoded, position, action, skip_forced=True)
+
+
+def stack() -> tuple[list[EncodedProgram], EncodedProgram]:
+    rules = Rules(max_blocks=8, look_back=12)
     shape = common_shape([encode(program, rules) for program in PROGRAMS])
     single = [encode(program, rules, shape) for program in PROGRAMS]
     return single, jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
@@ -30,30 +39,22 @@ def assert_same(alone: list[Position], together: Position) -> None:
         jax.tree.map(np.testing.assert_array_equal, position.state, mine.state)
 
 
-@pytest.mark.parametrize("is_one_program", [True, False])
+@pytest.mark.parametrize("is_one_program", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_games_that_part_play_as_alone(is_one_program: bool) -> None:
     """Forced moves are skipped, so the games are soon at different moves."""
-    single, stack = stack_of(Rules(max_blocks=8, look_back=12))
+    single, stacked = stack()
     if is_one_program:
-        single, stack = [single[2]] * NUM_GAMES, single[2]
+        single, stacked = [single[2]] * NUM_GAMES, single[2]
     axis = None if is_one_program else 0
-
-    def play(
-        encoded: EncodedProgram, position: Position, action: jax.Array
-    ) -> tuple[Position, jax.Array]:
-        return step(encoded, position, action, skip_forced=True)
-
-    play_one = jax.jit(play)
     play_all = jax.jit(jax.vmap(play, in_axes=(axis, 0, 0)))
-    begin = jax.jit(reset)
-    alone = [begin(encoded) for encoded in single]
+    alone = [BEGIN(encoded) for encoded in single]
     together = jax.tree.map(lambda *leaves: jnp.stack(leaves), *alone)
     chance = np.random.default_rng(0)
     moves_seen = set()
     for _ in range(NUM_STEPS):
         actions = jnp.asarray(chance.integers(0, 3, NUM_GAMES), jnp.int32)
-        played = [play_one(e, p, a) for e, p, a in zip(single, alone, actions, strict=True)]
-        together, rewards = play_all(stack, together, actions)
+        played = [play(e, p, a) for e, p, a in zip(single, alone, actions, strict=True)]
+        together, rewards = play_all(stacked, together, actions)
         alone = [position for position, _ in played]
         assert_same(alone, together)
         np.testing.assert_array_equal(rewards, np.array([reward for _, reward in played]))
@@ -62,6 +63,5 @@ def test_games_that_part_play_as_alone(is_one_program: bool) -> None:
 
 
 def test_a_stack_of_programs_resets_as_each_alone() -> None:
-    single, stack = stack_of(Rules())
-    begin = jax.jit(reset)
-    assert_same([begin(encoded) for encoded in single], jax.jit(jax.vmap(reset))(stack))
+    single, stacked = stack()
+    assert_same([BEGIN(encoded) for encoded in single], jax.jit(jax.vmap(reset))(stacked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -54,6 +55,12 @@ def _best(name: str) -> tuple[Program, Plan]:
     return library.load_entry(entry), load_plan(entry.best_plan_path)
 
 
+@cache
+def _repaired(name: str) -> ReferenceGame:
+    """The best plan known, replayed with repairs."""
+    return replay(*_best(name), repairs=120)
+
+
 @pytest.mark.parametrize("name", ["llamadecode-v5e-b8", "llamadecode-v6e-b8"])
 def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
     """A weight of 48 MiB fits into the middle of a loop only where everything is at its place.
@@ -63,7 +70,7 @@ def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
     """
     program, plan = _best(name)
     saved_s = program.all_slow_s - simulate(program, plan).latency_s
-    game = replay(program, plan, repairs=120)
+    game = _repaired(name)
     assert game.rules.place == PLANNED
     assert game.total_reward * program.all_slow_s > 0.98 * saved_s
     noted = game.plan("replay", notes_of(game))
@@ -73,8 +80,8 @@ def test_places_may_be_looked_up_in_the_plan(name: str) -> None:
 
 
 def test_a_plan_that_notes_no_places_has_no_rules_of_its_own() -> None:
-    program, plan = _best("llamadecode-v5e-b8")
-    notes = notes_of(replay(program, plan, repairs=120))
+    _, plan = _best("llamadecode-v5e-b8")
+    notes = notes_of(_repaired("llamadecode-v5e-b8"))
     for planned in (None, 7, [], [[1, 2]], [[1, 2, "3"]], [[1, 2, True]]):
         assert noted_rules(replace(plan, notes=notes | {"planned": planned})) is None
 

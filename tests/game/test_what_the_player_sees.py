@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import jax
 import numpy as np
 import pytest
 
 from engine.game.jaxgame import env
-from engine.game.jaxgame.encoding import encode
+from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, encode
 from engine.game.observation.dynamic import observe
 from engine.game.observation.layout import (
     MOVE_FEATURES,
@@ -29,13 +30,24 @@ from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.model import Program
 
-STEP = jax.jit(env.step)
+RESET, STEP = jax.jit(env.reset), jax.jit(env.step)
 OBSERVE = jax.jit(observe)
+NAMES = ("teach-loop-carry", "alexnet-v4-b24", "lstm-v5e-b128")
+
+
+@cache
+def shape() -> Shape:
+    """One for all programs, so that the game is compiled once."""
+    return common_shape([encode(library.load_sample(name)) for name in NAMES])
+
+
+def encoded_of(program: Program) -> EncodedProgram:
+    return encode(program, shape=shape())
 
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return library.load_sample("teach-loop-carry")
+    return library.load_sample(NAMES[0])
 
 
 def part(seen: np.ndarray, name: str) -> np.ndarray:
@@ -49,9 +61,9 @@ def untame(value: float) -> float:
 
 def walk(program: Program, seed: int) -> list[tuple[ReferenceGame, np.ndarray]]:
     """A random game: the reference at each move, and the observation there."""
-    encoded = encode(program)
+    encoded = encoded_of(program)
     known = features(program, encoded, lower_bound(program))
-    position, game = env.reset(encoded), ReferenceGame(program)
+    position, game = RESET(encoded), ReferenceGame(program)
     rng, seen = random.Random(seed), []
     while not game.is_over:
         seen.append((game.clone(), np.asarray(OBSERVE(encoded, known, position))))
@@ -68,7 +80,7 @@ def test_every_number_is_finite_and_tame(program: Program) -> None:
         assert np.abs(seen).max() <= 20
 
 
-@pytest.mark.parametrize("name", ["teach-loop-carry", "alexnet-v4-b24", "lstm-v5e-b128"])
+@pytest.mark.parametrize("name", NAMES)
 def test_residents_idle_time_and_memory_agree_with_the_reference(name: str) -> None:
     program = library.load_sample(name)
     point_s = possible_s(program, lower_bound(program)) / 100
@@ -104,7 +116,7 @@ def test_the_options_tell_who_is_resident(program: Program) -> None:
         assert bool(part(seen, "options")[0]) == (block is not None)
 
 
-@pytest.mark.parametrize("name", ["teach-loop-carry", "alexnet-v4-b24"])
+@pytest.mark.parametrize("name", NAMES[:2])
 def test_the_greedy_choice_is_that_of_the_script(name: str) -> None:
     program = library.load_sample(name)
     for game, seen in walk(program, 3):
@@ -114,14 +126,14 @@ def test_the_greedy_choice_is_that_of_the_script(name: str) -> None:
 
 
 def known_of(program: Program, *hidden: str) -> tuple[Features, Features]:
-    encoded, bound = encode(program), lower_bound(program)
+    encoded, bound = encoded_of(program), lower_bound(program)
     return features(program, encoded, bound), features(program, encoded, bound, hidden)
 
 
 @pytest.mark.parametrize("switch", sorted(SWITCHES))
 def test_a_switch_hides_its_parts_and_nothing_else(program: Program, switch: str) -> None:
-    encoded = encode(program)
-    position = env.reset(encoded)
+    encoded = encoded_of(program)
+    position = RESET(encoded)
     whole, some = known_of(program, switch)
     before = np.asarray(OBSERVE(encoded, whole, position))
     after = np.asarray(OBSERVE(encoded, some, position))
@@ -140,7 +152,7 @@ def test_the_dynamics_is_told_what_is_not_hidden(program: Program) -> None:
 
 
 def test_without_a_bound_there_are_no_prices(program: Program) -> None:
-    encoded = encode(program)
+    encoded = encoded_of(program)
     blind = features(program, encoded)
     first = NUM_STATIC - len(PRICE_FEATURES) - len(SPANS)
     named = dict(zip(PRICE_FEATURES, np.asarray(blind.table)[:, first:].T, strict=False))
