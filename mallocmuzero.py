@@ -28,9 +28,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from engine.agent.trace_io import SearchTrace
-from engine.compiler.steering.export import Steering
+from engine.compiler.steering.export import Steering, exports
 from engine.compiler.steering.flags import Flags
-from engine.errors import EngineError
+from engine.compiler.steering.verify import Verdict
+from engine.errors import EngineError, PlanError
 from engine.game.gym_env import MallocEnv
 from engine.game.moves import Rules
 from engine.plan.bounds import Bound, lower_bound
@@ -41,12 +42,14 @@ from engine.plan.simulate import simulate as _simulate
 from engine.plan.violation import CheckResult, Violation
 from engine.program.library import sample_names
 from engine.program.model import Program
+from engine.solvers import Budget
+from engine.solvers import solve as _solve
 from engine.workflows import files_by_kind
+from engine.workflows.compare import applicable
+from engine.workflows.compare import compare as _compare
 
 if TYPE_CHECKING:
-    from engine.compiler.steering.verify import Verdict
     from engine.game.environment import Environment, EnvState
-    from engine.solvers import Budget
     from engine.workflows.tuning import Tuned
 
 __all__ = [
@@ -88,13 +91,11 @@ __all__ = [
 ]
 
 _LOADED_WHEN_ASKED_FOR = {
-    "Budget": "engine.solvers",
     "EnvState": "engine.game.environment",
     "Environment": "engine.game.environment",
     "Tuned": "engine.workflows.tuning",
-    "Verdict": "engine.compiler.steering.verify",
 }
-"""Types whose modules load JAX, or what else not every user needs."""
+"""Types whose modules load JAX, which not every user needs."""
 
 
 def __getattr__(name: str) -> Any:
@@ -229,8 +230,6 @@ def solver_names(program: Program) -> list[str]:
     >>> "greedy" in solver_names(load("teach-prefetch"))
     True
     """
-    from engine.workflows.compare import applicable
-
     return applicable(program)
 
 
@@ -252,11 +251,8 @@ def solve(
     >>> plan.solver, plan.notes["seed"]
     ('random', 3)
     """
-    from engine.solvers import Budget
-    from engine.solvers import solve as run
-
     listener = {} if progress is None else {"progress": progress}
-    return run(solver, program, Budget(seconds, seed, options=options, **listener))
+    return _solve(solver, program, Budget(seconds, seed, options=options, **listener))
 
 
 def check(program: Program, plan: Plan) -> CheckResult:
@@ -284,8 +280,6 @@ def simulate(program: Program, plan: Plan) -> Simulation:
     >>> f"{slow.latency_s * 1e6:.0f} us, {slow.stall_s * 1e6:.0f} of them stalls"
     '1724 us, 0 of them stalls'
     """
-    from engine.errors import PlanError
-
     result = check(program, plan)
     if not result:
         raise PlanError(f"the plan {result}")
@@ -326,10 +320,7 @@ def compare(
     >>> [row["solver"] for row in table["results"]]
     ['greedy', 'all_slow']
     """
-    from engine.solvers import Budget
-    from engine.workflows.compare import compare as run
-
-    return run(program, solvers, Budget(seconds, seed))
+    return _compare(program, solvers, Budget(seconds, seed))
 
 
 def environment(
@@ -361,8 +352,6 @@ def export(program: Program, plan: Plan) -> tuple[Steering, ...]:
     >>> variants[0].title
     'by saving'
     """
-    from engine.compiler.steering.export import exports
-
     return exports(program, plan)
 
 
