@@ -169,6 +169,23 @@ def test_savings_that_do_not_add_up_have_a_floor() -> None:
     assert program.all_slow_s == pytest.approx(slow.cycles.sum() / program.hardware.clock_hz)
 
 
+def test_equal_instructions_are_told_apart_where_savings_do_not_add_up() -> None:
+    """As of copies: one between the memories has no estimate, one within either has.
+
+    `y` is seen with its first operand fast, `z` with its result, and neither takes any time; in
+    another compile both of `z` are fast, and it takes nearly as long as slow.
+    """
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    apart = replace(observation(imported, [0, 5]), cycles=slow.cycles * [0, 0, 1])
+    together = replace(observation(imported, [3, 5]), cycles=slow.cycles * [1, 0.9, 1])
+    pools = (0, 0, 1)
+    fit = fit_costs(imported.program, pools, slow, [apart])
+    assert total_error(imported.program, fit, apart) == pytest.approx(0.0, abs=1e-6)
+    fit = fit_costs(imported.program, pools, slow, [apart, together])
+    assert fit.savings[0] == pytest.approx(slow.cycles[0], rel=1e-3), "y is its own witness"
+
+
 def test_predictions_need_no_uncertainties() -> None:
     imported = three_calls()
     slow = observe(imported, imported.flow)

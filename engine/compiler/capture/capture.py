@@ -228,7 +228,10 @@ def is_trusted(program: Program) -> bool:
     One that takes longer than predicted contradicts them
     (`engine.compiler.costs.refit.fit_record`).
     """
-    worst = program.provenance["fit"]["worst_held_out_error"]
+    fit = program.provenance["fit"]
+    worst = fit["worst_held_out_error"]
+    if fit.get("worst_error", 0.0) > MAX_ERROR:
+        return False
     return worst is not None and worst <= MAX_ERROR
 
 

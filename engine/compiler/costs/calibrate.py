@@ -111,7 +111,7 @@ def fit_costs(
     fit = fit_savings(program, pool_of, slow, seen, guess)
     prior = _prior(program, fit.slow_cycles, seen)
     more = np.zeros(len(program.accesses))
-    for pool in _seen_pools(program, pool_of, fit.slow_cycles, seen):
+    for pool in _seen_pools(program, pool_of, fit.slow_cycles, seen, prior):
         own = pool.accesses[0]
         more[pool.accesses] = uncertainty(pool, prior[own], fit.savings[own])
     return replace(fit, uncertainty=np.where(_may_save(program), more, 0.0))
@@ -127,7 +127,7 @@ def fit_savings(
     """`fit_costs` without uncertainties, which predictions do not need: they are left at zero."""
     slow_cycles = _least_cycles(slow, pool_of, seen)
     prior = _prior(program, slow_cycles, seen)
-    known = _seen_pools(program, pool_of, slow_cycles, seen)
+    known = _seen_pools(program, pool_of, slow_cycles, seen, prior)
 
     def fitted(may_cost: NDArray[np.bool_]) -> Fit:
         floors, savings = np.zeros(program.num_slots), np.zeros(len(program.accesses))
@@ -146,9 +146,10 @@ def _seen_pools(
     pool_of: Sequence[int],
     slow_cycles: NDArray[np.float64],
     seen: Sequence[Observation],
+    prior: NDArray[np.float64],
 ) -> list[Pool]:
     accesses, weights = accesses_by_slot(program), compile_weights(program, seen)
-    return list(seen_pools(pool_of, accesses, slow_cycles, seen, weights))
+    return list(seen_pools(pool_of, accesses, slow_cycles, seen, weights, prior))
 
 
 def _prior(

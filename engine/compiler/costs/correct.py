@@ -53,7 +53,15 @@ def _near_the_present(
     accesses = accesses_by_slot(program)
     weights = compile_weights(program, seen)
     fitted, floors = savings.copy(), _floors_per_execution(program)
-    for pool in seen_pools(pool_of, accesses, slow.cycles, seen, weights):
+    # Equal instructions may have been told apart before (`engine.compiler.costs.pools`).
+    rounded = np.round(savings, 3), np.round(floors, 3)
+    costs = [
+        (pool, tuple(rounded[0][own]), floor)
+        for pool, own, floor in zip(pool_of, accesses, rounded[1], strict=True)
+    ]
+    numbers = {cost: number for number, cost in enumerate(dict.fromkeys(costs))}
+    pool_of = [numbers[cost] for cost in costs]
+    for pool in seen_pools(pool_of, accesses, slow.cycles, seen, weights, savings):
         if pool.rows:
             own, floor = pool.accesses[0], float(floors[pool.slots[0]])
             floor, saved = _fit(pool.total, pool.rows, floor, savings[own], may_cost[own])

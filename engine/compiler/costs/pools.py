@@ -125,6 +125,9 @@ MAX_SAVED_SHARE = 0.97
 """Together the accesses of one instruction save at most this share of its all-slow cycles, unless
 more was seen."""
 
+AT_ODDS = 0.2
+"""A pool's fit is far off a placement from this share of the all-slow cycles on."""
+
 SLOWER = 1e-3
 """Only where some placement took longer than all slow, by this share, may a write cost time."""
 
@@ -184,13 +187,47 @@ def seen_pools(
     slow_cycles: NDArray[np.float64],
     seen: Sequence[Observation],
     weights: Sequence[float],
+    prior: NDArray[np.float64],
 ) -> Iterator[Pool]:
-    """The pools that have something to save, with what was seen of them (`pool_rows`)."""
+    """The pools that have something to save, with what was seen of them (`pool_rows`).
+
+    `prior` `[A]`: the cycles that each access saves by its bytes alone. Where savings and a floor
+    cannot say what was seen of a pool, its instructions are told apart by where they were seen. A
+    copy between the memories has no estimate, for one; within either it has.
+    """
     for slots in slots_by_pool(pool_of).values():
         total = float(slow_cycles[slots[0]])
         if accesses[slots[0]] and total > 0:
             rows = pool_rows(slots, accesses, seen, weights)
-            yield Pool(slots, np.array([accesses[slot] for slot in slots]), total, rows)
+            pool = Pool(slots, np.array([accesses[slot] for slot in slots]), total, rows)
+            parts = _parts(slots, accesses, seen)
+            if len(parts) == 1 or not _is_at_odds(pool, prior[pool.accesses[0]]):
+                yield pool
+                continue
+            for part in parts:
+                own = pool_rows(part, accesses, seen, weights)
+                yield Pool(part, np.array([accesses[slot] for slot in part]), total, own)
+
+
+def _parts(
+    slots: Sequence[int], accesses: Sequence[Sequence[int]], seen: Sequence[Observation]
+) -> list[list[int]]:
+    """The slots, together where they were seen at the same placements."""
+    parts: dict[frozenset[bytes], list[int]] = defaultdict(list)
+    for slot in slots:
+        fast = [one.is_fast[list(accesses[slot])] for one in seen if not np.isnan(one.cycles[slot])]
+        parts[frozenset(row.tobytes() for row in fast if row.any())].append(slot)
+    return list(parts.values())
+
+
+def _is_at_odds(pool: Pool, prior: NDArray[np.float64]) -> bool:
+    """Whether the pool's fit is far off some placement that was seen."""
+    floor, savings = fit_pool(pool, prior, np.zeros(len(prior), dtype=bool), 0.0)
+    return any(
+        abs(max(floor, pool.total - float(np.dot(fast, savings))) - row.cycles)
+        > AT_ODDS * pool.total
+        for fast, row in pool.rows.items()
+    )
 
 
 def seen_pool(

@@ -48,7 +48,8 @@ def refitted(program: Program, observations: Observations) -> Program:
     provenance = {
         **program.provenance,
         "placements": {c.name: dict(c.options) for c in compiles},
-        "fit": fit_record(program, list(left_out(program, observations))),
+        "fit": fit_record(program, list(left_out(program, observations)))
+        | {"worst_error": float(f"{worst_error(program, observations):.6g}")},
         **({"xla_plan": plan} if plan else {}),
         **_default_compile(program, observations),
     }
@@ -72,6 +73,16 @@ def fit_all(program: Program, observations: Observations) -> Fit:
     """The costs fitted to all compiles."""
     seen = [c.seen for c in observations.compiles]
     return fit_costs(program, observations.pools, observations.slow.seen, seen)
+
+
+def worst_error(program: Program, observations: Observations) -> float:
+    """The largest relative error of the fit to all compiles, of the total of one of them.
+
+    Too slow counts as much as too fast: the all-fast time and every bound rest on these costs.
+    """
+    fit = fit_all(program, observations)
+    errors = (total_error(program, fit, one.seen) for one in observations.compiles)
+    return max((abs(error) for error in errors), default=0.0)
 
 
 def left_out(program: Program, observations: Observations) -> Iterator[LeftOut]:
