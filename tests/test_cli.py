@@ -307,12 +307,12 @@ def test_the_region_for_scratch_is_given_once(
 ) -> None:
     out, limit = tmp_path / "p.json", "xla_tpu_scoped_vmem_limit_kib"
     dump = ["import", "--slow", str(DUMPS / "mlp_off.hlo"), "--hardware", "tpu-v5e", "-o", str(out)]
-    assert run(capsys, *dump, "--scoped-kib", "8192")[0] == 0
+    assert run(capsys, *dump, "--scoped-kib", "32768")[0] == 0
     given = json.loads(out.read_text())["instructions"]["reserved_bytes"]
-    assert run(capsys, *dump, "--compiler-options", f"{limit}=8192")[0] == 0
+    assert run(capsys, *dump, "--compiler-options", f"{limit}=32768")[0] == 0
     assert json.loads(out.read_text())["instructions"]["reserved_bytes"] == given
-    assert set(given) == {8192 * 1024}
-    both = ["--scoped-kib", "8192", "--compiler-options", f"{limit}=4096"]
+    assert set(given) == {32768 * 1024}
+    both = ["--scoped-kib", "32768", "--compiler-options", f"{limit}=24576"]
     code, _, err = run(capsys, *dump, *both)
     assert code == 2
     assert limit in err
