@@ -60,6 +60,21 @@ def test_a_kernel_takes_its_scratch_out_of_the_heap(tmp_path: Path) -> None:
     assert program.instructions[0].scratch_bytes == 48 * MIB
 
 
+def test_a_kernel_that_the_memory_pass_gave_its_scratch_is_read_whole() -> None:
+    """By the compiler: 64 MiB at 32 MiB for the kernel, beside an operand and its result.
+
+    Our scratch is at offset 0, so the compiler's offsets are no plan of ours; packed anew they are.
+    """
+    slow, fast = (FIXTURES / f"kernel_{way}.hlo.gz" for way in ("off", "on"))
+    program = import_hlo(slow, fast, "tpu-v5e", FIXTURES / "kernel_on.buffers.txt")
+    assert reserved_mib(program) == [16, 64, 16]
+    assert [i.scratch_bytes // MIB for i in program.instructions] == [14, 32, 9]
+    plan = plan_from_json(program.provenance["xla_plan"], "provenance")
+    assert check(program, plan) is None
+    assert plan.notes["left_out_saving_share"] == 0.0
+    assert {stay.offset // MIB for stay in plan.stays} == {64, 96}
+
+
 def test_a_kernel_for_which_the_chip_is_too_small_is_refused(tmp_path: Path) -> None:
     huge = KERNEL.replace("50331648", str(129 * MIB))
     with pytest.raises(ProgramFormatError, match="k uses 135266304 bytes of scratch"):

@@ -31,7 +31,7 @@ from engine.compiler.costs.refit import refitted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
 from engine.compiler.reading.own_compile import device_of, stored_stablehlo
-from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.repair import fuller, repaired
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.libtpu import require_compiler, versions
@@ -310,7 +310,7 @@ def _assembled(
         "versions": versions(),
         "kind": "captured",
         **program.provenance,
-        "xla_plan": plan_to_json(plan_by(default.buffers, scoped)),
+        "xla_plan": plan_to_json(fuller(plan_by(default.buffers, scoped), packed)),
         "default_compile": {
             "compute_s": _compute_s(imported, flow),
             "left_out_without_offsets": packed.notes["left_out_saving_share"],

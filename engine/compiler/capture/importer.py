@@ -11,7 +11,7 @@ from types import MappingProxyType
 from engine.compiler.costs.calibrate import calibrate
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import match_events, observe
-from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.repair import fuller, repaired
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import fast_end, read_plan
 from engine.compiler.toolchain.target import SCOPED_LIMIT, Target, target_facts
@@ -20,9 +20,10 @@ from engine.files import read_bytes
 from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
 from engine.plan.io import plan_to_json
+from engine.plan.model import Plan
 from engine.program.hlo.build import Costs, Imported, Roofline, build_program
 from engine.program.hlo.flow import Flow
-from engine.program.hlo.module import scratch_bytes
+from engine.program.hlo.module import granted_bytes, scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.hlo.shape import FAST_SPACES, memory_space
 from engine.program.io import content_hash
@@ -195,13 +196,22 @@ def import_hlo(
         )
         provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
         text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
-        if text is not None:
+        if text is not None and not _has_scratch_in_heap(flow, device):
             _refuse_other_region(text, device, str(buffers))
-        plan = read_plan(imported, flow, text, device.scoped_bytes)
-        plan = replace(plan, program_hash=content_hash(program))
-        plan = repaired(program, plan, observed.is_fast.tolist())
-        provenance["xla_plan"] = plan_to_json(plan)
+
+        def plan_by(buffers_text: str | None) -> Plan:
+            plan = read_plan(imported, flow, buffers_text, device.scoped_bytes)
+            plan = replace(plan, program_hash=content_hash(program))
+            return repaired(program, plan, observed.is_fast.tolist())
+
+        provenance["xla_plan"] = plan_to_json(fuller(plan_by(text), plan_by(None)))
     return replace(program, provenance=provenance)
+
+
+def _has_scratch_in_heap(flow: Flow, device: Device) -> bool:
+    """Whether the memory pass gave instructions their scratch out of its heap."""
+    space = FAST_SPACES.get(device.hardware.fast_name, FAST_SPACES["VMEM"])
+    return any(granted_bytes(event.instruction, space) for event in flow.events)
 
 
 def roofline(device: Device) -> Roofline:

@@ -37,6 +37,16 @@ def repaired(program: Program, plan: Plan, is_fast: Sequence[bool]) -> Plan:
     return replace(plan, notes=notes)
 
 
+def fuller(own: Plan, packed: Plan) -> Plan:
+    """Of two readings, the one that has lost less of the saving; at XLA's own offsets if equal.
+
+    Our scratch is at offset 0; where the memory pass gave it another place, its offsets are no plan
+    of ours, but packed anew the same stays may be.
+    """
+    lost = [plan.notes["left_out_saving_share"] for plan in (own, packed)]
+    return own if lost[0] <= lost[1] else packed
+
+
 def _culprit(program: Program, plan: Plan) -> int | None:
     """The group that breaks a rule; of too many cross-program prefetches the least useful one."""
     violation = check(program, plan)

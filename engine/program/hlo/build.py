@@ -14,7 +14,7 @@ from typing import Any
 from engine.errors import ProgramFormatError
 from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
-from engine.program.hlo.module import cycles, scratch_bytes
+from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
 from engine.program.hlo.record import COMPUTE, Event, Flight
 from engine.program.hlo.shape import (
     DEFAULT_SPACE,
@@ -73,8 +73,8 @@ def build_program(
 ) -> Imported:
     """The program of a decoded HLO module.
 
-    `reserved_bytes`: what the compiler keeps for the scratch of every instruction; one that uses
-    more reserves that. `roofline` gives costs where the dump states no cycles. Raises
+    `reserved_bytes`: what the compiler keeps for the scratch of every instruction; one that uses or
+    was given more reserves that. `roofline` gives costs where the dump states no cycles. Raises
     ProgramFormatError.
     """
     flow = Flow(module, where, keeps_copies=False)
@@ -180,13 +180,14 @@ class _Builder:
         ]
         space = FAST_SPACES.get(self.hardware.fast_name, FAST_SPACES["VMEM"])
         used = min(scratch_bytes(ins, space), self.hardware.fast_bytes)
+        kept = max(self.reserved_bytes, granted_bytes(ins, space)) if self.reserved_bytes else 0
         self.instructions.append(
             Instruction(
                 name=event.name,
                 opcode=ins.opcode,
                 fast_s=fast_s * times,
                 level=region_of[event.region],
-                reserved_bytes=max(used, min(self.reserved_bytes, self.hardware.fast_bytes)),
+                reserved_bytes=max(used, min(kept, self.hardware.fast_bytes)),
                 scratch_bytes=used,
                 op_name=ins.metadata.op_name[:160],
                 flops=self.work.flops(event.computation, ins) * times,

@@ -74,11 +74,37 @@ def cycles(instruction: Any) -> float | None:
 
 def scratch_bytes(instruction: Any, space: int) -> int:
     """Bytes of scoped scratch that the instruction uses in memory space `space`."""
-    if b"used_scoped_memory_configs" not in instruction.backend_config:
-        return 0
-    used = backend_config(instruction).get("used_scoped_memory_configs")
-    ends = [_end(u, space) for u in used] if isinstance(used, list) else []
-    return max(ends, default=0)
+    return max(
+        0,
+        _scoped_end(instruction, "used_scoped_memory_configs", space)
+        - _granted_offset(instruction, space),
+    )
+
+
+def granted_bytes(instruction: Any, space: int) -> int:
+    """Bytes of scoped scratch that the memory pass gave the instruction; 0 where it gave none.
+
+    It does so out of its heap where a kernel of the user's own has more than the region for it.
+    """
+    end = _scoped_end(instruction, "scoped_memory_configs", space)
+    return max(0, end - _granted_offset(instruction, space))
+
+
+def _granted_offset(instruction: Any, space: int) -> int:
+    granted = _scoped(instruction, "scoped_memory_configs")
+    ends = [(_end({**g, "size": 0}, space), _end(g, space)) for g in granted]
+    return min((offset for offset, end in ends if end > 0), default=0)
+
+
+def _scoped_end(instruction: Any, key: str, space: int) -> int:
+    return max((_end(part, space) for part in _scoped(instruction, key)), default=0)
+
+
+def _scoped(instruction: Any, key: str) -> list[dict[str, Any]]:
+    if key.encode() not in instruction.backend_config:
+        return []
+    parts = backend_config(instruction).get(key)
+    return [p for p in parts if isinstance(p, dict)] if isinstance(parts, list) else []
 
 
 def _end(used: Any, space: int) -> int:
