@@ -245,10 +245,15 @@ def test_models_and_jobs_of_the_explorer_reach_no_streamlit() -> None:
 
 
 def test_pages_start_without_what_only_work_needs() -> None:
-    code = "import sys, ui.session.caching; print(*sys.modules)"
+    """Who brings an HLO dump waits for JAX, and who solves for the solvers."""
+    code = (
+        "import sys, ui.session.caching; print(*sys.modules)\n"
+        "import ui.compare.page, ui.play.page, ui.programs.page; print(*sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    loaded = set(done.stdout.split())
-    assert "engine.lessons.catalogue" in loaded
-    assert not loaded & {"jax", "mctx", "numba", "highspy", "engine.solvers"}
+    shared, pages = (set(line.split()) for line in done.stdout.splitlines())
+    assert "engine.lessons.catalogue" in shared
+    assert not shared & {"jax", "mctx", "numba", "highspy", "engine.solvers"}
+    assert "jax" not in pages

@@ -7,22 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.agent.config import (
-    POLICY_ONLY,
-    AgentConfig,
-    LearnerConfig,
-    NetworkConfig,
-    SearchConfig,
-    SelfPlayConfig,
-)
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Trainer
-from engine.agent.workload import make_workload
 from engine.game.moves import Rules
-from engine.program.library import load_sample
 from engine.program.model import Program
-from engine.solvers.baselines import play_greedily
+from tests.agent.small import CONFIG, small_workload
 
 POINT_S = 2e-6
 """Seconds in a point of the traces made by hand; two microseconds."""
@@ -74,26 +64,13 @@ def tree(visits: list[list[int]]) -> dict[str, Any]:
     return {"tree_parent": parent, "tree_action": action, "tree_visits": counts}
 
 
-# Plays without search.
-TINY = AgentConfig(
-    network=NetworkConfig(width=16, latent=8, num_blocks=1),
-    search=SearchConfig(model=POLICY_ONLY),
-    self_play=SelfPlayConfig(games=8),
-    learner=LearnerConfig(unroll=1, batch_size=16, steps_per_round=4, warm_up_steps=4),
-)
-
-
-SEARCH = SearchConfig(num_simulations=4)
-
-
 @cache
 def real_run() -> tuple[Program, Rules, SearchTrace]:
     """The best game of a tiny agent after one round on a teaching program."""
-    program, rules = load_sample("teach-evict-and-return"), Rules()
-    shown = [tuple(play_greedily(program, rules).actions)]
-    workload = make_workload(program, shown, TINY, rules=rules)
-    trainer = Trainer([workload], TINY, seed=0)
+    workload = small_workload(name="teach-evict-and-return")
+    trainer = Trainer([workload], CONFIG, seed=0)
     trainer.show_demonstrations()
     trainer.play_round()
     actions = [int(a) for a in workload.replay.best[0].action]
-    return program, rules, trace_game(trainer.params, workload, actions, SEARCH)
+    trace = trace_game(trainer.params, workload, actions, CONFIG.search)
+    return workload.program, workload.rules, trace

@@ -50,22 +50,6 @@ def play(program: Program, chance: random.Random) -> Plan:
     return game.plan("random play")
 
 
-def optimum_us(program: Program) -> float:
-    """Best latency over all action sequences of the game."""
-    best, games = float("inf"), [ReferenceGame(program)]
-    while games:
-        game = games.pop()
-        if game.is_over:
-            plan = game.plan("exhaustive")
-            assert check(program, plan) is None
-            best = min(best, simulate(program, plan).latency_s)
-        for action, is_legal in enumerate(game.legal()):
-            if is_legal:
-                games.append(game.clone())
-                games[-1].step(action)
-    return best / MICROSECOND
-
-
 # Below every valid plan
 
 
@@ -93,10 +77,9 @@ def test_no_plan_found_by_changing_plans_beats_the_bound(seed: int) -> None:
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_teaching_programs_have_their_stated_optimum_and_bound(lesson: Lesson) -> None:
-    program = lesson.program()
-    assert optimum_us(program) == pytest.approx(lesson.optimum_us, rel=1e-6)
-    assert microseconds(program) == pytest.approx(lesson.bound_us, rel=1e-5)
+def test_teaching_programs_have_their_stated_bound(lesson: Lesson) -> None:
+    """Their optimum is that of all games: tests/contracts/test_teaching_optima.py."""
+    assert microseconds(lesson.program()) == pytest.approx(lesson.bound_us, rel=1e-5)
     assert lesson.bound_us <= lesson.optimum_us
 
 
@@ -135,7 +118,7 @@ def test_what_does_not_fit_beside_the_scratch_stays_slow_whole() -> None:
 
 
 def test_branching_stopped_early_is_still_a_bound() -> None:
-    program = random_program(3, 40)
+    program = random_program(3, 20)
     relaxed = lower_bound(program)
     hurried = lower_bound(program, method="mip", progress=lambda share, bound_s: False)
     assert hurried.method == "mip-unfinished"
@@ -397,7 +380,13 @@ def test_any_multipliers_bound_a_linear_program(
     assert solution.bound <= optimum
 
 
-@pytest.mark.parametrize(("name", "gap"), [("lstm-v5e-b128", 2e-4), ("resnet50-v5e-b64", 7e-4)])
+@pytest.mark.parametrize(
+    ("name", "gap"),
+    [
+        ("lstm-v5e-b128", 2e-4),
+        pytest.param("resnet50-v5e-b64", 7e-4, marks=pytest.mark.nightly),
+    ],
+)
 def test_copies_that_hold_their_whole_places_prove_the_best_plan(name: str, gap: float) -> None:
     """Of the first it takes prefetches, of the second write-backs (0.9 % without)."""
     entry = library.find_sample(name)

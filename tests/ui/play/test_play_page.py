@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,16 +254,6 @@ def test_a_damaged_link_opens_the_plan() -> None:
 @pytest.mark.parametrize("name", chosen(library.sample_names()))
 def test_every_sample_opens(name: str) -> None:
     assert opened(name).selectbox[0].value == name
-
-
-def test_the_views_do_not_load_jax() -> None:
-    """jax takes seconds to load; only who brings an HLO dump should wait for it."""
-    pages = "ui.compare.page, ui.play.page, ui.programs.page"
-    code = f"import sys; import {pages}; print('jax' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=APP.parents[1], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
 
 
 def test_a_new_game_has_nothing_in_fast_memory_and_can_be_left_anywhere() -> None:
