@@ -67,6 +67,11 @@ def times_text(*seconds: float) -> tuple[str, ...]:
     return tuple(f"{_signed(s, scale, decimals)} {unit}" for s in seconds)
 
 
+def is_same(seconds: float) -> bool:
+    """Whether a difference is only rounding."""
+    return abs(seconds) < NOTHING_S
+
+
 def gain_text(seconds: float) -> str:
     """Signed seconds: `+14.2 µs`; `± 0` for what is only rounding."""
     text = time_text(abs(seconds))
@@ -92,12 +97,12 @@ def column_texts(seconds: Sequence[float]) -> list[str]:
         largest = max(range(len(steps)), key=lambda n: abs(steps[n]))
         steps[largest] += round(total / scale * 10**decimals) - sum(steps)
     printed = [*steps, sum(steps)]
-    return [f"{_minus(step / 10**decimals, decimals)} {unit}" for step in printed]
+    return [f"{decimal_text(step / 10**decimals, decimals)} {unit}" for step in printed]
 
 
 def share_text(share: float, decimals: int = 1) -> str:
     """A fraction as a percentage: `83.1 %`."""
-    return f"{_minus(100 * share, decimals)} %"
+    return f"{decimal_text(100 * share, decimals)} %"
 
 
 def count_text(count: int, noun: str) -> str:
@@ -122,7 +127,7 @@ def _signed(seconds: float, scale: float, decimals: int) -> str:
     return f"−{text}" if seconds < 0 else text
 
 
-def _minus(amount: float, decimals: int) -> str:
+def decimal_text(amount: float, decimals: int) -> str:
     """A number with these decimals; what rounds to zero has no sign."""
     rounded = round(amount, decimals)
     return f"{'−' if rounded < 0 else ''}{abs(rounded):,.{decimals}f}"

@@ -10,7 +10,7 @@ from ui.compare.jumps_view import jump_buttons
 from ui.compare.maps.component import SIDE_BY_SIDE
 from ui.components.names import tensor_name
 from ui.components.table_view import NOT_OBSERVED, chosen_row
-from ui.components.units import share_text, time_text
+from ui.components.units import gain_text, share_text, time_text
 from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.differences import cost_table, counts_text, divergence_text, summary
 from ui.model.compare.sheet import Panel, identity_of
@@ -159,7 +159,7 @@ def _costs() -> None:
     key = f"costs_{first.identity}_{second.identity}"
     picked = chosen_row(rows, _COLUMNS, key, 320)
     st.caption(
-        f"The rows add up to {1e6 * sum(c.total_s for c in costs):+,.2f} µs, the difference of the"
+        f"The rows add up to {gain_text(sum(c.total_s for c in costs))}, the difference of the"
         " two runtimes. A wait counts for the tensors that were waited for, though others that"
         " were queued before them may be to blame."
     )
@@ -169,14 +169,14 @@ def _costs() -> None:
 
 _COLUMNS = {
     "tensor": st.column_config.TextColumn("Tensor", width="medium"),
-    "size": st.column_config.NumberColumn("MiB", format="%.3g"),
-    "total": st.column_config.NumberColumn("Costs, µs", format="%+.2f"),
-    "slow": st.column_config.NumberColumn("by slow accesses", format="%+.2f"),
-    "stall": st.column_config.NumberColumn("by waits", format="%+.2f"),
+    "size": st.column_config.NumberColumn("MiB"),
+    "total": st.column_config.NumberColumn("Costs, µs"),
+    "slow": st.column_config.NumberColumn("by slow accesses"),
+    "stall": st.column_config.NumberColumn("by waits"),
     "uncounted": NOT_OBSERVED,
     "what": st.column_config.TextColumn("What differs", width="large"),
     "where": st.column_config.TextColumn("Most of it at", width="medium"),
-    "time": st.column_config.NumberColumn("Slot", format="localized"),
+    "time": st.column_config.NumberColumn("Slot"),
 }
 
 

@@ -71,12 +71,11 @@ def _residents(session: Session, plan: OpenPlan, slot: int) -> None:
 _RESIDENTS = {
     "address": st.column_config.TextColumn("Address", width="small"),
     "tensor": st.column_config.TextColumn("Tensor", width=150),
-    "size": st.column_config.NumberColumn("MiB", format="%.3g", width="small"),
+    "size": st.column_config.NumberColumn("MiB", width="small"),
     "slots": st.column_config.TextColumn("Slots", width="small"),
     "next": st.column_config.TextColumn("Next use", width=150),
     "saving": st.column_config.NumberColumn(
         "At stake, µs",
-        format="%.2f",
         width="small",
         help="Lost if its next use is served from slow memory",
     ),

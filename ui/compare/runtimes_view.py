@@ -5,8 +5,23 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.components.chart_view import show_chart
+from ui.components.table_view import show_table
 from ui.model.compare.ranking import Row, losses, table
 from ui.session.state import Session
+
+_COLUMNS = {
+    "solver": st.column_config.TextColumn("Plan"),
+    "runtime": st.column_config.NumberColumn("Runtime, µs"),
+    "saved": st.column_config.ProgressColumn(
+        "Saved of what is possible", format="%.1f %%", min_value=0, max_value=100
+    ),
+    "over": st.column_config.NumberColumn("Over bound", format="%.2f %%"),
+    "stalls": st.column_config.NumberColumn("Stalls, µs"),
+    "checker": st.column_config.TextColumn("Checker"),
+    "stays": st.column_config.NumberColumn("Stays"),
+    "copies": st.column_config.NumberColumn("Copies"),
+    "seconds": st.column_config.TextColumn("Solved in"),
+}
 
 
 def show(session: Session, rows: list[Row]) -> None:
@@ -14,25 +29,8 @@ def show(session: Session, rows: list[Row]) -> None:
     program, bound_s = session.open.program, session.open.bound_s
     show_chart(losses(program, rows, bound_s), key="losses")
     columns = table(program, rows, bound_s)
-    chosen = st.dataframe(
-        columns,
-        key="results",
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-cell",
-        column_config={
-            "solver": st.column_config.TextColumn("Plan"),
-            "runtime": st.column_config.NumberColumn("Runtime, µs", format="%.1f"),
-            "saved": st.column_config.ProgressColumn(
-                "Saved of what is possible", format="%.1f %%", min_value=0, max_value=100
-            ),
-            "over": st.column_config.NumberColumn("Over bound", format="%.2f %%"),
-            "stalls": st.column_config.NumberColumn("Stalls, µs", format="%.1f"),
-            "checker": st.column_config.TextColumn("Checker"),
-            "stays": st.column_config.NumberColumn("Stays"),
-            "copies": st.column_config.NumberColumn("Copies"),
-            "seconds": st.column_config.TextColumn("Solved in"),
-        },
+    chosen = show_table(
+        columns, _COLUMNS, key="results", on_select="rerun", selection_mode="single-cell"
     )
     picked = chosen.selection.cells
     name = columns["solver"][picked[0][0]] if picked else None

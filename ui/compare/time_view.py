@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.elements.lib.column_types import ColumnConfig
 
 from engine.program.provenance import uncounted_by_slot
 from ui.compare.jumps_view import jump_buttons
 from ui.components.chart_view import show_chart
-from ui.components.table_view import NOT_OBSERVED, chosen_row
+from ui.components.table_view import NOT_OBSERVED, chosen_row, show_table
 from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.timing import kinds_table, time_chart, time_table
 from ui.session import caching
@@ -16,6 +15,14 @@ from ui.session.state import Session, current_session
 
 _CHART_PX = 560
 _NOTHING = "nothing"
+
+_KINDS = {
+    "plan": st.column_config.TextColumn("Plan"),
+    "compute": st.column_config.NumberColumn("Compute, µs"),
+    "slow": st.column_config.NumberColumn("Slow accesses, µs"),
+    "stall": st.column_config.NumberColumn("Stalls, µs"),
+    "total": st.column_config.NumberColumn("Runtime, µs"),
+}
 
 
 def show(session: Session) -> None:
@@ -46,18 +53,7 @@ def _kinds(session: Session) -> None:
     opened = session.open
     plans = [opened.plans[name] for name in opened.comparison.plans]
     parts = [caching.breakdown_of(p.identity, opened.program, p.plan) for p in plans]
-    st.dataframe(
-        kinds_table([p.name for p in plans], parts),
-        key="kinds",
-        hide_index=True,
-        column_config={
-            "plan": st.column_config.TextColumn("Plan"),
-            "compute": st.column_config.NumberColumn("Compute, µs", format="%.1f"),
-            "slow": st.column_config.NumberColumn("Slow accesses, µs", format="%.1f"),
-            "stall": st.column_config.NumberColumn("Stalls, µs", format="%.1f"),
-            "total": st.column_config.NumberColumn("Runtime, µs", format="%.1f"),
-        },
-    )
+    show_table(kinds_table([p.name for p in plans], parts), _KINDS, key="kinds")
 
 
 @st.fragment
@@ -85,8 +81,7 @@ def _instructions(name: str, against: str | None) -> None:
         show_chart(time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}")
     with listing:
         order = _ORDER if against is None else [c for c in _ORDER if c != "compute"]
-        columns = _columns(is_difference=against is not None)
-        picked = chosen_row(rows, columns, f"instructions_{key}", _CHART_PX - 60, order)
+        picked = chosen_row(rows, _COLUMNS, f"instructions_{key}", _CHART_PX - 60, order)
         if picked is not None:
             names = [name] if against is None else [name, against]
             jump_buttons(session, names, int(rows.iloc[picked]["slot"]), -1, "instruction")
@@ -98,16 +93,14 @@ _ORDER = ["instruction", "slot", "total", "compute", "slow", "uncounted", "stall
 _ORDER += ["opcode", "source"]
 
 
-def _columns(is_difference: bool) -> dict[str, ColumnConfig]:
-    number = "%+.2f" if is_difference else "%.2f"
-    return {
-        "instruction": st.column_config.TextColumn("Instruction", width="medium"),
-        "opcode": st.column_config.TextColumn("Kind", width="small"),
-        "slot": st.column_config.NumberColumn("Slot", format="localized", width="small"),
-        "total": st.column_config.NumberColumn("Total, µs", format=number, width="small"),
-        "compute": st.column_config.NumberColumn("Compute", format=number, width="small"),
-        "slow": st.column_config.NumberColumn("Slow", format=number, width="small"),
-        "uncounted": NOT_OBSERVED,
-        "stall": st.column_config.NumberColumn("Stalls", format=number, width="small"),
-        "source": st.column_config.TextColumn("Source", width="large"),
-    }
+_COLUMNS = {
+    "instruction": st.column_config.TextColumn("Instruction", width="medium"),
+    "opcode": st.column_config.TextColumn("Kind", width="small"),
+    "slot": st.column_config.NumberColumn("Slot", width="small"),
+    "total": st.column_config.NumberColumn("Total, µs", width="small"),
+    "compute": st.column_config.NumberColumn("Compute", width="small"),
+    "slow": st.column_config.NumberColumn("Slow", width="small"),
+    "uncounted": NOT_OBSERVED,
+    "stall": st.column_config.NumberColumn("Stalls", width="small"),
+    "source": st.column_config.TextColumn("Source", width="large"),
+}

@@ -15,14 +15,10 @@ from ui.session.state import Session
 _ROWS_PX = 360
 _COLUMNS = {
     "name": st.column_config.TextColumn("Instruction", width="medium"),
-    "change": st.column_config.NumberColumn(
-        "Change", format="localized", help="Compiled so, less by default"
-    ),
-    "compiled": st.column_config.NumberColumn("Compiled", format="localized"),
-    "predicted": st.column_config.NumberColumn("Predicted", format="localized"),
-    "error": st.column_config.NumberColumn(
-        "Error", format="localized", help="Predicted less compiled"
-    ),
+    "change": st.column_config.NumberColumn("Change", help="Compiled so, less by default"),
+    "compiled": st.column_config.NumberColumn("Compiled"),
+    "predicted": st.column_config.NumberColumn("Predicted"),
+    "error": st.column_config.NumberColumn("Error", help="Predicted less compiled"),
 }
 
 

@@ -54,11 +54,10 @@ def show(session: Session) -> None:
 
 _COLUMNS = {
     "compile": st.column_config.TextColumn("Compile"),
-    "cycles": st.column_config.NumberColumn("Cycles", format="localized"),
-    "gain": st.column_config.NumberColumn("Against the default", format="%+.2f %%"),
+    "cycles": st.column_config.NumberColumn("Cycles"),
+    "gain": st.column_config.NumberColumn("Against the default, %"),
     "predicted": st.column_config.NumberColumn(
-        "By the costs",
-        format="%+.2f %%",
+        "By the costs, %",
         help="What the program's costs say of the same placements. They were fitted to these"
         " compiles; how well they predict others: `python -m benchmarks fidelity`.",
     ),

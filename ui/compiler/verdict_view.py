@@ -20,7 +20,7 @@ from ui.session.state import OpenPlan, Session
 _ROWS_PX = 320
 _COLUMNS = {
     "tensor": st.column_config.TextColumn("Tensor", width="medium"),
-    "saving": st.column_config.NumberColumn("Aimed at, µs", format="%.2f"),
+    "saving": st.column_config.NumberColumn("Aimed at, µs"),
     "realised": st.column_config.ProgressColumn("Realised", min_value=0.0, max_value=1.0),
     "reason": st.column_config.TextColumn("Why not all", width="large"),
 }

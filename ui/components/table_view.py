@@ -1,22 +1,56 @@
-"""A table of which one row can be chosen."""
+"""Tables: their numbers shown alike, and such of which one row can be chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.arrow import DataframeState
 from streamlit.elements.lib.column_types import ColumnConfig
 
+from ui.components.units import decimal_text
+
 _ROW_PX = 35
+_FEW, _MANY = 10, 1000
 NOT_OBSERVED = st.column_config.NumberColumn(
     "Not observed",
-    format="%.2f",
     width=104,
     help="By how much more it may be, in µs: no compile has shown what these uses save by"
     " themselves, so that a cautious share counts, or nothing",
 )
 """The column of what uses may save beyond what counts (`engine.program.provenance`)."""
+
+
+def show_table(
+    table: pd.DataFrame, columns: Mapping[str, ColumnConfig], **settings: Any
+) -> DataframeState:
+    """Show a table, its numbers as everywhere; `settings`: of `st.dataframe`.
+
+    A column whose configuration has a format of its own keeps it.
+    """
+    kinds: dict[str, Any] = {name: about["type_config"] for name, about in columns.items()}
+    own = {name for name, kind in kinds.items() if kind and kind.get("format")}
+    formats: dict[Any, str | Callable[[Any], str] | None] = {
+        name: _format_of(table[name])
+        for name in table.columns
+        if name not in own and pd.api.types.is_numeric_dtype(table[name].dtype)
+    }
+    shown = table.style.format(formats, na_rep="–")
+    state: DataframeState = st.dataframe(
+        shown, hide_index=True, column_config=dict(columns), placeholder="–", **settings
+    )
+    return state
+
+
+def _format_of(column: pd.Series[Any]) -> Callable[[Any], str]:
+    """Whole numbers as they are, others with one to three decimals, as the largest needs."""
+    if not pd.api.types.is_float_dtype(column.dtype):
+        return lambda value: f"{value:,}"
+    most = column.abs().max()
+    decimals = 3 if most < _FEW else 2 if most < _MANY else 1
+    return lambda value: decimal_text(value, decimals)
 
 
 def chosen_row(
@@ -30,15 +64,14 @@ def chosen_row(
 
     `order`: the columns that are shown; None: those of `columns`.
     """
-    chosen = st.dataframe(
+    chosen = show_table(
         table,
+        columns,
         key=key,
-        hide_index=True,
         height=min(most_px, _ROW_PX * (len(table) + 1) + 2),
         on_select="rerun",
         selection_mode="single-row",
         column_order=order or list(columns),
-        column_config=columns,
     )
     picked = chosen.selection.rows
     return picked[0] if picked else None

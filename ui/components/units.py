@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.game import units
-from engine.game.units import NOTHING_S, count_text, noise_s
+from engine.game.units import NOTHING_S, count_text, decimal_text, is_same, noise_s
 
 __all__ = [
     "NOTHING_S",
     "address_text",
     "column_texts",
     "count_text",
+    "decimal_text",
     "gain_text",
+    "is_same",
     "noise_s",
     "share_text",
     "size_text",

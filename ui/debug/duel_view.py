@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.game.moves import ACTION_NAMES
+from ui.components.table_view import show_table
 from ui.components.units import time_text
 from ui.debug import studies
 from ui.jobs.protocol import DUEL, WEIGHTS, Order
@@ -29,7 +30,7 @@ _BOUTS = {
     "program": st.column_config.TextColumn("Program"),
     "first": st.column_config.TextColumn("A", width=100),
     "second": st.column_config.TextColumn("B", width=100),
-    "change": st.column_config.NumberColumn("B less A, µs", format="%+.3f", width=120),
+    "change": st.column_config.NumberColumn("B less A, µs", width=120),
     "share": st.column_config.NumberColumn("Share", format="percent", width=80),
     "different": st.column_config.TextColumn("Moves that differ", width=130),
     "fork": st.column_config.TextColumn("First at move", width=110),
@@ -39,7 +40,7 @@ _KINDS = {
     "kind": st.column_config.TextColumn("Kind", width=90),
     "size": st.column_config.TextColumn("Size", width=130),
     "tensors": st.column_config.NumberColumn("Tensors", width=80),
-    "change_us": st.column_config.NumberColumn("B less A, µs", format="%+.3f", width=120),
+    "change_us": st.column_config.NumberColumn("B less A, µs", width=120),
 }
 
 
@@ -131,17 +132,14 @@ def result(duel: dict[str, Any]) -> None:
     )
     rows = [_bout(bout) for bout in sorted(bouts, key=lambda b: b["first_s"] - b["second_s"])]
     key = str(abs(hash(str(duel))))
-    st.dataframe(
-        pd.DataFrame(rows), key=f"bouts_{key}", hide_index=True, column_config=_BOUTS,
-        placeholder="–",
-    )  # fmt: skip
+    show_table(pd.DataFrame(rows), _BOUTS, key=f"bouts_{key}")
     kinds = pd.DataFrame([kind for bout in bouts for kind in bout["kinds"]])
     if kinds.empty:
         st.caption("Both play the same.")
         return
     summed = kinds.groupby(["change", "kind", "size"], as_index=False).sum(numeric_only=True)
     order = summed["change_us"].abs().sort_values(ascending=False).index
-    st.dataframe(summed.loc[order], key=f"kinds_{key}", hide_index=True, column_config=_KINDS)
+    show_table(summed.loc[order], _KINDS, key=f"kinds_{key}")
     st.caption(
         f"Runtimes are the simulator's. Their differences are given to the tensors and add up"
         f" exactly; *{' → '.join(ACTION_NAMES[:2])}* is a tensor that A first treats by"

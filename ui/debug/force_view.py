@@ -12,6 +12,7 @@ from engine.debugging.counterfactual import AS_PLAYED, GREEDY, Counterfactual, F
 from engine.errors import EngineError
 from engine.game.moves import ACTION_NAMES
 from engine.game.notes import noted_rules
+from ui.components.table_view import show_table
 from ui.components.units import time_text
 from ui.debug import studies
 from ui.jobs.protocol import FORCE, Order
@@ -27,7 +28,7 @@ _COLUMNS = {
     "action": st.column_config.TextColumn("Forced", width=130),
     "then": st.column_config.TextColumn("Then", width=90),
     "runtime": st.column_config.TextColumn("Runtime", width=100),
-    "change": st.column_config.NumberColumn("Against the game, µs", format="%+.3f", width=150),
+    "change": st.column_config.NumberColumn("Against the game, µs", width=150),
     "kept": st.column_config.TextColumn(
         "Action kept", width=90, help="`local` works on the whole plan and may undo the action"
     ),
@@ -150,13 +151,9 @@ def _table(session: Session, thought: Thought, rows: list[dict[str, Any]], playe
         for row in rows
     ]
     left, right = st.columns([3, 1.2])
-    left.dataframe(
-        pd.DataFrame([first, *lines]),
-        key="forced_rows",
-        hide_index=True,
-        column_order=list(_COLUMNS),
-        column_config=_COLUMNS,
-    )
+    with left:
+        table = pd.DataFrame([first, *lines])
+        show_table(table, _COLUMNS, key="forced_rows", column_order=list(_COLUMNS))
     games = [row for row in rows if row["actions"]]
     with right:
         chosen = st.selectbox(

@@ -11,6 +11,7 @@ from engine.debugging.findings import AT_ONCE, LATER, PHASES, SIGNS, Finding
 from engine.debugging.regret import CLASSES
 from engine.game.moves import ACTION_NAMES
 from ui.components.glossary import about
+from ui.components.table_view import show_table
 from ui.debug import studies
 from ui.model.debug.table import COLUMNS, SORTS, UNCLASSED, Filter, table
 from ui.search import jobs_view
@@ -19,35 +20,30 @@ from ui.session.state import Session
 _KINDS = ("input", "temporary", "output")
 _MIB = 2**20
 _MEASURE_SECONDS = 300.0
-_US = "%.2f"
 _CONFIG = {
     "here": st.column_config.TextColumn("", width=28),
     "class": st.column_config.TextColumn("Class", width=150, help=about("class")),
-    "move": st.column_config.NumberColumn("Move", format="localized", width=60),
+    "move": st.column_config.NumberColumn("Move", width=60),
     "played": st.column_config.TextColumn("Played", width=110),
     "better": st.column_config.TextColumn("Better", width=110),
-    "regret": st.column_config.NumberColumn(
-        "Regret, µs", format=_US, width=90, help=about("regret")
-    ),
-    "surprise": st.column_config.NumberColumn(
-        "Surprise", format="%.1f", width=75, help=about("surprise")
-    ),
+    "regret": st.column_config.NumberColumn("Regret, µs", width=90, help=about("regret")),
+    "surprise": st.column_config.NumberColumn("Surprise", width=75, help=about("surprise")),
     "wrong prior": st.column_config.NumberColumn(
         "Wrong prior", format="percent", width=95, help=about("wrong prior")
     ),
     "value jump": st.column_config.NumberColumn(
-        "Value jump, µs", format="%+.2f", width=105, help=about("value jump")
+        "Value jump, µs", width=105, help=about("value jump")
     ),
     "punished": st.column_config.TextColumn("Punished", width=80, help=about("punished")),
     "model drift": st.column_config.NumberColumn(
-        "Model drift, µs", format=_US, width=105, help=about("model drift")
+        "Model drift, µs", width=105, help=about("model drift")
     ),
     "illegal": st.column_config.NumberColumn(
         "Illegal", format="percent", width=65, help=about("illegal imagination")
     ),
     "tensor": st.column_config.TextColumn("Tensor", width="medium"),
     "kind": st.column_config.TextColumn("Kind", width=85),
-    "size": st.column_config.NumberColumn("Size, MiB", format=_US, width=85),
+    "size": st.column_config.NumberColumn("Size, MiB", width=85),
     "pressure": st.column_config.NumberColumn(
         "Pressure", format="percent", width=80, help=about("memory pressure")
     ),
@@ -73,17 +69,15 @@ def show(session: Session, rows: Sequence[Finding]) -> None:
     noted = {name: debug.notes.of(studies.key_of(t)) for name, t in state.thoughts.items()}
     at = _place(session, rows)
     shown = [c for c in COLUMNS if c != "game" or debug.is_of_all]
-    chosen = st.dataframe(
+    chosen = show_table(
         table(rows, noted, (state.current, state.move)),
+        _CONFIG,
         key=f"debug_inbox_{debug.edition}",
-        hide_index=True,
         height=248,
         on_select="rerun",
         selection_mode="single-row",
         selection_default=None if at is None else {"selection": {"rows": [at]}},
         column_order=shown,
-        column_config=_CONFIG,
-        placeholder="–",
     )
     picked = chosen.selection.rows
     row = picked[0] if picked else None

@@ -17,7 +17,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.html import command_html, facts_html
 from ui.components.memory_map.actions import NO_ACTION
-from ui.components.units import address_text, count_text, gain_text, time_text
+from ui.components.units import address_text, count_text, is_same, time_text, times_text
 from ui.jobs.protocol import FAILED, STOPPED
 from ui.jobs.run import Job
 from ui.model.play import placed
@@ -189,7 +189,7 @@ def _variation_html(line: Line, game: ReferenceGame) -> Renderable:
 
 def _slower(seconds: float) -> str:
     """Words for `seconds` more than the plan's runtime; negative: less."""
-    if gain_text(seconds) == gain_text(0.0):
+    if is_same(seconds):
         return "as fast as the plan"
     return f"{time_text(abs(seconds))} {'slower' if seconds > 0 else 'faster'} than the plan"
 
@@ -219,9 +219,13 @@ def _eviction_html(session: Session, game: ReferenceGame, name: str) -> Renderab
 def _answer(eviction: Eviction) -> Node:
     if eviction.obstacle and not eviction.is_for_ever:
         return eviction.obstacle
-    before = time_text(eviction.latency_s - eviction.change_s)
-    told = f"Runtime {time_text(eviction.latency_s)} instead of {before}, "
-    new = [told, b[gain_text(eviction.change_s)]]
+    after_s, change_s = eviction.latency_s, eviction.change_s
+    before, after, change = times_text(after_s - change_s, after_s, abs(change_s))
+    sign = "+" if change_s > 0 else "−"
+    new = [
+        f"Runtime {after} instead of {before}, ",
+        b["± 0" if is_same(change_s) else f"{sign}{change}"],
+    ]
     if not eviction.num_lost:
         return [new, ": slow memory serves it already."]
     when = "" if eviction.is_for_ever else f" from move {eviction.move + 1:,}"

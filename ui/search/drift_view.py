@@ -6,18 +6,19 @@ import streamlit as st
 
 from engine.debugging.model_error import drift
 from ui.components.chart_view import show_chart
+from ui.components.table_view import show_table
 from ui.model.search.curves import drift_chart, drift_rows
 from ui.model.search.state import Thought
 from ui.session.state import Session
 
 _COLUMNS = {
-    "move": st.column_config.NumberColumn("Move", format="localized"),
+    "move": st.column_config.NumberColumn("Move"),
     "action": st.column_config.TextColumn("Played"),
-    "reward": st.column_config.NumberColumn("Imagined reward", format="%+.2f"),
-    "real_reward": st.column_config.NumberColumn("Real reward", format="%+.2f"),
-    "value": st.column_config.NumberColumn("Imagined value", format="%+.2f"),
-    "searched": st.column_config.NumberColumn("Searched there", format="%+.2f"),
-    "earned": st.column_config.NumberColumn("Earned in fact", format="%+.2f"),
+    "reward": st.column_config.NumberColumn("Imagined reward"),
+    "real_reward": st.column_config.NumberColumn("Real reward"),
+    "value": st.column_config.NumberColumn("Imagined value"),
+    "searched": st.column_config.NumberColumn("Searched there"),
+    "earned": st.column_config.NumberColumn("Earned in fact"),
 }
 
 
@@ -27,13 +28,8 @@ def show(session: Session, thought: Thought) -> None:
     now, average = st.columns([1.25, 1], gap="medium")
     with now:
         st.markdown(f"##### From move {move + 1:,} on")
-        st.dataframe(
-            drift_rows(thought.trace, move),
-            key="drift_rows",
-            hide_index=True,
-            column_order=list(_COLUMNS),
-            column_config=_COLUMNS,
-        )
+        rows = drift_rows(thought.trace, move)
+        show_table(rows, _COLUMNS, key="drift_rows", column_order=list(_COLUMNS))
         st.caption(
             "Microseconds above par. The model saw the position before the first of these moves"
             " and imagined the others along the moves that were played; *value* is of the rest of"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.components.glossary import about
+from ui.components.table_view import show_table
 from ui.model.search.inbox import inbox
 from ui.model.search.state import Thought
 from ui.search import jobs_view
@@ -13,9 +14,9 @@ from ui.session.state import Session
 
 _REGRET_SECONDS = 30.0
 _COLUMNS = {
-    "move": st.column_config.NumberColumn("Move", format="localized", width=70),
+    "move": st.column_config.NumberColumn("Move", width=70),
     "surprise": st.column_config.NumberColumn(
-        "Surprise", format="%.1f", width=80, help="1 is the average move of this game"
+        "Surprise", width=80, help="1 is the average move of this game"
     ),
     "why": st.column_config.TextColumn("Why", width=245),
     "prior": st.column_config.TextColumn("First thought", width=95),
@@ -25,15 +26,13 @@ _COLUMNS = {
     ),
     "jump": st.column_config.NumberColumn(
         "Value jump, µs",
-        format="%+.2f",
         help="How much better than expected the game stood after it",
     ),
     "correction": st.column_config.NumberColumn(
-        "Correction, µs", format="%+.2f", help="The search's value less the networks' own"
+        "Correction, µs", help="The search's value less the networks' own"
     ),
     "regret": st.column_config.NumberColumn(
         "Regret, µs",
-        format="%.2f",
         help="What the best line found with another action saves more; measured on demand",
     ),
     "better": st.column_config.TextColumn("Better", width=75),
@@ -59,16 +58,14 @@ def show(session: Session, thought: Thought) -> None:
         st.caption("Nothing surprised the agent in this game.")
         return
     shown = list(_COLUMNS) if regrets else [c for c in _COLUMNS if c not in _MEASURED]
-    chosen = st.dataframe(
+    chosen = show_table(
         rows,
+        _COLUMNS,
         key=f"inbox_{thought.identity}_{len(regrets)}",
-        hide_index=True,
         height=282,
         on_select="rerun",
         selection_mode="single-row",
         column_order=shown,
-        column_config=_COLUMNS,
-        placeholder="–",
     )
     text, button = st.columns([5, 1.6], vertical_alignment="center")
     text.caption(

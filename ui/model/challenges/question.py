@@ -17,7 +17,7 @@ from engine.lessons.positions import Mined
 from engine.program.model import Program
 from ui.components.html import command_html
 from ui.components.memory_map.board import NO_REFERENCES, References
-from ui.components.units import count_text, time_text
+from ui.components.units import count_text, noise_s, time_text
 from ui.model.challenges.state import Answer, ChallengeState, answered
 from ui.model.learn.progress import Card
 from ui.model.learn.state import Learning, Seat
@@ -98,7 +98,8 @@ def _worth(answer: Answer) -> dict[int, str]:
     texts = {}
     for action, value in answer.values.items():
         lost_s = best_value(answer.values) - value.saved_s
-        worth = "the best known" if lost_s <= 0 else f"costs {time_text(lost_s)} in the end"
+        is_best = lost_s < noise_s(lost_s)
+        worth = "the best known" if is_best else f"costs {time_text(lost_s)} in the end"
         texts[action] = f"{worth}{_who(action, answer)}"
     return texts
 
@@ -144,9 +145,9 @@ def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> 
 
 def _against(question: Question, answer: Answer, best: int) -> str:
     """How much more the right action saves than greedy's, or that greedy is right."""
-    if answer.values[answer.greedy].saved_s >= answer.values[best].saved_s - 1e-12:
-        return "What earns most at once is right here."
     more = answer.values[best].saved_s - answer.values[answer.greedy].saved_s
+    if more < noise_s(more):
+        return "What earns most at once is right here."
     share = more / question.program.all_slow_s
     return (
         f"It saves {time_text(more)} more than {ACTION_NAMES[answer.greedy]}, which earns most at"

@@ -15,7 +15,7 @@ from engine.program.floors import worth_s
 from engine.program.model import Program, Touch
 from engine.program.provenance import more_s
 from ui.components.names import instruction_name, tensor_name
-from ui.components.units import address_text, count_text, share_text, time_text, unobserved_text
+from ui.components.units import address_text, count_text, share_text, time_text, times_text
 
 _ABOUT = {
     Change.MEMORY: "fast in one, slow in the other",
@@ -65,9 +65,9 @@ def divergence_text(program: Program, difference: TouchDifference, names: tuple[
 
 
 def _stake_text(program: Program, touch: Touch) -> str:
-    worth = worth_s(program, touch)
-    mark = unobserved_text(worth, more_s(program, touch))
-    return f"{time_text(worth)} at stake{f', {mark}' if mark else ''}"
+    worth, more = worth_s(program, touch), more_s(program, touch)
+    at_stake, most = times_text(worth, worth + more)
+    return f"{at_stake} at stake{f', not observed: up to {most}' if more > 0 else ''}"
 
 
 def cost_table(

@@ -12,7 +12,7 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.charts import STALL, Lines, Mark, memory_chart
 from ui.components.names import instruction_name, tensor_name
-from ui.components.units import address_text, count_text, share_text, size_text, time_text
+from ui.components.units import address_text, count_text, share_text, size_text, times_text
 
 _MIB = 2**20
 
@@ -57,13 +57,13 @@ def relief_text(program: Program, result: Mapping[str, Any]) -> str:
     """The peak advisor's proposal, as Markdown. `result`: as `ui.jobs.worker` writes it."""
     names = [f"`{tensor_name(program, d['group'])}`" for d in result["dropped"]]
     change_s = result["after_s"] - result["before_s"]
+    change, before, after = times_text(abs(change_s), result["before_s"], result["after_s"])
     way = "costs" if change_s >= 0 else "even saves"
     freed = f"frees {size_text(result['freed_bytes'])}"
     lines = [
         f"**Drop {count_text(len(names), 'tensor')} at the next use: {', '.join(names)}.**",
         f"Played again with this change, the game {freed} at slot {result['slot']:,} and {way}"
-        f" **{time_text(abs(change_s))}**: the runtime goes from {time_text(result['before_s'])} to"
-        f" {time_text(result['after_s'])}. The largest gap there goes from"
+        f" **{change}**: the runtime goes from {before} to {after}. The largest gap there goes from"
         f" {size_text(result['hole_before'])} to {size_text(result['hole_after'])}.",
     ]
     if not result["is_enough"]:

@@ -18,7 +18,7 @@ from engine.lessons.judge import MOST_STARS, Condition, Judge
 from engine.lessons.lesson import SEARCH, AgentView
 from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
-from ui.components.units import count_text, gain_text, time_text
+from ui.components.units import count_text, gain_text, time_text, times_text
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
 
@@ -47,7 +47,7 @@ def _goal_html(judge: Judge, seat: Seat) -> Renderable:
         b["Goal"],
         ul[(li[condition.text] for condition in judge.conditions(0.0, 0.0))],
         progress_html(saved_s, needed_s),
-        span[f"Saved {time_text(saved_s)} of the {time_text(needed_s)} that are needed"],
+        span["Saved {} of the {} that are needed".format(*times_text(saved_s, needed_s))],
         _dead_ends_html(seat),
         span[again_html()] if seat.attempt.is_begun else None,
     ]

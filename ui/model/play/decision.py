@@ -24,7 +24,7 @@ from ui.components.units import (
     share_text,
     size_text,
     time_text,
-    unobserved_text,
+    times_text,
 )
 from ui.model.play.ghosts import Opinion
 
@@ -79,12 +79,14 @@ def _touch_story(program: Program, move: Move) -> Story:
 def _stake_text(program: Program, touch: Touch, verb: str) -> str:
     """What the touch saves in fast memory, or costs, and whether a compile has shown it."""
     fast, worth = program.hardware.fast_name, worth_s(program, touch)
-    mark = unobserved_text(max(0.0, worth), more_s(program, touch))
-    mark = f" ({mark})" if mark else ""
+    more = more_s(program, touch)
+    saves, most, takes = times_text(
+        worth, max(0.0, worth) + more, slow_s(program, touch.time) if touch.saving_s > 0 else 0.0
+    )
+    mark = f" (not observed: up to {most})" if more > 0 else ""
     if touch.saving_s > 0:
         return (
-            f"Served from {fast} it saves {time_text(worth)}{mark} of the"
-            f" instruction's {time_text(slow_s(program, touch.time))}."
+            f"Served from {fast} it saves {saves}{mark} of the instruction's {takes}."
             f"{_floor_text(program, touch.time)}{_much_text(program, touch, verb)}"
         )
     if touch.saving_s < 0:

@@ -8,7 +8,7 @@ from htpy import Node, Renderable, b, div, fragment, span
 
 from engine.game.moves import ACTION_NAMES
 from ui.components.html import command_html
-from ui.components.units import gain_text, time_text
+from ui.components.units import noise_s, times_text
 from ui.model.play.film import Film
 from ui.model.play.line import Rating
 
@@ -102,12 +102,12 @@ def _verdict(answer: Answer) -> Renderable:
     if answer.is_same:
         return b[f"{ACTION_NAMES[answer.own]}, like the plan."]
     own, final = ACTION_NAMES[answer.own], answer.rating.final
-    if gain_text(final) == gain_text(0.0):
+    if abs(final) < noise_s(0.0):
         return fragment[b["As good in the end"], f"; the plan plays {own}."]
     word = "better" if final > 0 else "worse"
-    at_once = gain_text(answer.rating.so_far)
+    end, at_once = times_text(abs(final), answer.rating.so_far)
     return fragment[
-        b[f"{time_text(abs(final))} {word}"],
+        b[f"{end} {word}"],
         f" in the end ({at_once} at once); the plan plays {own}.",
     ]
 

@@ -14,7 +14,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.proof import PROVEN_GAP, gap
 from engine.program.provenance import Observed, observed
-from ui.components.units import count_text, share_text, size_text, time_text
+from ui.components.units import count_text, share_text, size_text, time_text, times_text
 
 CONTESTED = 0.03
 """The least gap of XLA's plan to the bound of a program that counts as contested."""
@@ -156,7 +156,7 @@ def facts(program: Program) -> list[tuple[str, str]]:
         ("Length", count_text(program.num_slots, "instruction") + _loops(program)),
         ("Tensors", f"{size_text(weights)} of inputs, {size_text(others)} made on the way"),
         ("All slow", time_text(program.all_slow_s)),
-        ("All fast", f"{time_text(program.all_fast_s)}, {time_text(savings)} less"),
+        ("All fast", "{}, {} less".format(*times_text(program.all_fast_s, savings))),
     ]
     if basis := observed(program):
         rows.append(("Observed", _basis_text(basis)))
@@ -170,10 +170,11 @@ def facts(program: Program) -> list[tuple[str, str]]:
 def _basis_text(basis: Observed) -> str:
     """What the savings rest on: shown by compiles, counted on other grounds, not counted."""
     text = f"{share_text(basis.share)} of what fast memory may save, use by use"
+    estimated, uncounted = times_text(basis.estimated_s, basis.uncounted_s)
     if basis.estimated_s > 0:
-        text += f"; {time_text(basis.estimated_s)} counts that no compile shows by itself"
+        text += f"; {estimated} counts that no compile shows by itself"
     if basis.uncounted_s > 0:
-        text += f"; up to {time_text(basis.uncounted_s)} more does not count"
+        text += f"; up to {uncounted} more does not count"
     return text
 
 

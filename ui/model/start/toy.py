@@ -15,7 +15,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.teaching import Draft
 from ui.components.memory_map.board import board
-from ui.components.units import time_text
+from ui.components.units import times_text
 from ui.model.programs.catalogue import TEACHING, above_bound, family
 
 _MOST_TOUCHES = 2000
@@ -77,8 +77,8 @@ def toy() -> Toy:
     for action, _ in _SCRIPT:
         game.step(action)
     plan = game.plan(NAME, notes_of(game))
-    fast = time_text(simulate(program, plan).latency_s)
-    end = f" The program takes {fast} instead of {time_text(program.all_slow_s)}."
+    fast, slow = times_text(simulate(program, plan).latency_s, program.all_slow_s)
+    end = f" The program takes {fast} instead of {slow}."
     captions = [text for _, text in _SCRIPT]
     captions[-1] += end
     return Toy(program, plan, tuple(captions))
