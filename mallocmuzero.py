@@ -40,6 +40,8 @@ from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.plan.simulate import simulate as _simulate
 from engine.plan.violation import CheckResult, Violation
+from engine.program.counts import Counts
+from engine.program.counts import recounted as _recounted
 from engine.program.library import sample_names
 from engine.program.model import Program
 from engine.solvers import Budget
@@ -57,6 +59,7 @@ __all__ = [
     "Budget",
     "CheckResult",
     "Copy",
+    "Counts",
     "EngineError",
     "EnvState",
     "Environment",
@@ -81,6 +84,7 @@ __all__ = [
     "export_program",
     "import_hlo",
     "load",
+    "recounted",
     "sample_names",
     "save",
     "simulate",
@@ -154,13 +158,15 @@ def import_hlo(
     fast: str | PathLike[str] | None = None,
     buffers: str | PathLike[str] | None = None,
     hardware: str = "tpu-v5e",
+    counts: Counts | None = None,
 ) -> Program:
     """The program in a dump of XLA: scheduled HLO, as text or as a message, gzipped or not.
 
     `slow`: compiled with everything in slow memory. `fast`: the default compile of the same module,
     whose placements fit the savings. `buffers`: its buffer assignment, which holds the offsets of
-    XLA's own plan. Raises ProgramFormatError for a file that is none of these, UnknownNameError for
-    an unknown `hardware`.
+    XLA's own plan. `counts`: how often loops run and branches are taken that the dump does not tell
+    of. Raises ProgramFormatError for a file that is none of these, UnknownNameError for an unknown
+    `hardware`, UsageError for counts of what the program has not.
 
     >>> import_hlo("README.md")
     Traceback (most recent call last):
@@ -170,7 +176,7 @@ def import_hlo(
     from engine.compiler.capture.importer import import_hlo as read
 
     paths = [None if path is None else Path(path) for path in (fast, buffers)]
-    return read(Path(slow), paths[0], hardware, paths[1])
+    return read(Path(slow), paths[0], hardware, paths[1], counts=counts)
 
 
 def capture(
@@ -180,6 +186,7 @@ def capture(
     name: str | None = None,
     topology: str = "",
     compiler_options: Mapping[str, str] | None = None,
+    counts: Counts | None = None,
     **options: Any,
 ) -> Program:
     """The program of a jitted JAX function, compiled by the real TPU compiler; minutes.
@@ -188,9 +195,9 @@ def capture(
     needed. Jitted for a mesh, it is partitioned over the first devices of `topology`: a name like
     `v5e:4x4` or a number of chips; without, the smallest one that is large enough.
     `compiler_options`: your own, which hold for every compile, as `LIBTPU_INIT_ARGS` in the
-    environment does. `options` are those of `engine.workflows.capturing.capturing`. Raises
-    UnknownNameError for other hardware, MissingDependencyError without the compiler, CompilerError
-    where it refuses.
+    environment does. `counts`: as in `import_hlo`. `options` are those of
+    `engine.workflows.capturing.capturing`. Raises UnknownNameError for other hardware,
+    MissingDependencyError without the compiler, CompilerError where it refuses.
 
     >>> import jax
     >>> capture(jax.jit(lambda x: x + 1), 2.0, hardware="tpu-v1")  # doctest: +ELLIPSIS
@@ -201,8 +208,22 @@ def capture(
     from engine.compiler.toolchain.target import Target, init_args
     from engine.workflows.capturing import capturing
 
-    target = Target(hardware, topology, dict(compiler_options or {}), init_args())
+    own = dict(compiler_options or {})
+    target = Target(hardware, topology, own, init_args(), counts or Counts())
     return run(jitted, *args, target=target, how=capturing(**options), name=name)
+
+
+def recounted(program: Program, counts: Counts) -> Program:
+    """The program as if its loops ran, and its branches were taken, so often.
+
+    `counts`: of loops whose length the compiler does not know, and of conditionals. Schedule and
+    XLA's plan stay. Raises UsageError for a name that is none of them.
+
+    >>> recounted(load("teach-prefetch"), Counts({"loop": 12}))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.UsageError: teach-prefetch has no loop of unknown length called 'loop'; ...
+    """
+    return _recounted(program, counts)
 
 
 def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs: Any) -> None:

@@ -13,6 +13,7 @@ from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.program import library
+from engine.program.counts import DEFAULT_TRIP_COUNT
 from engine.program.model import Program
 
 Run = Callable[[argparse.Namespace], int]
@@ -52,6 +53,25 @@ def add_compiler_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE|NAME=VALUE",
         help="your own, which hold for every compile, as LIBTPU_INIT_ARGS does; repeatable",
+    )
+
+
+def add_counts(parser: argparse.ArgumentParser) -> None:
+    """How often loops run and branches are taken that the compiler does not know of."""
+    parser.add_argument(
+        "--trip-count",
+        action="append",
+        default=[],
+        metavar="WHILE=N",
+        help="iterations of a loop of unknown length, by the name of its while instruction;"
+        f" default: {DEFAULT_TRIP_COUNT}; repeatable",
+    )
+    parser.add_argument(
+        "--branch",
+        action="append",
+        default=[],
+        metavar="COND=0.9,0.1",
+        help="how often each branch of a conditional is taken; default: all alike; repeatable",
     )
 
 

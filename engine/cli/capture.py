@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.arguments import (
     add_command,
     add_compiler_options,
+    add_counts,
     add_output,
     refuse_given,
 )
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
 
 
 _HARDWARE, _BATCH = "tpu-v5e", 32
-_OF_ONE = ("hardware", "topology", "compiler_options", "batch", "train", "stablehlo")
+_OF_ONE = (
+    "hardware",
+    "topology",
+    "compiler_options",
+    "trip_count",
+    "branch",
+    "batch",
+    "train",
+    "stablehlo",
+)
 """Options that only count for one program."""
 
 
@@ -52,6 +62,7 @@ def add_parser(commands: Any) -> None:
         help="for programs of a mesh: v5e:4x4, 4x4 or 16; default: the smallest large enough",
     )
     add_compiler_options(parser)
+    add_counts(parser)
     parser.add_argument("--batch", type=int, help=f"default: {_BATCH}")
     parser.add_argument("--train", action="store_true", help="a training step")
     add_study(parser)
@@ -124,9 +135,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _target(options: argparse.Namespace) -> Target:
     from engine.compiler.toolchain.target import Target, init_args, read_flags
+    from engine.program.counts import read_counts
 
     flags = read_flags(options.compiler_options)
-    return Target(options.hardware or _HARDWARE, options.topology or "", flags, init_args())
+    counts = read_counts(options.trip_count, options.branch)
+    hardware, topology = options.hardware or _HARDWARE, options.topology or ""
+    return Target(hardware, topology, flags, init_args(), counts)
 
 
 def _keep(options: argparse.Namespace, program: Program) -> None:

@@ -6,7 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, add_compiler_options, add_output, refuse_given
+from engine.cli.arguments import (
+    add_command,
+    add_compiler_options,
+    add_counts,
+    add_output,
+    refuse_given,
+)
 from engine.cli.output import show_program
 from engine.errors import UsageError
 from engine.hardware.presets import DEVICES
@@ -14,7 +20,15 @@ from engine.program.io import save
 from engine.program.model import Program
 
 _CAPACITY = 2**20
-_OF_DUMPS = ("fast", "buffers", "hardware", "compiler_options", "scoped_kib")
+_OF_DUMPS = (
+    "fast",
+    "buffers",
+    "hardware",
+    "compiler_options",
+    "scoped_kib",
+    "trip_count",
+    "branch",
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -37,6 +51,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--hardware", metavar="NAME", help="the chip that the dumps are of")
     add_compiler_options(parser)
+    add_counts(parser)
     add_output(parser, "-o", "--output", metavar="P", required=True)
 
 
@@ -44,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
     """Import and save one program."""
     from engine.compiler.capture.importer import import_hlo
     from engine.compiler.toolchain.target import SCOPED_LIMIT, read_flags
+    from engine.program.counts import read_counts
     from engine.program.minimalloc import import_minimalloc
 
     if (options.slow is None) == (options.minimalloc is None):
@@ -64,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
         if own.get(SCOPED_LIMIT, str(options.scoped_kib)) != str(options.scoped_kib):
             raise UsageError(f"import: --scoped-kib and {SCOPED_LIMIT} differ; give one of them")
         own[SCOPED_LIMIT] = str(options.scoped_kib)
-    program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own)
+    counts = read_counts(options.trip_count, options.branch)
+    program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own, counts)
     return _finish(options, program)
 
 

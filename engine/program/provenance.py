@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.program.counts import COUNTS, counts_remarks
 from engine.program.floors import slow_s, worth_s
 from engine.program.model import Program, Touch
 
@@ -24,8 +25,8 @@ WHOLE_SHARE = 0.99
 def compiled_under(program: Program) -> dict[str, Any]:
     """What a program was compiled for beyond its chip, and how far its capture has come.
 
-    Devices of a mesh and their topology, the user's own flags, and, where the capture was broken
-    off or goes on, how many compiles have refined its costs.
+    Devices of a mesh and their topology, the user's own flags and trip counts, and, where the
+    capture was broken off or goes on, how many compiles have refined its costs.
     """
     origin = program.provenance
     facts = {key: origin[key] for key in ("topology", "devices") if key in origin}
@@ -34,6 +35,9 @@ def compiled_under(program: Program) -> dict[str, Any]:
         facts["compiler_options"] = " ".join(f"{name}={value}" for name, value in options.items())
     if "libtpu_init_args" in origin:
         facts["libtpu_init_args"] = origin["libtpu_init_args"]
+    counts = origin.get(COUNTS)
+    if isinstance(counts, Mapping):
+        facts["counts"] = " ".join(f"{name}={value}" for name, value in counts.items())
     refining = origin.get("refining")
     if isinstance(refining, Mapping):
         facts["refined_by"] = f"{refining.get('compiles')} of {refining.get('of')} compiles"
@@ -85,7 +89,7 @@ def import_remarks(program: Program) -> list[str]:
             "its dump states no cycles, as none of the CPU's or GPU's compiler does: costs are"
             " estimated from operations and bytes, and sizes lack the padding of a TPU"
         )
-    return found
+    return found + counts_remarks(program)
 
 
 def offsets_of_compiled_plan(program: Program) -> str:

@@ -23,6 +23,7 @@ from engine.compiler.steering.knobs import Setting, distinct, settings, together
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.errors import EngineError
+from engine.program.counts import COUNTS, with_counts
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
@@ -178,7 +179,7 @@ def rough_program(answers: Answers) -> Program:
     slow = answers.early(SLOW_OPTIONS)
     target = answers.target
     device = device_of(slow, target.hardware, target.scoped_bytes)
-    return build_program(
+    rough = build_program(
         parse_hlo(slow.hlo.encode(), "all slow"),
         name="tuned",
         hardware=device.hardware,
@@ -186,3 +187,5 @@ def rough_program(answers: Answers) -> Program:
         reserved_bytes=device.scoped_bytes,
         roofline=roofline(device),
     ).program
+    rough = with_counts(rough, target.counts)
+    return replace(rough, provenance={COUNTS: target.counts.to_json()})

@@ -41,6 +41,7 @@ from engine.compiler.toolchain.target import Target, target_facts
 from engine.errors import CompilerError, NotCompilableError, ProgramFormatError
 from engine.files import EXPORTED, foreign
 from engine.plan.io import plan_to_json
+from engine.program.counts import Counts, refuse_unknown
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
@@ -101,13 +102,15 @@ def capture_source(
 
     Minutes to an hour. `known`: a file of observations to begin with, where it is of the same
     program. Raises CompilerError where the program cannot be compiled, UnknownNameError for other
-    hardware than XLA's.
+    hardware than XLA's, UsageError for counts of what the program has not.
     """
     if not how.is_offline:
         require_compiler(source.target.hardware)
     answers = Answers(
         source.stablehlo, source.target, how.raw / ANSWERS, how.is_offline, note=how.note
     )
+    if source.target.counts != Counts():
+        refuse_unknown(_imported(source, answers).program, source.target.counts)
     path = observations_path(source.name, how.raw / source.name)
     return captured_by(answers, source, how, path, known)
 
@@ -265,7 +268,7 @@ def _imported(source: Source, answers: Answers) -> Imported:
         where=where,
         reserved_bytes=device.scoped_bytes,
     )
-    return with_unwritable(imported)
+    return with_unwritable(imported.with_counts(source.target.counts))
 
 
 def _begun(imported: Imported, paths: Sequence[Path]) -> Observations:

@@ -21,6 +21,7 @@ from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
+from engine.program.counts import Counts, refuse_unknown
 from engine.program.hlo.build import Costs, Imported, Roofline, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import granted_bytes, scratch_bytes
@@ -153,13 +154,15 @@ def import_hlo(
     hardware_name: str,
     buffers: Path | None = None,
     options: Mapping[str, str] = MappingProxyType({}),
+    counts: Counts | None = None,
 ) -> Program:
     """The program of a dump compiled with everything in slow memory (or of any one dump).
 
     `fast`: the default compile of the same program; its placements fit the savings and are XLA's
     own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
     they are packed anew. `options`: the compiler options under which all were made; the region for
-    scratch is read from the flags that the compiler states beside its dumps. A dump without
+    scratch is read from the flags that the compiler states beside its dumps. `counts`: how often
+    loops run and branches are taken that the dump does not tell of. A dump without
     cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError,
     UnknownNameError, UsageError for `buffers` without `fast`.
     """
@@ -168,7 +171,8 @@ def import_hlo(
             f"{buffers}: a buffer assignment needs the dump that it is of; give --fast"
         )
     stated = _stated_limit([slow, *([fast] if fast else [])])
-    target = Target(hardware_name, options={**stated, **options})
+    counts = counts or Counts()
+    target = Target(hardware_name, options={**stated, **options}, counts=counts)
     device = _device(target)
     imported = build_program(
         parse_hlo_file(slow),
@@ -179,7 +183,8 @@ def import_hlo(
         roofline=roofline(device),
     )
     refuse_other_hardware(imported.flow, device, str(slow))
-    imported = with_unwritable(imported)
+    refuse_unknown(imported.program, counts)
+    imported = with_unwritable(imported.with_counts(counts))
     costs = CYCLES if imported.has_cycles else ROOFLINE
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
     provenance |= target_facts(target, 1)

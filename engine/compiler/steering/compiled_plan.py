@@ -17,6 +17,7 @@ from engine.compiler.toolchain.memory_log import Refusal
 from engine.compiler.toolchain.results import Answers
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
+from engine.program.counts import Counts, given_counts, multiplicities
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
@@ -88,7 +89,7 @@ class Bench:
         plan = read_own_plan(self.imported, flow, compiled.buffers, scoped)
         plan = replace(plan, program_hash=content_hash(program))
         observation = observe(self.imported, flow)
-        total = _total_cycles(flow) if compiled.is_full else None
+        total = _total_cycles(flow, given_counts(program)) if compiled.is_full else None
         valid = repaired(program, plan, observation.is_fast.tolist())
         return Outcome(
             plan=valid,
@@ -137,12 +138,9 @@ def _refused(imported: Imported, refusals: tuple[Refusal, ...]) -> dict[int, str
     return {group: ", ".join(dict.fromkeys(texts)) for group, texts in reasons.items()}
 
 
-def _total_cycles(flow: Flow) -> float:
-    total = 0.0
-    for event in flow.events:
-        times = flow.regions[event.region].multiplicity if event.region >= 0 else 1.0
-        total += times * (cycles(event.instruction) or 0.0)
-    return total
+def _total_cycles(flow: Flow, counts: Counts) -> float:
+    times = [*multiplicities(flow.regions, counts), 1.0]
+    return sum(times[e.region] * (cycles(e.instruction) or 0.0) for e in flow.events)
 
 
 def _stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:

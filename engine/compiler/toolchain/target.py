@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
 from engine.files import read_json
+from engine.program.counts import COUNTS, Counts, given_counts
 from engine.program.model import Program
 
 INIT_ARGS = "LIBTPU_INIT_ARGS"
@@ -61,13 +62,15 @@ class Target:
     `topology`: the name of one like `v5e:4x4`, its shape alone, or how many chips; empty: the
     smallest that has as many devices as the program. `options`: compiler options that hold for
     every compile, so that the *default* is the compile with these alone. `init_args`: flags that
-    the compiler reads from the environment (`LIBTPU_INIT_ARGS`).
+    the compiler reads from the environment (`LIBTPU_INIT_ARGS`). `counts`: how often loops run and
+    branches are taken that the compiler does not know of; they change no compile.
     """
 
     hardware: str
     topology: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     init_args: str = ""
+    counts: Counts = field(default_factory=Counts, repr=False)
 
     @property
     def flags(self) -> dict[str, str]:
@@ -215,7 +218,7 @@ def target_of(program: Program) -> Target:
         raise ProgramFormatError(
             f"{program.name}: its record of flags and topology is damaged; capture it again"
         )
-    return Target(program.hardware.name, topology, dict(options), args)
+    return Target(program.hardware.name, topology, dict(options), args, given_counts(program))
 
 
 def target_facts(target: Target, devices: int) -> dict[str, Any]:
@@ -227,4 +230,6 @@ def target_facts(target: Target, devices: int) -> dict[str, Any]:
         facts["compiler_options"] = dict(target.options)
     if target.init_args:
         facts["libtpu_init_args"] = target.init_args
+    if target.counts != Counts():
+        facts[COUNTS] = target.counts.to_json()
     return facts

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import ProgramFormatError
+from engine.program.counts import Counts, with_counts
 from engine.program.hlo.costs import Work, prior_savings
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
 from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
@@ -60,6 +61,10 @@ class Imported:
     events: tuple[int, ...]
     value_of: dict[int, int]
     has_cycles: bool
+
+    def with_counts(self, counts: Counts) -> Imported:
+        """The same with the costs of other trip counts and shares of branches."""
+        return replace(self, program=with_counts(self.program, counts))
 
 
 def build_program(

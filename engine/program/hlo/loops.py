@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.program.counts import DEFAULT_TRIP_COUNT
 from engine.program.hlo.module import Scope, backend_config
-
-DEFAULT_TRIP_COUNT = 5
-"""What XLA's own cost analysis assumes for a loop of unknown length."""
 
 _FORWARDS = {"copy", "bitcast", "convert", "reshape", "copy-done", "opt-barrier"}
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import ProgramFormatError
+from engine.program.counts import branch_name
 from engine.program.hlo.alias import boundary, in_place_results
 from engine.program.hlo.asynchronous import (
     FUSED_DONE,
@@ -163,11 +164,16 @@ class Walker:
         return after
 
     def _conditional(self, ins: Any, operands: list[Tree], region: int) -> Tree:
-        """Every branch counts 1/n: the module does not say how often each is taken."""
+        """Every branch counts 1/n: the module does not say how often each is taken.
+
+        `engine.program.counts` gives them other shares.
+        """
         branches = list(ins.called_computation_ids)
-        results, numbers = [], []
+        results: list[Tree] = []
+        numbers: list[int] = []
         for branch, argument in zip(branches, operands[1:], strict=True):
-            number = self.record.open(ins.name, 1 / len(branches), region, "branch", False)
+            name = branch_name(ins.name, len(numbers))
+            number = self.record.open(name, 1 / len(branches), region, "branch", False)
             results.append(self.walk(branch, [argument], number))
             self.record.close(number)
             numbers.append(number)

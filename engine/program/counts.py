@@ -1,0 +1,273 @@
+"""How often loops run and branches are taken, where the compiled program does not say.
+
+XLA states the length of most loops, or it follows from their condition. A loop that runs until
+something is found has none: it counts as `DEFAULT_TRIP_COUNT` iterations, and each of the n
+branches of a conditional as 1/n. The user may know better (`Counts`). All costs of a program are
+totals over one run, so that other counts scale the costs of what is inside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+from engine.errors import ProgramFormatError, UsageError
+from engine.program.io import content_hash
+from engine.program.model import TOP_LEVEL, Program
+from engine.program.validate import validate
+
+DEFAULT_TRIP_COUNT = 5
+"""What XLA's own cost analysis assumes for a loop of unknown length."""
+
+MAX_TRIP_COUNT = 10**9
+
+_N = TypeVar("_N", int, float)
+
+COUNTS = "counts"
+"""The entry of a provenance that holds the counts given by the user."""
+
+
+class _Region(Protocol):
+    """A region of a program, or of the flow of a compile."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def multiplicity(self) -> float: ...
+    @property
+    def parent(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts given by the user, by the name of the instruction.
+
+    `trips`: while -> iterations each time that it is reached. `shares`: conditional -> how often
+    each of its branches is taken; they add up to 1.
+    """
+
+    trips: Mapping[str, int] = field(default_factory=dict)
+    shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for counts that cannot be."""
+        for name, count in self.trips.items():
+            if not 1 <= count <= MAX_TRIP_COUNT:
+                raise UsageError(f"{name}={count}: a trip count is 1 to {MAX_TRIP_COUNT}")
+        for name, shares in self.shares.items():
+            if not (all(share > 0 for share in shares) and abs(math.fsum(shares) - 1) < 1e-6):
+                shown = ",".join(map(str, shares))
+                raise UsageError(
+                    f"{name}={shown}: the shares of branches are above 0 and add up to 1; give"
+                    " one that is never taken a small share"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry per name: a number of iterations, or the list of shares."""
+        return {**self.trips, **{name: list(shares) for name, shares in self.shares.items()}}
+
+
+def given_counts(program: Program) -> Counts:
+    """The counts that were given for a program. Raises ProgramFormatError for a damaged record."""
+    known = program.provenance.get(COUNTS, {})
+    try:
+        return Counts(
+            {name: int(n) for name, n in known.items() if not isinstance(n, list)},
+            {name: [float(s) for s in n] for name, n in known.items() if isinstance(n, list)},
+        )
+    except (AttributeError, TypeError, ValueError, UsageError) as error:
+        raise ProgramFormatError(f"{program.name}: its record of trip counts is damaged") from error
+
+
+def branch_name(conditional: str, number: int) -> str:
+    """The name of the region of one branch."""
+    return f"{conditional}[{number}]"
+
+
+def multiplicities(regions: Sequence[_Region], counts: Counts) -> list[float]:
+    """`[R]` how often each region runs in one run of the program, by these counts."""
+    times: list[float] = []
+    for region in regions:
+        before, outer = (
+            (1.0, 1.0)
+            if region.parent == TOP_LEVEL
+            else (regions[region.parent].multiplicity, times[region.parent])
+        )
+        own = region.multiplicity / before
+        conditional, number = _branch(region)
+        if region.kind == "while":
+            own = float(counts.trips.get(region.name, own))
+        elif number is not None and conditional in counts.shares:
+            shares = counts.shares[conditional]
+            own = shares[number] if number < len(shares) else own
+        times.append(outer * own)
+    return times
+
+
+def with_counts(program: Program, counts: Counts) -> Program:
+    """The program with the costs of these counts; names that it does not have change nothing."""
+    times = multiplicities(program.regions, counts)
+    pairs = zip(times, program.regions, strict=True)
+    scale = [*(new / region.multiplicity for new, region in pairs), 1.0]
+    levels = [instruction.level for instruction in program.instructions]
+    return replace(
+        program,
+        regions=tuple(
+            replace(region, multiplicity=new)
+            for new, region in zip(times, program.regions, strict=True)
+        ),
+        instructions=tuple(
+            replace(i, fast_s=i.fast_s * by, floor_s=i.floor_s * by, flops=i.flops * by)
+            for i, by in ((i, scale[i.level]) for i in program.instructions)
+        ),
+        accesses=tuple(
+            replace(
+                a,
+                saving_s=a.saving_s * by,
+                uncertainty_s=a.uncertainty_s * by,
+                slow_bytes=round(a.slow_bytes * by),
+            )
+            for a, by in ((a, scale[levels[a.time]]) for a in program.accesses)
+        ),
+    )
+
+
+def recounted(program: Program, counts: Counts) -> Program:
+    """The program as if its loops and branches ran so often, as its provenance then says.
+
+    XLA's plan stays. Raises UsageError for a name that is none of its loops or conditionals of
+    unknown count.
+    """
+    refuse_unknown(program, counts)
+    known = given_counts(program)
+    every = Counts({**known.trips, **counts.trips}, {**known.shares, **counts.shares})
+    made = with_counts(program, counts)
+    validate(made, program.name)
+    # The total of the default compile is one by other counts.
+    kept = {k: v for k, v in program.provenance.items() if k != "default_compile"}
+    provenance = {**kept, COUNTS: every.to_json()}
+    plan = provenance.get("xla_plan")
+    if isinstance(plan, Mapping):
+        provenance["xla_plan"] = {**plan, "program_hash": content_hash(made)}
+    return replace(made, provenance=provenance)
+
+
+def refuse_unknown(program: Program, counts: Counts) -> None:
+    """Raise UsageError for a count of what the program has not, or the compiler states itself."""
+    loops, branches = unknown_loops(program), _unknown_branches(program)
+    for name in counts.trips:
+        if name not in loops:
+            raise UsageError(
+                f"{program.name} has no loop of unknown length called {name!r}; it has "
+                + (", ".join(loops) or "none")
+            )
+    for name, shares in counts.shares.items():
+        if name not in branches:
+            raise UsageError(
+                f"{program.name} has no conditional called {name!r}; it has "
+                + (", ".join(branches) or "none")
+            )
+        if len(shares) != branches[name]:
+            raise UsageError(
+                f"{name} has {branches[name]} branches, and {len(shares)} shares were given"
+            )
+
+
+def unknown_loops(program: Program) -> dict[str, float]:
+    """The loops whose length the compiler does not know, and how many iterations count."""
+    return {
+        region.name: region.multiplicity / program.multiplicity(region.parent)
+        for region in program.regions
+        if region.kind == "while" and not region.is_trip_count_known
+    }
+
+
+def counts_remarks(program: Program) -> list[str]:
+    """A sentence on the counts that were assumed, for want of better; none where all are known."""
+    known = given_counts(program)
+    loops = [
+        f"{name} as {count:g} iterations"
+        for name, count in unknown_loops(program).items()
+        if name not in known.trips
+    ]
+    branches = [
+        f"{name} as 1/{n} for each branch"
+        for name, n in _unknown_branches(program).items()
+        if name not in known.shares
+    ]
+    found = []
+    if loops:
+        found.append(
+            f"the compiler does not know how often these loops run, and each counts as assumed:"
+            f" {_listed(loops)}; give the number with --trip-count WHILE=N"
+        )
+    if branches:
+        found.append(
+            "the compiler does not know which branches are taken, and each counts alike:"
+            f" {_listed(branches)}; give shares with --branch COND=0.9,0.1"
+        )
+    return found
+
+
+_MOST_LISTED = 8
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = len(texts) - _MOST_LISTED
+    return ", ".join(texts[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _branch(region: _Region) -> tuple[str, int | None]:
+    """The conditional and the number of the branch that a region is, if it says so."""
+    conditional, bracket, number = region.name.partition("[")
+    is_branch = region.kind == "branch" and bracket and number.removesuffix("]").isdecimal()
+    return conditional, int(number.removesuffix("]")) if is_branch else None
+
+
+def _unknown_branches(program: Program) -> dict[str, int]:
+    """The conditionals with how many branches they have.
+
+    Branches without instructions make no region, so that the share of another one tells: as long
+    as nobody gave shares, it is 1/n.
+    """
+    known = given_counts(program).shares
+    found: dict[str, int] = {}
+    for region in program.regions:
+        conditional, number = _branch(region)
+        if number is not None:
+            outer = program.multiplicity(region.parent)
+            alike = round(outer / region.multiplicity)
+            found[conditional] = len(known[conditional]) if conditional in known else alike
+    return found
+
+
+def read_counts(trips: Iterable[str], shares: Iterable[str]) -> Counts:
+    """Counts as a user gives them: `WHILE=N`, `COND=0.9,0.1`. Raises UsageError."""
+    return Counts(
+        {name: _number(text, int) for name, text in _pairs(trips, "WHILE=N")},
+        {
+            name: [_number(part, float) for part in text.split(",")]
+            for name, text in _pairs(shares, "COND=0.9,0.1")
+        },
+    )
+
+
+def _pairs(texts: Iterable[str], form: str) -> list[tuple[str, str]]:
+    pairs = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise UsageError(f"{text!r} is no {form}")
+        pairs.append((name.removeprefix("%"), value))
+    return pairs
+
+
+def _number(text: str, kind: type[_N]) -> _N:
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no number") from None

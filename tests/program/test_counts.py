@@ -1,0 +1,126 @@
+"""Trip counts and shares of branches that the compiler does not know: said, given, changed."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.compiler.capture.importer import import_hlo
+from engine.errors import UsageError
+from engine.program.counts import Counts, given_counts, multiplicities, read_counts, recounted
+from engine.program.io import load
+from engine.program.model import Program
+from engine.program.provenance import compiled_under, import_remarks
+from tests.program.hlo.modules import module, program
+
+UNKNOWN = module(
+    """  a = A parameter(0)
+  n = s32[] parameter(1)
+  b = A copy(a)
+  t = (s32[], A) tuple(n, b)
+  w = (s32[], A) while(t), condition=%condition, body=%body
+  y = A get-tuple-element(w), index=1
+  c = A conditional(n, y, y), branch_computations={%idle, %busy}
+  ROOT d = A exponential(c)""",
+    """%condition
+  p = (s32[], A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  m = s32[] constant(7)
+  ROOT c1 = pred[] compare(i, m), direction=LT""",
+    """%body
+  q = (s32[], A) parameter(0)
+  j = s32[] get-tuple-element(q), index=0
+  one = s32[] constant(1)
+  next = s32[] add(j, one)
+  x = A get-tuple-element(q), index=1
+  z = A tanh(x)
+  ROOT r = (s32[], A) tuple(next, z)""",
+    "%idle\n  ROOT p1 = A parameter(0)",
+    "%busy\n  p2 = A parameter(0)\n  ROOT e = A abs(p2)",
+)
+"""A loop of unknown length, and a conditional one of whose branches has no instruction."""
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "found.hlo.gz"
+    path.write_bytes(gzip.compress(UNKNOWN.encode()))
+    return path
+
+
+def seconds(of: Program, name: str) -> float:
+    """All-slow seconds of one instruction over one run."""
+    time = next(t for t, i in enumerate(of.instructions) if i.name == name)
+    return of.instructions[time].fast_s + sum(a.saving_s for a in of.accesses if a.time == time)
+
+
+def test_what_is_assumed_is_said() -> None:
+    loops, branches = import_remarks(program(UNKNOWN))
+    assert "w as 5 iterations" in loops
+    assert "c as 1/2 for each branch" in branches
+
+
+def test_given_counts_scale_what_is_inside_alone(dump: Path) -> None:
+    assumed = import_hlo(dump, None, "tpu-v5e")
+    given = import_hlo(dump, None, "tpu-v5e", counts=Counts({"w": 20}, {"c": [0.75, 0.25]}))
+    assert seconds(given, "z") == pytest.approx(4 * seconds(assumed, "z"))
+    assert seconds(given, "e") == pytest.approx(seconds(assumed, "e") / 2)
+    assert seconds(given, "d") == pytest.approx(seconds(assumed, "d"))
+    assert [r.multiplicity for r in given.regions] == [20, 0.25]
+    assert not any("assumed" in remark or "alike" in remark for remark in import_remarks(given))
+    assert compiled_under(given)["counts"] == "w=20 c=[0.75, 0.25]"
+
+
+def test_counts_are_changed_later(dump: Path) -> None:
+    assumed = import_hlo(dump, None, "tpu-v5e")
+    once = recounted(assumed, Counts({"w": 20}))
+    assert given_counts(once) == Counts({"w": 20})
+    twice = recounted(recounted(once, Counts(shares={"c": [0.9, 0.1]})), Counts({"w": 8}))
+    at_once = import_hlo(dump, None, "tpu-v5e", counts=Counts({"w": 8}, {"c": [0.9, 0.1]}))
+    assert twice.all_slow_s == pytest.approx(at_once.all_slow_s)
+    assert given_counts(twice) == given_counts(at_once)
+
+
+def test_inner_loops_follow_their_outer_one() -> None:
+    made = program(UNKNOWN)
+    region = replace(made.regions[0], name="inner", parent=0, multiplicity=15.0)
+    assert multiplicities([made.regions[0], region], Counts({"w": 10})) == [10, 30]
+
+
+@pytest.mark.parametrize(
+    ("trips", "shares", "problem"),
+    [
+        (["v=3"], [], "no loop of unknown length called 'v'; it has w"),
+        (["w=0"], [], "a trip count is 1 to"),
+        (["w=many"], [], "'many' is no number"),
+        (["w"], [], "'w' is no WHILE=N"),
+        ([], ["d=0.5,0.5"], "no conditional called 'd'; it has c"),
+        ([], ["c=0.2,0.3,0.5"], "c has 2 branches, and 3 shares were given"),
+        ([], ["c=0.5,0.6"], "add up to 1"),
+        ([], ["c=1,0"], "above 0"),
+        ([], ["c=nan,0.5"], "above 0"),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(
+    dump: Path, trips: list[str], shares: list[str], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=problem):
+        import_hlo(dump, None, "tpu-v5e", counts=read_counts(trips, shares))
+
+
+def test_the_command_line_takes_and_says_them(
+    dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "p.json.gz"
+    command = ["import", "--slow", str(dump), "--hardware", "tpu-v5e", "-o", str(output)]
+    assert main(command) == 0
+    assert "--trip-count WHILE=N" in capsys.readouterr().err
+    assert main([*command, "--trip-count", "w=9", "--branch", "c=0.9,0.1"]) == 0
+    assert "WHILE=N" not in capsys.readouterr().err
+    assert given_counts(load(output)) == Counts({"w": 9}, {"c": [0.9, 0.1]})
+    assert main(["info", str(output)]) == 0
+    assert "w=9 c=[0.9, 0.1]" in capsys.readouterr().out
