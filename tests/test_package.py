@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from engine.cli.app import NEEDED
+
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -174,5 +176,5 @@ print(*requires("mallocmuzero-explorer"), sep="\\n")
     always = {r.name for r in asked if r.marker is None}
     with_app = {r.name for r in asked if r.marker and r.marker.evaluate({"extra": "app"})}
     assert "jax" in always
-    assert with_app == {"htpy", "markupsafe", "pandas", "streamlit"}
+    assert with_app == set(NEEDED)
     assert not with_app & always

@@ -81,6 +81,7 @@ FENCES = {
     "streamlit": ("ui/",),
     "plotly": (),
     "htpy": ("ui/",),
+    "markupsafe": ("ui/",),
     "pandas": ("ui/",),
     "keras": ("engine/compiler/models/",),
     "libtpu": ("engine/compiler/toolchain/libtpu.py",),
