@@ -38,12 +38,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from engine.lessons.judge import Judge, easy_ways
+    from engine.lessons.judge import Judge, trivial_wins
     from engine.lessons.reading import read_lesson
 
     lesson = read_lesson(options.check)
     judge = Judge(lesson)
-    easy = easy_ways(lesson, judge)
+    easy = trivial_wins(lesson, judge)
     if easy:
         raise LessonError(f"{options.check.name}: the goal is reached by {' and by '.join(easy)}")
     goals = [condition.text for condition in judge.conditions(0.0, 0.0)]

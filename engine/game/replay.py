@@ -62,7 +62,7 @@ class Desired:
         return tuple(sorted((s.group, s.start, s.offset // granule) for s in self.plan.stays))
 
     def relaxed(self, changes: Iterable[tuple[Key, Relaxation | None]]) -> Desired:
-        """These desired with more relaxations; None: what the plan says of a stay holds again."""
+        """A copy with these relaxations added; None removes the relaxation of a stay."""
         relaxations: dict[Key, Relaxation | None] = {**self.relaxations, **dict(changes)}
         kept = {
             key: relaxation for key, relaxation in relaxations.items() if relaxation is not None
@@ -114,7 +114,7 @@ class Desired:
 EVERY = 64
 """Moves between two positions from which a game may be played on."""
 HAIR = 0.001
-"""Share of what the best game earns that an relaxation may cost and stay."""
+"""A relaxation is kept if it costs at most this share of the best game's reward."""
 NUM_WAITS = 8
 """Of a loss so many of the last stalls may be the reason: no copy begins before some of them."""
 
@@ -372,7 +372,7 @@ def _earned(game: ReferenceGame) -> float:
 
 
 def _relaxed(choose: Choice) -> Choice:
-    """The choice, at the other end where the desired are relaxed so."""
+    """`choose`, but at the other end for stays relaxed to `OTHER_END`."""
 
     def choice(game: ReferenceGame, desired: Desired) -> int:
         action = choose(game, desired)

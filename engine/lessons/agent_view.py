@@ -1,4 +1,4 @@
-"""What a search and a model make of a position: help on the cards of two lessons."""
+"""Hints of two lessons: each action's value by a shallow search, or by a model that errs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a goal is reached, whether it asks for thought, and the best that is still possible."""
+"""The judge of lessons: verdicts on finished games, and the best continuation of a position."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _simulated(game: ReferenceGame) -> Simulation:
 Player = Callable[[ReferenceGame], int]
 
 
-def easy_ways(lesson: Lesson, judge: Judge) -> list[str]:
+def trivial_wins(lesson: Lesson, judge: Judge) -> list[str]:
     """Which of doing nothing and greed reach the goal; neither should."""
     return [name for name, player in PLAYERS.items() if played(lesson, judge, player).is_reached]
 
@@ -240,10 +240,10 @@ def played(lesson: Lesson, judge: Judge, player: Player) -> Verdict:
     return judge.verdict(game, dead_ends)
 
 
-def nothing(game: ReferenceGame) -> int:
+def always_drop(game: ReferenceGame) -> int:
     """Drop wherever that is allowed."""
     legal = game.legal()
     return DROP if legal[DROP] else legal.index(True)
 
 
-PLAYERS: dict[str, Player] = {"doing nothing": nothing, "greedy": best_action}
+PLAYERS: dict[str, Player] = {"doing nothing": always_drop, "greedy": best_action}

@@ -1,4 +1,4 @@
-"""The few moves of a strong game at which greed goes wrong, so that whoever plays them beats it."""
+"""Mining: pivotal moves of strong games, and positions at which greedy's action is worse."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _differing(program: Program, rules: Rules, strong: Recorded) -> list[int]:
 
 
 MARGIN = 5e-4
-"""Of all slow: by so much the strong continuation has to lead, after all efforts of the others."""
+"""Least lead of the strong continuation over its best rival, as a share of the all-slow latency."""
 TRAPS, OTHERS = 7, 2
 """Positions per program at which greedy is wrong, and such at which it is right."""
 _PER_RIVAL = 25

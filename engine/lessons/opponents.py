@@ -20,7 +20,7 @@ _LONGEST_STRETCH = 6
 _LONGEST_WINDOW = 24
 _GREED_CHANCE = 0.4
 _BY_GREED = -1
-"""Instead of a wish: what earns most at once."""
+"""In place of a desired action: greedy chooses at this move."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ def _judged(game: ReferenceGame, action: int, ways: Sequence[Continuation]) -> J
 
 
 class Polish:
-    """Betters one game from a position on: changes desired, plays on as near to them as it can."""
+    """Local search on one game: change desired actions, replay, keep a game that is no worse."""
 
     def __init__(self, start: ReferenceGame, actions: Sequence[int], dice: random.Random) -> None:
         """`actions`: the game to better, from `start` to the end."""
         self._start, self._dice = start, dice
-        self._wishes = [*start.actions, *actions]
+        self._desired = [*start.actions, *actions]
         self._kept: list[ReferenceGame] = []
-        self.game = self._played(start.clone(), self._wishes)
+        self.game = self._played(start.clone(), self._desired)
         self._keep()
 
     def run(self, tries: int) -> ReferenceGame:
@@ -131,7 +131,7 @@ class Polish:
 
     def step(self) -> bool:
         """Try one change; whether it was better."""
-        desired = list(self._wishes)
+        desired = list(self._desired)
         changed = self._change(desired)
         if changed is None:
             return False
@@ -140,15 +140,15 @@ class Polish:
         if game.total_reward < self.game.total_reward:
             return False
         is_better = game.total_reward > self.game.total_reward
-        self.game, self._wishes = game, desired
+        self.game, self._desired = game, desired
         if is_better:
             self._keep()
         return is_better
 
     def _change(self, desired: list[int]) -> int | None:
-        """Other desired for some touches of a tensor or two, or none for a while after them.
+        """Change the desired actions of one or two tensors, and at times leave a window to greedy.
 
-        The first move that changes; None if none does.
+        Returns the first move that changes; None if none does.
         """
         first = None
         changes = [
@@ -163,7 +163,7 @@ class Polish:
         return first
 
     def _stretch(self) -> Iterator[tuple[int, int]]:
-        """The next few moves of some tensor, all with the same wish."""
+        """The next few moves of a random tensor, each with the same desired action."""
         moves = self._start.moves
         begin = self._dice.randrange(self._start.move_index, len(moves))
         action = self._dice.choice((DROP, self._dice.randrange(NUM_ACTIONS), _BY_GREED))
@@ -176,7 +176,7 @@ class Polish:
                 return
 
     def _window(self, begin: int) -> list[tuple[int, int]]:
-        """All moves for a while, without desired."""
+        """A random number of moves from `begin` on, all left to greedy."""
         end = begin + self._dice.randint(1, _LONGEST_WINDOW)
         return [(move, _BY_GREED) for move in range(begin, min(end, len(self._start.moves)))]
 
@@ -201,7 +201,7 @@ class Polish:
 
 
 ABOVE_BOUND = (0.2, 0.1, 0.05, 0.02)
-"""Shares above the bound to come within, as far as a plan is known that does."""
+"""Opponents at these shares above the bound; offered only if the best known plan beats them."""
 NEARLY = 1.005
 """Whoever comes within half a percent of the best latency known has beaten it."""
 CHANCE, GREEDY, COMPILER, RECORD = "chance", "greedy", "the compiler", "the best known"
@@ -222,10 +222,10 @@ class Opponent:
 def opponents(
     program: Program, compiled: Plan | None, bound_s: float | None, best_s: float | None
 ) -> tuple[Opponent, ...]:
-    """The opponents that apply, the weakest first. `compiled`: XLA's own plan.
+    """The opponents that apply, the strongest_s first. `compiled`: XLA's own plan.
 
-    `best_s`: the best latency known. It is no opponent where one of the others is as near to it as
-    whoever beats it.
+    `best_s`: the best latency known. It is left out if greedy or XLA's plan already comes within
+    `NEARLY` of it.
     """
     ladder = [
         Opponent(CHANCE, _latency_s(program, _dice)),
@@ -233,13 +233,13 @@ def opponents(
     ]
     if compiled is not None:
         ladder.append(Opponent(COMPILER, simulate(program, compiled).latency_s))
-    weakest = min(r.limit_s for r in ladder[1:])
+    strongest_s = min(r.limit_s for r in ladder[1:])
     if bound_s is not None and best_s is not None:
         for share in ABOVE_BOUND:
             limit_s = bound_s * (1 + share)
-            if best_s < limit_s < weakest:
+            if best_s < limit_s < strongest_s:
                 ladder.append(Opponent(f"within {100 * share:g} % of the bound", limit_s))
-    if best_s is not None and best_s * NEARLY < weakest:
+    if best_s is not None and best_s * NEARLY < strongest_s:
         ladder.append(Opponent(RECORD, best_s * NEARLY))
     return tuple(sorted(ladder, key=lambda opponent: -opponent.limit_s))
 

@@ -23,7 +23,7 @@ __all__ = ["RULES", "Violation", "check"]
 def check(program: Program, plan: Plan) -> Violation | None:
     """The first rule in the order of `RULES` that the plan breaks, or None for a valid plan.
 
-    Total over all integers in `plan`: nonsense is a violation, never an exception.
+    Accepts any integers in `plan`: an impossible value is a violation, never an exception.
 
     >>> from engine.program.library import load_sample
     >>> from engine.solvers import solve

@@ -1,7 +1,7 @@
 """Content: what a group's stays and its slow copy hold while the program runs.
 
-The rules of `docs/model.md` from `liveness` on, one group at a time. Loop bodies are walked until
-an iteration begins as an earlier one did, so that the second sees what the first leaves behind.
+The rules of `docs/model.md` from `liveness` on, one group at a time. A loop body is walked until
+its entry state repeats, so that each iteration starts from what the previous one left.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _GroupReferee:
                 self._judge_cover(self._stay_at(touch.time), level, touch.time)
 
     def _crosses(self, copy: Copy, level: int) -> bool:
-        """Whether a copy leaves the region of its level, or ends within one that it meets.
+        """Whether a copy ends outside its level's region, or inside a region that began during it.
 
         A deadline where a region begins is before the region, one where it ends is after it.
         """

@@ -117,7 +117,7 @@ def copy_level(program: Program, copy: Copy, stays: Iterable[Stay]) -> int:
 
 
 def level_of_interval(program: Program, start: int, end: int) -> int:
-    """The level of slot `start`, leaving regions that begin there and end before `end`."""
+    """The innermost level of slot `start`, minus regions that begin there and end before `end`."""
     level = program.level_at(start)
     while level != TOP_LEVEL:
         region = program.regions[level]
@@ -171,7 +171,7 @@ class _Run:
         self._segments: list[tuple[int, float, float, float]] = []
 
     def start_copies(self, indices: Iterable[int]) -> None:
-        """Serve these copies from now on (those that an await began already are not new)."""
+        """Queue these copies from now on, except those that `await_copies` has already queued."""
         for index in indices:
             if np.isnan(self._started_s[index]):
                 self._started_s[index] = self.now_s

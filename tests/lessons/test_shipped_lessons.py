@@ -10,7 +10,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.agent_view import imagined, seen
 from engine.lessons.catalogue import load_catalogue
-from engine.lessons.judge import MOST_STARS, PLAYERS, Judge, easy_ways, nothing, played
+from engine.lessons.judge import MOST_STARS, PLAYERS, Judge, always_drop, played, trivial_wins
 from engine.lessons.lesson import MODEL, SEARCH, Goal, Lesson
 from engine.plan.bounds import lower_bound
 from ui.components.glossary import find
@@ -38,16 +38,16 @@ def test_it_can_be_solved_with_three_stars(lesson: Lesson) -> None:
 @each
 def test_neither_doing_nothing_nor_greed_reaches_the_goal(lesson: Lesson) -> None:
     judge = Judge(lesson)
-    assert not easy_ways(lesson, judge)
-    assert set(PLAYERS.values()) == {nothing, best_action}
+    assert not trivial_wins(lesson, judge)
+    assert set(PLAYERS.values()) == {always_drop, best_action}
     assert played(lesson, judge, best_action).stars == 0
 
 
 def test_a_goal_that_greed_reaches_is_seen() -> None:
     lesson = replace(LESSONS[0], goal=Goal(save_s=1e-6))
-    assert easy_ways(lesson, Judge(lesson)) == ["greedy"]
+    assert trivial_wins(lesson, Judge(lesson)) == ["greedy"]
     lesson = replace(lesson, goal=Goal(save_s=0.0))
-    assert easy_ways(lesson, Judge(lesson)) == ["doing nothing", "greedy"]
+    assert trivial_wins(lesson, Judge(lesson)) == ["doing nothing", "greedy"]
 
 
 @each

@@ -3,15 +3,16 @@
 The compiler's estimate of an instruction drops by nearly additive amounts when an operand or a
 result moves to fast memory. So for every instruction `cycles(placement) = slow - Σ saving_j·fast_j`
 is solved in the least-squares sense with savings >= 0, but for those of writes, where some take
-longer into fast memory and the totals say so (`closest`). Instructions that are equal but for
-their names (layers repeat) share one fit. Savings that no placement separates are split by bytes.
+longer into fast memory and the totals say so (`choose_write_costs`). Instructions that are equal
+but for their names (layers repeat) share one fit. Savings that no placement separates are split by
+bytes.
 
-Where no compile took as few cycles as the one with everything slow, an access that is fast in all
-of them makes the instruction slower; then `slow` is the fewest that one took.
+If every compile took more cycles for an instruction than the all-slow one, some access that is fast
+in all of them slows it down. Then `slow` is the smallest of their cycles.
 
 Some are bound by compute once most is fast, so that two savings are not had together: then
-`cycles(placement) = max(floor, slow - Σ saving_j·fast_j)`. What even this cannot say is said best
-of the fastest compiles, since that is where plans go, and rather too slow than too fast.
+`cycles(placement) = max(floor, slow - Σ saving_j·fast_j)`. Where even this does not fit,
+the fastest compiles weigh most, since plans resemble them, and errors lean to too many cycles.
 
 An access that no compile ever served from fast memory saves nothing here: a solver looks for what
 pays most, and so for every estimate that is too high. What it may save is its *uncertainty*
@@ -32,7 +33,7 @@ from engine.compiler.costs.pools import (
     SLOWER,
     Pool,
     fit_pool,
-    seen_pools,
+    observed_pools,
     slots_by_pool,
     uncertainty,
 )
@@ -105,8 +106,9 @@ def fit_costs(
 ) -> Fit:
     """The fit to all compiles `seen` of a program whose instruction `k` is of pool `pool_of[k]`.
 
-    `guess`: the share of what an access saves by its bytes that it is credited with where it was
-    never seen fast. The rest is uncertainty. Writes may cost time where that explains the totals.
+    `guess`: an access that was never observed fast is credited with this share of the saving
+    estimated from its bytes. The rest is uncertainty. Writes may cost time where that explains the
+    totals.
     """
     fit = fit_savings(program, pool_of, slow, seen, guess)
     prior = _prior(program, fit.slow_cycles, seen)
@@ -138,7 +140,7 @@ def fit_savings(
         savings = np.where(_may_save(program), savings, 0.0)
         return Fit(slow_cycles, floors, savings, np.zeros(len(savings)))
 
-    return closest(program, slow_cycles, seen, fitted)
+    return choose_write_costs(program, slow_cycles, seen, fitted)
 
 
 def _seen_pools(
@@ -149,7 +151,7 @@ def _seen_pools(
     prior: NDArray[np.float64],
 ) -> list[Pool]:
     accesses, weights = accesses_by_slot(program), compile_weights(program, seen)
-    return list(seen_pools(pool_of, accesses, slow_cycles, seen, weights, prior))
+    return list(observed_pools(pool_of, accesses, slow_cycles, seen, weights, prior))
 
 
 def _prior(
@@ -163,7 +165,7 @@ def _may_save(program: Program) -> NDArray[np.bool_]:
     return np.array([not a.must_be_slow for a in program.accesses], dtype=bool)
 
 
-def closest(
+def choose_write_costs(
     program: Program,
     slow_cycles: NDArray[np.float64],
     seen: Sequence[Observation],

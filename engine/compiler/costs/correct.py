@@ -13,9 +13,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.compiler.costs.calibrate import Fit, accesses_by_slot, closest, compile_weights, pools
+from engine.compiler.costs.calibrate import (
+    Fit,
+    accesses_by_slot,
+    choose_write_costs,
+    compile_weights,
+    pools,
+)
 from engine.compiler.costs.calibrate import with_costs as with_fit
-from engine.compiler.costs.pools import MAX_SAVED_SHARE, Rows, seen_pool, seen_pools
+from engine.compiler.costs.pools import MAX_SAVED_SHARE, Rows, observed_pools, pool_equations
 from engine.compiler.reading.observation import Observation
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
@@ -35,7 +41,7 @@ def corrected(imported: Imported, seen: Sequence[Observation]) -> Program:
     def fitted(may_cost: NDArray[np.bool_]) -> Fit:
         return _near_the_present(program, pool_of, seen, may_cost)
 
-    fresh = with_fit(program, closest(program, slow.cycles, seen, fitted))
+    fresh = with_fit(program, choose_write_costs(program, slow.cycles, seen, fitted))
     kept = tuple(
         replace(new, uncertainty_s=old.uncertainty_s)
         for new, old in zip(fresh.accesses, program.accesses, strict=True)
@@ -61,7 +67,7 @@ def _near_the_present(
     ]
     numbers = {cost: number for number, cost in enumerate(dict.fromkeys(costs))}
     pool_of = [numbers[cost] for cost in costs]
-    for pool in seen_pools(pool_of, accesses, slow.cycles, seen, weights, savings):
+    for pool in observed_pools(pool_of, accesses, slow.cycles, seen, weights, savings):
         if pool.rows:
             own, floor = pool.accesses[0], float(floors[pool.slots[0]])
             floor, saved = _fit(pool.total, pool.rows, floor, savings[own], may_cost[own])
@@ -111,4 +117,4 @@ def _fit(
         return floor, present
     everyone = np.ones(len(present), dtype=bool)
     limit = max(MAX_SAVED_SHARE * total, total - cycles.min())
-    return seen_pool(total, rows, present, everyone, may_cost).fit(limit)
+    return pool_equations(total, rows, present, everyone, may_cost).fit(limit)

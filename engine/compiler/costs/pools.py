@@ -36,7 +36,7 @@ TINY_LOSS = 1e-10
 
 
 @dataclass(frozen=True)
-class SeenPool:
+class PoolEquations:
     """A pool of equal instructions with `J` accesses, as compiles showed it at `R` placements.
 
     `total`: cycles with all slow. `matrix` `[R, J]`: which accesses were fast; `cycles`, `weights`
@@ -181,7 +181,7 @@ class Pool(NamedTuple):
     rows: Rows
 
 
-def seen_pools(
+def observed_pools(
     pool_of: Sequence[int],
     accesses: Sequence[Sequence[int]],
     slow_cycles: NDArray[np.float64],
@@ -191,9 +191,9 @@ def seen_pools(
 ) -> Iterator[Pool]:
     """The pools that have something to save, with what was seen of them (`pool_rows`).
 
-    `prior` `[A]`: the cycles that each access saves by its bytes alone. Where savings and a floor
-    cannot say what was seen of a pool, its instructions are told apart by where they were seen. A
-    copy between the memories has no estimate, for one; within either it has.
+    `prior` `[A]`: the cycles that each access saves by its bytes alone. If no savings and
+    floor fit a pool's observations, the pool is split by the placements at which its instructions
+    were observed. Example: XLA estimates copies within one memory, but not between the two.
     """
     for slots in slots_by_pool(pool_of).values():
         total = float(slow_cycles[slots[0]])
@@ -230,14 +230,15 @@ def _is_at_odds(pool: Pool, prior: NDArray[np.float64]) -> bool:
     )
 
 
-def seen_pool(
+def pool_equations(
     total: float,
     rows: Rows,
     near: NDArray[np.float64],
     chosen: NDArray[np.bool_],
     may_cost: NDArray[np.bool_],
-) -> SeenPool:
-    """The rows of a pool as a `SeenPool` of its `chosen` accesses `[J]`; `near` has one entry each.
+) -> PoolEquations:
+    """The rows of a pool as a `PoolEquations` of its `chosen` accesses `[J]`; `near` has one entry
+    each.
 
     `may_cost` `[J]`: accesses that may cost time, where something took longer than all slow.
     """
@@ -246,7 +247,7 @@ def seen_pool(
     is_slower = cycles > total * (1.0 + SLOWER)
     costly = may_cost[chosen] & matrix[is_slower].any(axis=0)
     weights = np.array([row.weight for row in rows.values()])
-    return SeenPool(total, matrix, cycles, weights, near, costly)
+    return PoolEquations(total, matrix, cycles, weights, near, costly)
 
 
 def fit_pool(
@@ -261,9 +262,9 @@ def fit_pool(
     floor, savings = 0.0, np.zeros(len(prior))
     if is_seen.any():
         near = np.minimum(prior, limit)[is_seen]
-        floor, savings[is_seen] = seen_pool(pool.total, pool.rows, near, is_seen, may_cost).fit(
-            limit
-        )
+        floor, savings[is_seen] = pool_equations(
+            pool.total, pool.rows, near, is_seen, may_cost
+        ).fit(limit)
     left = max(0.0, limit - float(np.maximum(savings, 0.0).sum()))
     unseen = np.where(is_seen, 0.0, prior)
     return floor, savings + guess * unseen * min(1.0, left / max(guess * float(unseen.sum()), 1.0))

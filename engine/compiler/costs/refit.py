@@ -109,9 +109,9 @@ def others(observations: Observations, one: Compile) -> list[Compile]:
 def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:
     """The entry `fit` of a provenance: how well each placement was predicted by the others.
 
-    `worst_held_out_error`: by how much more cycles than predicted, relatively, a placement takes
-    that is about as good as the compiler's own or better. Slower ones are no plan that anyone
-    wants; one that is faster than predicted shows a saving that was uncertain until then.
+    `worst_held_out_error`: the largest relative under-prediction of cycles, over placements with
+    at most `AS_GOOD` times the cycles of the compiler's own. Slower placements do not count: no
+    plan aims at them. Over-predictions do not count: they reveal a saving that was uncertain.
     """
     totals = [total_cycles(program, None, e.compile.seen) for e in errors]
     own = min(

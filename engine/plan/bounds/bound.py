@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from engine.errors import UsageError
 from engine.plan.bounds.branching import Branching
-from engine.plan.bounds.groups import Expression, GroupRows, Residency, Scale, scaled
+from engine.plan.bounds.groups import Expression, GroupParts, GroupRows, Scale, scaled
 from engine.plan.bounds.linear import LinearProgram, LinearSolution
-from engine.plan.bounds.traffic import Traffic
+from engine.plan.bounds.traffic import SharedRows
 from engine.program.floors import has_floor
 from engine.program.model import Program
 
@@ -32,8 +32,8 @@ class Formulation:
     program: Program
     scale: Scale
     linear: LinearProgram
-    rows: Residency
-    traffic: Traffic
+    rows: GroupParts
+    traffic: SharedRows
 
     def seconds(self, objective: float) -> float:
         """The latency for which an objective stands."""
@@ -68,10 +68,10 @@ def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
         return None
     scale = Scale(program.all_slow_s / program.num_slots, float(program.hardware.fast_bytes))
     linear = LinearProgram()
-    rows = Residency(program, linear, scale)
+    rows = GroupParts(program, linear, scale)
     for number in worth:
         GroupRows(rows, number).build()
-    traffic = Traffic(rows, _add_floors(rows), is_whole)
+    traffic = SharedRows(rows, _add_floors(rows), is_whole)
     traffic.add()
     for index, terms in rows.served.items():
         for variable, value in terms:
@@ -79,8 +79,8 @@ def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
     return Formulation(program, scale, linear, rows, traffic)
 
 
-def _add_floors(rows: Residency) -> dict[int, int]:
-    """Variables, by slot with a floor: the time by which its savings add up to too much."""
+def _add_floors(rows: GroupParts) -> dict[int, int]:
+    """Add, per slot with a floor, a variable: the seconds of savings beyond what it allows."""
     program, second_s = rows.program, rows.scale.second_s
     slow_s = np.array([i.fast_s for i in program.instructions])
     terms: dict[int, Expression] = defaultdict(list)
@@ -109,7 +109,7 @@ def _is_worth_serving(program: Program, group: int) -> bool:
 METHODS = ("lp", "mip")
 
 Progress = Callable[[float, float], bool]
-"""Called with the share of the time that is over and the bound so far, s; False ends the search."""
+"""Called often with the used share of the time limit and the bound so far, s; False: stop early."""
 
 
 @dataclass(frozen=True)

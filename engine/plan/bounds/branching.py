@@ -151,7 +151,7 @@ class Branching:
         node.low[free[bound - reduced[free] >= self.target]] = 1.0
 
     def _choose(self, node: _Node, solved: _Solved, split: NDArray[np.int64]) -> int:
-        """The variable whose two sides rise most, by product; pseudo-costs, first measured here."""
+        """Pseudo-cost branching, product rule; unknown pseudo-costs are measured first."""
         assert solved.values is not None
         share = solved.values[split]
         unknown = split[np.isnan(self._gains[0, split])]

@@ -10,11 +10,12 @@ from engine.program.model import TOP_LEVEL, Program, Sink, Touch
 
 Expression = list[tuple[int, float]]
 Choice = tuple[str, int, int]
-"""A 0/1 variable: its letter; the touch, or for `c` and `z` the group; the region of `p`, `b`, `c`.
+"""Key of a 0/1 variable: its letter in `docs/bound.md`, an index, a region.
 
-A kept input's stay and prefetch at the end of the program are those of touch `-1 - group`.
+The index is the group for `c` and `z`, else the touch. `-1 - group` stands for a kept input at the
+end of the program. Only `p`, `b` and `c` have a region.
 """
-Way = tuple[str, int, int, int]
+UnderWay = tuple[str, int, int, int]
 """A 0/1 variable that says whether a copy is under way: the copy's choice, and the slot."""
 
 
@@ -83,7 +84,7 @@ class Window:
 
 
 @dataclass
-class Residency:
+class GroupParts:
     """What the groups of a linear program hold and copy, as `GroupRows` adds them.
 
     `choices` and `ways`: the variables that are 0 or 1 in every plan.
@@ -99,7 +100,7 @@ class Residency:
     windows: list[Window] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
     choices: dict[Choice, int] = field(default_factory=dict)
-    ways: dict[Way, int] = field(default_factory=dict)
+    ways: dict[UnderWay, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         levels = [i.level for i in self.program.instructions]
@@ -113,7 +114,7 @@ class Residency:
         variable = self.choices[letter, index, region] = self.linear.add_choice()
         return variable
 
-    def add_way(self, choice: Choice, slot: int) -> int:
+    def add_under_way(self, choice: Choice, slot: int) -> int:
         """A variable that is 1 in plans in which that copy is under way in the slot, else 0."""
         variable = self.ways[(*choice, slot)] = self.linear.add_choice()
         return variable
@@ -150,7 +151,7 @@ def scaled(terms: Expression, factor: float) -> Expression:
 class GroupRows:
     """Builder of the variables and rows of one group that may live in fast memory."""
 
-    def __init__(self, rows: Residency, number: int) -> None:
+    def __init__(self, rows: GroupParts, number: int) -> None:
         self.rows, self.linear, self.program = rows, rows.linear, rows.program
         program, scale = self.program, rows.scale
         self.number, self.group = number, program.groups[number]
@@ -165,7 +166,7 @@ class GroupRows:
         self.sinks = rows.sinks_of(number)
         self.served: list[Expression] = []
         self.stayed: list[Expression] = []
-        self.saved: dict[int, Expression] = {}
+        self.written_back: dict[int, Expression] = {}
         self.covers = self._add_covers()
         # Bytes under way are not charged where the place may already be charged as a cover.
         self.is_charged = not self.covers or (
@@ -247,7 +248,7 @@ class GroupRows:
             excused = [] if touch.must_be_slow else stayed
             self._need_slow_copy(touch.time, excused, index, fetched)
         if touch.writes:
-            self.saved[index] = self._add_write_backs(index)
+            self.written_back[index] = self._add_write_backs(index)
 
     def _add_residency(self, before: Expression, index: int) -> Expression:
         """Add `r`: the content stays from touch `index - 1` (`before`: its service) to `index`."""
@@ -346,7 +347,7 @@ class GroupRows:
         wrote = self._last_write(index)
         if wrote is None:
             return
-        shares = self.saved[wrote]
+        shares = self.written_back[wrote]
         needed = self.served[wrote] + scaled(excused, -1.0)
         self.linear.add_row(needed + [(b, -1.0) for b, _ in shares], high=0.0)
         work = scaled(needed, min(w for _, w in shares))

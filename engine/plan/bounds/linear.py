@@ -1,4 +1,4 @@
-"""Bounds from row multipliers: weak duality over a box, evaluated without trusting any solver."""
+"""Linear programs for HiGHS, and lower bounds from dual values that no solver error can break."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-12
 class Certificate:
     """What multipliers prove: `value` is below every point of the box that satisfies the rows.
 
-    `reduced` `[C]`: how much the value rises per unit by which a variable leaves its better limit.
+    `reduced` `[C]`: the reduced costs `c - Aᵀy`.
     """
 
     value: float
@@ -55,7 +55,7 @@ class Duality:
     def proves_empty(self, ray: FloatArray, low: FloatArray, high: FloatArray) -> bool:
         """Whether these multipliers prove that no point of the box satisfies the rows (Farkas).
 
-        Were there one, then without costs no bound could be above 0.
+        With zero costs a feasible program has optimum 0, so a bound above 0 proves infeasibility.
         """
         nothing = np.zeros(len(self.costs))
         return any(self._certify(nothing, y, low, high).value > 0 for y in (ray, -ray))

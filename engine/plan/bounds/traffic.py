@@ -1,4 +1,4 @@
-"""The lower bound's idle time: how long the slow memory is free in each slot, at most."""
+"""The rows that all groups share in the lower bound: idle time, capacity, packing, stalls."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.plan.bounds.groups import Expression, Piece, Prefetch, Residency, scaled
+from engine.plan.bounds.groups import Expression, GroupParts, Piece, Prefetch, scaled
 from engine.plan.bounds.whole_copies import WholeCopies
 from engine.program.model import TOP_LEVEL, Touch
 
 
 @dataclass(frozen=True)
 class Idle:
-    """Idle time of a slot, in the linear program's units: at most `constant` and `terms` together.
+    """Upper bound `constant + terms` on a slot's idle time, in the linear program's units.
 
-    `terms`: of the shares to which its touches are served, and of its floor. `most`: whatever they
-    are.
+    `terms`: linear in the served shares of the slot's touches and in its floor variable. `most`: an
+    upper bound for all values of these.
     """
 
     constant: float
@@ -27,8 +27,8 @@ class Idle:
     most: float
 
 
-def idle_time(rows: Residency, floors: Mapping[int, int]) -> list[Idle]:
-    """The idle time of each slot, in order; `floors`: as in `Traffic`, the variable by slot."""
+def idle_time(rows: GroupParts, floors: Mapping[int, int]) -> list[Idle]:
+    """The idle time of each slot, in order; `floors`: as in `SharedRows`, the variable by slot."""
     program, second_s = rows.program, rows.scale.second_s
     by_slot: list[list[tuple[Touch, Expression | None]]] = [[] for _ in range(program.num_slots)]
     for index, touch in enumerate(program.touches):
@@ -81,16 +81,16 @@ ROUNDING = 1e-9
 
 
 @dataclass
-class Traffic:
+class SharedRows:
     """Adds the rows that all groups share.
 
-    `floors`: per slot the variable by which savings that add up to too much are cut, if there is
-    one. `is_whole`: copies are followed one by one. `capacity`, `idle`: a row per slot. `packing`:
+    `floors`: slot -> variable with the seconds of savings beyond the slot's floor.
+    `is_whole`: copies are modelled one by one. `capacity`, `idle`: a row per slot. `packing`:
     rows with their slot and the bytes (in units of the fast memory) that one unit of their
     right-hand side stands for.
     """
 
-    rows: Residency
+    rows: GroupParts
     floors: Mapping[int, int]
     is_whole: bool = False
     capacity: list[int] = field(default_factory=list)

@@ -6,11 +6,11 @@ a prefetch holds its whole place from its start, and a write-back until its end.
 bytes of its own, and a variable per slot, 0 or 1 in every plan, that says whether it is **under
 way**: a prefetch from its start to its touch, a write-back from the write to its end.
 
-- what has arrived by the end of a slot in which a prefetch is not under way is nothing, and so is
-  what is left of a write-back;
-- a prefetch that is not under way in a slot is made by the idle time after it, and by stalls; where
-  all that idle time cannot do the work, either stalls do the rest or the copy is under way. The
-  same for a write-back and the idle time before the slot.
+- If a prefetch is not under way in a slot, nothing of it has arrived by the slot's end. If a
+  write-back is not under way in a slot, nothing of it is left to do.
+- A prefetch that is not under way in a slot is done by later idle time and by stalls. If the later
+  idle time is too short, stalls do the rest or the copy is under way. The same holds for a
+  write-back and the idle time before the slot.
 
 A copy is followed in some slots only, next to where it is due or released. What a prefetch brings
 before them, and what a write-back leaves after them, is left to the store.
@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from engine.plan.bounds.groups import (
     Choice,
     Expression,
+    GroupParts,
     Piece,
     Prefetch,
-    Residency,
     WriteBack,
 )
 
@@ -45,7 +45,7 @@ class WholeCopies:
     prefetches hold; `saving`: by group and slot, what write-backs hold.
     """
 
-    rows: Residency
+    rows: GroupParts
     most_idle: Sequence[float]
     in_idle: Sequence[Expression]
     in_stall: Mapping[int, Expression]
@@ -70,7 +70,7 @@ class WholeCopies:
         idle = 0.0
         for slot in reversed(slots):
             after = [(v, seconds) for time, v in stalls.items() if time > slot]
-            ways[slot] = self._add_way(copy.choice, slot, later, work - idle, after)
+            ways[slot] = self._add_under_way(copy.choice, slot, later, work - idle, after)
             later = [(ways[slot], 1.0)]
             self.fetching.append(Piece(copy.group, slot, slot + 1, later, copy.place))
             idle += self.most_idle[slot]
@@ -98,7 +98,7 @@ class WholeCopies:
         idle = 0.0
         for slot in slots:
             before = [(v, 1.0) for time, v in stalls.items() if time <= slot]
-            way = self._add_way(copy.choice, slot, earlier, copy.work - idle, before)
+            way = self._add_under_way(copy.choice, slot, earlier, copy.work - idle, before)
             earlier = [(way, 1.0)]
             piece = Piece(copy.group, slot, slot + 1, [], copy.place)
             self.saving.setdefault(copy.group, {}).setdefault(slot, piece).held.append((way, 1.0))
@@ -147,15 +147,15 @@ class WholeCopies:
             self.in_stall[time].append((part, seconds))
         return stalls
 
-    def _add_way(
+    def _add_under_way(
         self, choice: Choice, slot: int, outer: Expression, lack: float, stalls: Expression
     ) -> int:
         """Add the variable that says whether the copy is under way in `slot`; returns it.
 
-        At most `outer`, and 1 where the `stalls` of a copy that is made do less than `lack`.
-        `lack`: the work that is too much for the idle time when the copy is not under way.
+        It is at most `outer`. It is 1 if the copy is made and its `stalls` do less than `lack`.
+        `lack`: the work that does not fit into the idle time outside of the copy's own slots.
         """
-        way, share = self.rows.add_way(choice, slot), self.rows.choices[choice]
+        way, share = self.rows.add_under_way(choice, slot), self.rows.choices[choice]
         self.linear.add_row([(way, 1.0), *((v, -c) for v, c in outer)], high=0.0)
         if lack > 0:
             rest = [(v, -c) for v, c in stalls]

@@ -6,7 +6,7 @@ import pytest
 
 from engine.game.moves import DROP, NO_COPY
 from engine.lessons.catalogue import load_catalogue
-from engine.lessons.judge import Judge, nothing
+from engine.lessons.judge import Judge, always_drop
 from ui.model.learn.attempt import Attempt
 
 SHELF = load_catalogue()
@@ -42,7 +42,7 @@ def test_another_decision_on_the_way_replaces_what_followed() -> None:
 def test_the_last_decision_can_be_changed_at_the_end() -> None:
     attempt = Attempt.from_start(FIRST.begin())
     while not attempt.is_over:
-        attempt.play(attempt.tip.game.move_index, nothing(attempt.tip.game))
+        attempt.play(attempt.tip.game.move_index, always_drop(attempt.tip.game))
     number = attempt.at(FIRST.begin().num_moves - 1)
     assert not attempt.points[number].game.is_over and attempt.chosen(number) is not None
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.game.moves import NO_COPY
 from engine.lessons.catalogue import load_catalogue
-from engine.lessons.judge import Judge, nothing
+from engine.lessons.judge import Judge, always_drop
 from tests.ui.apps import open_view
 from ui.learn.lesson_map_view import places_of, rows_of
 from ui.model.learn.lesson import mark_up
@@ -67,7 +67,7 @@ def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:
     command(at, "play", action=NO_COPY)
     seat = at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
     while not seat.attempt.is_over:
-        command(at, "play", action=nothing(seat.attempt.tip.game))
+        command(at, "play", action=always_drop(seat.attempt.tip.game))
     assert "Not yet" in html(at) and "too slow" in html(at)
     assert at.session_state["explorer"].learning.progress.is_empty
     command(at, "undo")
