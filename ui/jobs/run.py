@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import IO, Any
 
 from engine.errors import EngineError
 from engine.folders import temporary_folder
+from engine.game.units import time_text
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
 from engine.processes import child_environment
@@ -37,6 +39,7 @@ from ui.jobs.protocol import (
     PROGRAM,
     RESULT,
     RUNNING,
+    SOLVE,
     STOPPED,
     WAITING,
     Order,
@@ -48,6 +51,12 @@ _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "ui.jobs.worker")
 _PATIENCE_S = 60.0
 """How long a worker that has closed its output may take to end by itself."""
+_MICROSECONDS = re.compile(r"(\d+(?:\.\d+)?) us\b")
+"""Microseconds in the words of a solver, which are for terminals too."""
+
+
+def _time_of(found: re.Match[str]) -> str:
+    return time_text(1e-6 * float(found[1]))
 
 
 @dataclass(eq=False)
@@ -55,7 +64,9 @@ class Run:
     """One piece of work; its thread writes the state, `share`, `message`, the result.
 
     `share`: how much is done, 0 to 1, as the work reports it; None as long as it does not know.
-    `ahead`: how many runs of the queue come before it while it waits.
+    `ahead`: how many runs of the queue come before it while it waits. `clock`: when the seconds of
+    a solver began to count, by the first share that it reports; None while it gets ready, which
+    takes loading and compiling.
     """
 
     order: Order
@@ -69,6 +80,7 @@ class Run:
     files: dict[str, bytes] = field(default_factory=dict)
     given: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     began: float = 0.0
+    clock: float | None = None
     took_s: float = 0.0
     ahead: int = 0
     holders: set[str] = field(default_factory=set)
@@ -179,12 +191,18 @@ class Run:
         assert process.stdout is not None
         with process.stdout as lines:
             for text in lines:
-                line = line_of(text)
-                share = line.get("share", self.share)
-                self.share = None if share is None else float(share)
-                self.message = str(line.get("message", self.message))
-                if "error" in line:
-                    self.fail(str(line["error"]))
+                self.hear(line_of(text))
+
+    def hear(self, line: Mapping[str, Any]) -> None:
+        """Take in a line of the worker (`ui.jobs.protocol`)."""
+        share = line.get("share", self.share)
+        self.share = None if share is None else float(share)
+        self.message = str(line.get("message", self.message))
+        if self.share and self.clock is None:
+            now = time.monotonic()
+            self.clock = max(self.began, now - self.share * self.order.seconds)
+        if "error" in line:
+            self.fail(str(line["error"]))
 
 
 def finished(order: Order, result: Result) -> Run:
@@ -257,15 +275,18 @@ class Job:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the work began; 0 before it has."""
-        return time.monotonic() - self.run.began if self.run.state == RUNNING else 0.0
+        """Seconds since the work began, of a solver since its seconds count; 0 before that."""
+        if self.run.state != RUNNING:
+            return 0.0
+        began = self.run.clock if self.order.kind == SOLVE and self.run.clock else self.run.began
+        return time.monotonic() - began
 
     @property
     def progress(self) -> float | None:
         """The share done, as the work reports it or of its budget; None where it is not known."""
         if self.is_over or self.run.state != RUNNING:
             return 1.0 if self.is_over else 0.0
-        if self._is_past_its_budget:
+        if self._is_getting_ready or self._is_past_its_budget:
             return None
         known = self.run.share
         if self.order.has_budget:
@@ -278,20 +299,27 @@ class Job:
         if self.run.state != RUNNING:
             ahead = self.run.ahead
             return f"waits for a free worker{f' · {ahead} before it' if ahead else ''}"
-        elapsed = f"{self.elapsed_s:,.0f}"
+        elapsed, budget = f"{self.elapsed_s:,.0f}", f"{self.order.seconds:,.0f} s"
+        doing = _MICROSECONDS.sub(_time_of, self.message) or "gets ready"
+        if self._is_getting_ready:
+            return f"{doing} · {elapsed} s, then {budget}"
         if self._is_past_its_budget:
-            over = (
-                f"{self.elapsed_s - self.order.seconds:,.0f} s past its {self.order.seconds:,.0f} s"
-            )
-            return f"finishes · {over}"
-        since = (
-            f"{elapsed} of {self.order.seconds:,.0f} s" if self.order.has_budget else f"{elapsed} s"
+            return f"finishes · {self.elapsed_s - self.order.seconds:,.0f} s past its {budget}"
+        return (
+            f"{doing} · {elapsed} of {budget}"
+            if self.order.has_budget
+            else f"{doing} · {elapsed} s"
         )
-        return f"{self.message or 'gets ready'} · {since}"
+
+    @property
+    def _is_getting_ready(self) -> bool:
+        """Whether a solver's seconds do not count yet."""
+        return self.order.kind == SOLVE and self.order.has_budget and self.run.clock is None
 
     @property
     def _is_past_its_budget(self) -> bool:
-        return self.order.has_budget and self.elapsed_s >= self.order.seconds
+        is_counted = self.order.has_budget and not self._is_getting_ready
+        return is_counted and self.elapsed_s >= self.order.seconds
 
     @property
     def has_news(self) -> bool:

@@ -232,6 +232,8 @@ class Session:
     """Window, axis and colours that a link asked for."""
     notices: list[str] = field(default_factory=list)
     """Warnings of what the visitor's link could not show; until another program is opened."""
+    are_jobs_small: bool = False
+    """Whether the jobs under way are shown in one line."""
     news: News = field(default_factory=News)
     """Short messages that every page shows for some seconds."""
     learning: Learning = field(default_factory=Learning)

@@ -325,15 +325,27 @@ def test_progress_is_what_the_work_says() -> None:
     assert job.progress == 1.0
 
 
-def test_a_budget_is_counted_and_its_end_is_not_waited_at() -> None:
-    job = Job(Run(Order(SOLVE, "greedy", 60.0), "me", state=RUNNING))
-    job.run.began = time.monotonic() - 15
+def test_a_budget_is_counted_from_where_the_solver_counts_it() -> None:
+    job = Job(Run(Order(SOLVE, "local", 60.0), "me", state=RUNNING))
+    job.run.began = time.monotonic() - 100
+    assert job.progress is None, "nobody knows how long compiling takes"
+    assert job.words == "gets ready · 100 s, then 60 s"
+    job.run.hear({"share": 0.0, "message": "compiling the search, a minute or two"})
+    assert job.words == "compiling the search, a minute or two · 100 s, then 60 s"
+    job.run.hear({"share": 0.25, "message": "12 moves, 7946.53 us"})
     assert job.progress == pytest.approx(0.25, abs=0.05)
-    assert job.words == "gets ready · 15 of 60 s"
-    job.run.began = time.monotonic() - 72
+    assert job.words == "12 moves, 7.95 ms · 15 of 60 s"
+    job.run.clock = time.monotonic() - 72
     assert job.progress is None, "how long finishing takes is not known"
     assert job.words == "finishes · 12 s past its 60 s"
     assert Job(Run(Order(SOLVE, "greedy", 60.0), "me")).words == "waits for a free worker"
+
+
+def test_other_budgets_are_counted_from_the_beginning() -> None:
+    job = Job(Run(Order(BOUND, BOUND, 60.0), "me", state=RUNNING))
+    job.run.began = time.monotonic() - 15
+    assert job.progress == pytest.approx(0.25, abs=0.05)
+    assert job.words == "gets ready · 15 of 60 s"
 
 
 def test_the_end_of_a_job_is_news_until_it_is_announced() -> None:

@@ -60,6 +60,20 @@ def test_a_job_is_seen_on_every_page_and_its_end_is_said(page: str) -> None:
     assert told(at).count("no luck") == 1, "once"
 
 
+def test_the_jobs_can_be_made_small() -> None:
+    at = shown("play")
+    session = at.session_state["explorer"]
+    for name in ("evolution", "local"):
+        run = Run(Order(SOLVE, name, 60.0), "me", state=RUNNING, began=time.monotonic())
+        session.open.jobs.append(Job(run))
+    at.run()
+    assert bars(at).count("progressbar") == 2
+    at.button(key="jobs_small").click().run()
+    assert bars(at).count("progressbar") == 1 and "2 jobs" in bars(at)
+    at.button(key="jobs_large").click().run()
+    assert bars(at).count("progressbar") == 2
+
+
 def test_a_finished_plan_is_listed_and_its_runtime_is_said() -> None:
     from engine.solvers import solve
 
