@@ -100,3 +100,7 @@ class SolverError(EngineError):
 
 class BrokenSolverError(SolverError):
     """A solver is at fault: its plan breaks a rule, or what is not ours failed or is no plan."""
+
+
+class EndedEarlyError(SolverError):
+    """A solver was ended, or died, before it had a plan of its own."""

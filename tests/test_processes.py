@@ -67,7 +67,7 @@ def is_alive(process: int) -> bool:
 CHILDREN = (
     "engine.compiler.toolchain.child",
     "engine.program.hlo.child",
-    "engine.solvers.portfolio.worker",
+    "engine.solvers.apart.worker",
     "ui.jobs.worker",
 )
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import queue
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +16,11 @@ from engine.plan.check import check
 from engine.plan.io import plan_from_json, save_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
-from engine.processes import child_environment, num_cores
+from engine.processes import num_cores
 from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
+from engine.solvers.apart.process import Answers, Worker, drain, worker_environment
 from engine.solvers.local.search import compile_all
 from engine.solvers.registry import SOLVERS, Budget, Progress
 
@@ -89,77 +85,14 @@ class Turns:
         self._members = [some for some in self._members if some != member]
 
 
-COMMAND = (sys.executable, "-m", "engine.solvers.portfolio.worker")
-"""Started anew, never forked: JAX's threads do not survive a fork."""
-_ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = "program.json"
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
-class Worker:
-    """One process. `order` sends it work; its answers go into the crew's queue.
-
-    An order is one short line, which names the file of the plan to begin from: a pipe holds 64 KiB,
-    and whoever writes a large plan into it waits for a reader that may never read.
-    """
-
-    def __init__(self, program_file: Path, answers: Answers) -> None:
-        self._process = subprocess.Popen(
-            [*COMMAND, str(program_file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        )
-        assert self._process.stdin is not None
-        self._orders = self._process.stdin.fileno()
-        os.set_blocking(self._orders, False)
-        self._reader = threading.Thread(target=self._read, args=(answers,), daemon=True)
-        self._reader.start()
-
-    def _read(self, answers: Answers) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            try:
-                body = json.loads(line)
-            except (ValueError, RecursionError):
-                break
-            answers.put((self, body if isinstance(body, dict) else None))
-        answers.put((self, None))
-
-    def order(self, body: dict[str, Any]) -> None:
-        """Send a stint; a process that takes none is killed, and its last answer is None."""
-        line = json.dumps(body).encode() + b"\n"
-        try:
-            is_sent = os.write(self._orders, line) == len(line)
-        except OSError:
-            is_sent = False
-        if not is_sent:
-            self._process.kill()
-
-    def end(self) -> None:
-        """Kill the process and wait for it."""
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
-
-
-Answers = queue.SimpleQueue[tuple[Worker, dict[str, Any] | None]]
-"""Answers, each with its worker; None where a process has ended, or sent what is not JSON."""
-
-
 def _environment() -> dict[str, str]:
     """The user's environment, with one thread: more would be in the way of the other workers."""
-    flags, path = os.environ.get("XLA_FLAGS", ""), os.environ.get("PYTHONPATH")
-    return child_environment(
-        OMP_NUM_THREADS="1",
-        XLA_FLAGS=f"{flags} {_ONE_THREAD}".lstrip(),
-        PYTHONPATH=os.pathsep.join([str(_ROOT), path] if path else [str(_ROOT)]),
-    )
+    flags = os.environ.get("XLA_FLAGS", "")
+    return worker_environment(OMP_NUM_THREADS="1", XLA_FLAGS=f"{flags} {_ONE_THREAD}".lstrip())
 
 
 OPTIONS = ("members", "processes", "start")
@@ -176,7 +109,6 @@ SEEDS = 1_000_003
 IDLE_SHARE = 0.2
 """A stint that ends sooner, and without a better plan, has nothing more to find."""
 MOST_LOST = 3
-POLL_S = 0.1
 
 
 def portfolio(program: Program, budget: Budget) -> Plan:
@@ -247,7 +179,7 @@ class _Race:
             try:
                 while not self.is_over() and self._tell():
                     self._hire(folder, answers)
-                    for worker, body in _drain(answers):
+                    for worker, body in drain(answers):
                         self._hear(worker, body)
             finally:
                 self._end_all()
@@ -287,7 +219,7 @@ class _Race:
         """As many workers as there may be, and a stint for each that has none."""
         missing = self._processes - len(self._at_work) if self._lost < MOST_LOST else 0
         for _ in range(missing):
-            self._at_work[Worker(folder / PROGRAM, answers)] = None
+            self._at_work[Worker(folder / PROGRAM, answers, _environment())] = None
         for worker, stint in self._at_work.items():
             if stint is None and not self._turns.is_over:
                 self._send(worker, folder)
@@ -346,13 +278,3 @@ class _Race:
         for worker in self._at_work:
             worker.end()
         self._at_work.clear()
-
-
-def _drain(answers: Answers) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
-    """The answers in the queue; waits a moment for the first."""
-    try:
-        yield answers.get(timeout=POLL_S)
-        while True:
-            yield answers.get_nowait()
-    except queue.Empty:
-        return

@@ -1,0 +1,128 @@
+"""A solver in a process of its own: it can be ended at any time, whatever it is doing.
+
+For solvers whose libraries compile for minutes, which nothing in the same process can interrupt.
+The budget runs from the solver's first report on; what it announces as not counted is not counted
+(`engine.solvers.clock`). One that does not end in time is killed.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from typing import Any
+
+from engine import errors
+from engine.errors import EndedEarlyError, EngineError, SolverError
+from engine.folders import temporary_folder
+from engine.plan.io import plan_from_json, save_plan
+from engine.plan.model import Plan
+from engine.program.io import save
+from engine.program.model import Program
+from engine.solvers.apart.process import Answers, Worker, worker_environment
+from engine.solvers.clock import NOT_COUNTED
+from engine.solvers.registry import Budget
+
+OVERRUN, OVERRUN_S = 0.1, 1.0
+"""A solver may overrun its budget by that share of it and so many seconds, and no longer."""
+POLL_S = 0.2
+"""How often somebody who waits for a start-up is asked whether it is still wanted."""
+END_S = 1.8
+"""Seconds in which a solver that is not wanted any more may still hand over its plan."""
+
+
+def run_apart(place: str, program: Program, budget: Budget) -> Plan:
+    """The plan of the solver at `place` (`module:function`), which runs in another process.
+
+    Options are plain values, or plans. Raises EndedEarlyError where the process had to be ended, or
+    died, before it had a plan; else the solver's errors.
+    """
+    with temporary_folder("solve") as folder:
+        save(program, folder / "program.json")
+        options = dict(budget.options)
+        plans = {name: value for name, value in options.items() if isinstance(value, Plan)}
+        for name, plan in plans.items():
+            save_plan(plan, folder / f"{name}.json")
+            options[name] = str(folder / f"{name}.json")
+        answers: Answers = queue.SimpleQueue()
+        worker = Worker(folder / "program.json", answers, worker_environment())
+        try:
+            worker.order(
+                {
+                    "place": place,
+                    "seconds": budget.seconds,
+                    "seed": budget.seed,
+                    "options": options,
+                    "plans": list(plans),
+                }
+            )
+            return _Run(worker, answers, budget).plan()
+        finally:
+            worker.end()
+
+
+class _Run:
+    """One run: its reports go to the budget's `progress`, whose answers go back."""
+
+    def __init__(self, worker: Worker, answers: Answers, budget: Budget) -> None:
+        self._worker, self._answers, self._budget = worker, answers, budget
+        self._share, self._message = 0.0, f"starting a process … {NOT_COUNTED}"
+        self._is_wanted = True
+        self._spent_s = self._waited_s = 0.0
+
+    @property
+    def _is_counted(self) -> bool:
+        return not self._message.endswith(NOT_COUNTED)
+
+    def plan(self) -> Plan:
+        """Wait for the plan. Raises as `run_apart` does."""
+        then = time.monotonic()
+        while True:
+            body = self._next()
+            now = time.monotonic()
+            if self._is_counted:
+                self._spent_s += now - then
+            if not self._is_wanted:
+                self._waited_s += now - then
+            then = now
+            if body is None:
+                self._look_around()
+            elif "share" in body:
+                self._share, self._message = float(body["share"]), str(body["message"])
+                self._ask()
+                self._worker.order({"goes_on": self._is_wanted})
+            elif "plan" in body:
+                return plan_from_json(body["plan"], "the plan of the process")
+            else:
+                raise _error_of(body)
+
+    def _next(self) -> dict[str, Any] | None:
+        """The next message; None if there is none for a while. Raises EndedEarlyError."""
+        try:
+            _, body = self._answers.get(timeout=POLL_S)
+        except queue.Empty:
+            return None
+        if body is None:
+            raise EndedEarlyError("its process died, as for want of memory")
+        return body
+
+    def _look_around(self) -> None:
+        """End a start-up that is not wanted any more, and what takes longer than it may."""
+        if not self._is_counted and not self._ask():
+            raise EndedEarlyError("it was ended before its work began")
+        if self._waited_s > END_S:
+            raise EndedEarlyError("it was ended before it had a plan")
+        if self._spent_s > (1 + OVERRUN) * self._budget.seconds + OVERRUN_S:
+            raise EndedEarlyError("its time was over before it had a plan")
+
+    def _ask(self) -> bool:
+        """Report to the budget; whether the work is still wanted."""
+        self._is_wanted = self._is_wanted and self._budget.progress(self._share, self._message)
+        return self._is_wanted
+
+
+def _error_of(body: dict[str, Any]) -> EngineError:
+    """The solver's error, of its own kind if that is one of ours."""
+    kind = getattr(errors, str(body.get("kind")), SolverError)
+    is_ours = isinstance(kind, type) and issubclass(kind, EngineError)
+    made: EngineError = (kind if is_ours else SolverError)(str(body["error"]))
+    return made

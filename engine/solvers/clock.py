@@ -1,0 +1,55 @@
+"""How a solver keeps to its budget: the clock runs from the start of its work.
+
+What only gets ready (importing, compiling) is announced and not counted, however often it comes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engine.solvers.registry import Budget
+
+NOT_COUNTED = "(not counted)"
+"""How the words end that announce what is not counted."""
+
+
+class Clock:
+    """The time that a solver has worked, and whether it is to go on."""
+
+    def __init__(self, budget: Budget) -> None:
+        """Begin to count now."""
+        self._budget = budget
+        self._begun = time.perf_counter()
+        self._is_wanted = True
+
+    @property
+    def share(self) -> float:
+        """The share of the time that is over, at most 1."""
+        spent_s = time.perf_counter() - self._begun
+        return min(1.0, spent_s / self._budget.seconds) if self._budget.seconds > 0 else 1.0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether `progress` has not asked for an end so far."""
+        return self._is_wanted
+
+    def tells(self, message: str) -> bool:
+        """Report the share that is over, and a word; whether the work is still wanted."""
+        self._is_wanted = self._is_wanted and self._budget.progress(self.share, message)
+        return self._is_wanted
+
+    def goes_on(self, message: str) -> bool:
+        """As `tells`, and whether there is time left."""
+        return self.tells(message) and self.share < 1.0
+
+    @contextmanager
+    def stopped(self, what: str) -> Iterator[None]:
+        """Announce what is not counted, and do not count it."""
+        self.tells(f"{what} … {NOT_COUNTED}")
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._begun += time.perf_counter() - begun
