@@ -34,6 +34,11 @@ def child_environment(**more: str) -> dict[str, str]:
     return {**os.environ, PARENT: str(os.getpid()), **more}
 
 
+def is_child() -> bool:
+    """Whether this process was started to end with its parent, which may kill it at any time."""
+    return os.environ.get(PARENT) == str(os.getppid())
+
+
 def end_with_parent() -> None:
     """Have this process killed when the one that started it dies, however it does.
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_output, add_program, add_solvers
-from engine.cli.output import complain, note, show
+from engine.cli.output import announcer, complain, note, show
 from engine.errors import UsageError
 from engine.program import library
 from engine.program.proof import gap
@@ -81,7 +81,7 @@ def _solvers(options: argparse.Namespace) -> list[str] | None:
 
 
 def _budget(options: argparse.Namespace) -> Budget:
-    return Budget(options.seconds, options.seed)
+    return Budget(options.seconds, options.seed, announcer())
 
 
 def _lines(body: dict[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.plan.model import Plan
@@ -20,6 +20,7 @@ from engine.program.provenance import (
     refining_remark,
     share_read,
 )
+from engine.solvers.clock import NOT_COUNTED
 
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2
@@ -36,6 +37,20 @@ def show(options: argparse.Namespace, body: dict[str, Any], lines: Sequence[str]
 def note(message: str) -> None:
     """Print progress or a remark on stderr."""
     print(_shown(message), file=sys.stderr)
+
+
+def announcer() -> Callable[[float, str], bool]:
+    """A solver's `progress` that prints what is not counted of its time, as it begins."""
+    told: set[str] = set()
+
+    def progress(share: float, message: str) -> bool:
+        del share
+        if message.endswith(NOT_COUNTED) and message not in told:
+            told.add(message)
+            note(message)
+        return True
+
+    return progress
 
 
 def complain(message: str) -> int:

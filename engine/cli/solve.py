@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_output, add_program
-from engine.cli.output import show, timing, timing_lines
+from engine.cli.output import announcer, show, timing, timing_lines
 from engine.errors import UsageError
 from engine.plan.io import load_plan, save_plan
 from engine.program import library
 from engine.solvers import SOLVERS, Budget, solve
 
 AGENT = "muzero"
-AGENT_OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
-BEGIN_FROM = ("local", "portfolio")
+AGENT_OPTIONS = [option.name for option in SOLVERS[AGENT].options or ()]
+BEGIN_FROM = [s.name for s in SOLVERS.values() if "start" in [o.name for o in s.options or ()]]
 STEERABLE = "steered"
 """The solver whose plans are the pass's own: whole lives, and copies that overlap with compute."""
 
@@ -62,7 +62,8 @@ def run(options: argparse.Namespace) -> int:
         if options.solver not in BEGIN_FROM:
             raise UsageError(f"solve: --from needs --solver {' or '.join(BEGIN_FROM)}")
         given["start"] = load_plan(options.start)
-    plan = solve(options.solver, program, Budget(options.seconds, options.seed, options=given))
+    budget = Budget(options.seconds, options.seed, announcer(), given)
+    plan = solve(options.solver, program, budget)
     if options.output is not None:
         save_plan(plan, options.output)
     body = {

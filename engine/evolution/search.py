@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,6 +60,7 @@ def share_played(game: BatchGame, first: int) -> float:
     return 1 - first * game.spacing / max(1, game.num_moves)
 
 
+GoesOn = Callable[[], bool]
 STALE_GENERATIONS = 200
 """Without a better game, after which a new population begins."""
 
@@ -83,10 +84,15 @@ class Evolution:
         """The best individual of all epochs; there is one after `begin`."""
         return max([*self.champions, self.population[0]], key=lambda one: one.ticks)
 
-    def begin(self, first: Sequence[Genes]) -> None:
-        """Start an epoch with these genomes (a multiple of `NUM_CHILDREN`)."""
+    def begin(self, first: Sequence[Genes], goes_on: GoesOn = lambda: True) -> None:
+        """Start an epoch with these genomes (a multiple of `NUM_CHILDREN`).
+
+        They are played a batch at a time, as long as it `goes_on`, but one batch at least.
+        """
         fresh: list[Individual] = []
         for begin in range(0, len(first), NUM_CHILDREN):
+            if fresh and not goes_on():
+                break
             fresh += self._newcomers(list(first[begin : begin + NUM_CHILDREN]))
         self.population = fittest(fresh, [])
         self._last_better = self.generations
@@ -149,14 +155,15 @@ def start(
     seed: int,
     rules: Rules,
     relaxed: NDArray[np.float64] | None = None,
+    goes_on: GoesOn = lambda: True,
 ) -> Evolution:
     """A search with its first population. Raises SolverError if JAX cannot play the program.
 
-    `relaxed` as in `engine.evolution.genome.first_genomes`.
+    `relaxed` as in `engine.evolution.genome.first_genomes`; `goes_on` as in `Evolution.begin`.
     """
     rng = np.random.default_rng(seed)
     search = Evolution(rules, BatchGame(program, rules), layout(program), rng)
-    search.begin(first_genomes(search.layout, NUM_FIRST, rng, relaxed))
+    search.begin(first_genomes(search.layout, NUM_FIRST, rng, relaxed), goes_on)
     return search
 
 
@@ -201,10 +208,16 @@ def settle(
     seed: int,
     rules: Sequence[Rules],
     relaxed: NDArray[np.float64] | None = None,
+    goes_on: GoesOn = lambda: True,
 ) -> Islands:
-    """An island under each of the rules. Raises SolverError if JAX cannot play the program.
+    """An island under each of the rules, at least the first, as long as it `goes_on`.
 
-    `relaxed` as in `engine.evolution.genome.first_genomes`.
+    `relaxed` as in `engine.evolution.genome.first_genomes`. Raises SolverError if JAX cannot play
+    the program.
     """
-    islands = [start(program, seed, some, relaxed) for some in rules]
+    islands: list[Evolution] = []
+    for some in rules:
+        if islands and not goes_on():
+            break
+        islands.append(start(program, seed, some, relaxed, goes_on))
     return Islands(islands, np.random.default_rng([seed, len(islands)]))

@@ -24,9 +24,18 @@ def all_slow(program: Program, budget: Budget) -> Plan:
 
 
 def greedy(program: Program, budget: Budget) -> Plan:
-    """One game; ties go to NoCopy, then Copy, then Drop."""
-    del budget
-    return play_greedily(program, Rules()).plan("greedy")
+    """One game; ties go to NoCopy, then Copy, then Drop. All slow if it is ended early."""
+    game = ReferenceGame(program, Rules())
+    while not game.is_over:
+        game.step(best_action(game))
+        played = len(game.actions)
+        if played % ASK_EVERY == 0 and not budget.progress(played / game.num_moves, "plays"):
+            return all_slow(program, budget)
+    return game.plan("greedy")
+
+
+ASK_EVERY = 64
+"""Moves of a game between two questions whether to go on."""
 
 
 def play_greedily(program: Program, rules: Rules) -> ReferenceGame:

@@ -13,6 +13,8 @@ from engine.solvers.registry import Budget
 
 NOT_COUNTED = "(not counted)"
 """How the words end that announce what is not counted."""
+SLACK, SLACK_S = 0.05, 0.5
+"""A budget may be overrun by that share of it and so many seconds, so that steps come to an end."""
 
 
 class Clock:
@@ -25,10 +27,14 @@ class Clock:
         self._is_wanted = True
 
     @property
+    def spent_s(self) -> float:
+        """Seconds of work so far."""
+        return time.perf_counter() - self._begun
+
+    @property
     def share(self) -> float:
         """The share of the time that is over, at most 1."""
-        spent_s = time.perf_counter() - self._begun
-        return min(1.0, spent_s / self._budget.seconds) if self._budget.seconds > 0 else 1.0
+        return min(1.0, self.spent_s / self._budget.seconds) if self._budget.seconds > 0 else 1.0
 
     @property
     def is_wanted(self) -> bool:
@@ -43,6 +49,11 @@ class Clock:
     def goes_on(self, message: str) -> bool:
         """As `tells`, and whether there is time left."""
         return self.tells(message) and self.share < 1.0
+
+    def has_time_for(self, seconds: float, message: str) -> bool:
+        """As `goes_on`, and whether so many seconds more overrun the budget no more than may be."""
+        most = (1 + SLACK) * self._budget.seconds + SLACK_S
+        return self.goes_on(message) and self.spent_s + seconds <= most
 
     @contextmanager
     def stopped(self, what: str) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.game.moves import SIMPLE_RULES, Rules
@@ -31,20 +31,29 @@ class Demonstrations:
 
 
 def demonstrate(
-    program: Program, places: Sequence[str] = SIMPLE_RULES
+    program: Program,
+    places: Sequence[str] = SIMPLE_RULES,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> tuple[Demonstrations, ...]:
     """Greedy play, and the re-implemented XLA heuristic replayed as moves.
 
-    Both are played under each of the place rules; first comes the rule whose better game is best.
+    Both are played under each of the place rules, as long as it `goes_on`, but under one at least;
+    first comes the rule whose better game is best.
     """
     plan = xla_like(program, Budget())
-    games = [_under(program, Rules(place=place), plan) for place in places]
+    games: list[Demonstrations] = []
+    for place in places:
+        if games and not goes_on():
+            break
+        games.append(_under(program, Rules(place=place), plan))
     return tuple(sorted(games, key=lambda d: -d.rewards[0]))
 
 
-def shown(program: Program, seconds: float) -> tuple[Demonstrations, ...]:
+def shown(
+    program: Program, seconds: float, goes_on: Callable[[], bool] = lambda: True
+) -> tuple[Demonstrations, ...]:
     """The demonstrations under the place rule with the best game; under all if there is time."""
-    games = demonstrate(program)
+    games = demonstrate(program, goes_on=goes_on)
     return games if seconds >= ALL_RULES_FROM_S else games[:1]
 
 

@@ -7,46 +7,83 @@ import time
 import numpy as np
 
 from engine.evolution.genome import NUM_FIRST, first_genomes, layout, relaxed_shares
+from engine.game.move_list import moves
 from engine.game.notes import notes_of
 from engine.game.reference.game import ReferenceGame
 from engine.game.scripts import play_script
 from engine.plan.model import Plan
+from engine.processes import is_child
 from engine.program.model import Program
+from engine.solvers.apart import run_apart
+from engine.solvers.clock import Clock
 from engine.solvers.demonstrations import quick_bound, shown
 from engine.solvers.registry import Budget
 
 COMPILE_S = 10.0
 """Shorter budgets are over before the batched game is compiled; they play in plain Python."""
+SHOWN_SHARE = 0.25
+"""Of the time that the games of the heuristics may take."""
 
 
 def evolution(program: Program, budget: Budget) -> Plan:
-    """Evolve until the seconds are over; raises SolverError if JAX cannot play the program."""
-    begun = time.perf_counter()
-    if budget.seconds < COMPILE_S:
-        return _plain(program, budget, begun)
-    # JAX takes a second to import.
-    from engine.agent.compile_cache import keep_compiled
-    from engine.evolution.search import settle
+    """Evolve until the seconds are over, in a process that can be ended while it compiles.
 
-    keep_compiled()
+    Raises SolverError if JAX cannot play the program.
+    """
+    if budget.seconds < COMPILE_S:
+        return _plain(program, budget)
+    if not moves(program):
+        return ReferenceGame(program).plan("evolution")
+    if is_child():
+        return evolve(program, budget)
+    return run_apart(f"{__name__}:evolve", program, budget)
+
+
+def evolve(program: Program, budget: Budget) -> Plan:
+    """As `evolution`, in this process."""
+    clock = Clock(budget)
+    with clock.stopped("compiling the game"):
+        # JAX takes a second to import.
+        from engine.agent.compile_cache import keep_compiled
+        from engine.evolution.operators import NUM_CHILDREN
+        from engine.evolution.search import settle
+        from engine.game.jaxgame.batching import BatchGame
+
+        keep_compiled()
+        BatchGame(program).compile(NUM_CHILDREN)
+    games = 2
+
+    def shows_on() -> bool:
+        nonlocal games
+        games += 2
+        return clock.goes_on("plays as heuristics do") and clock.share < SHOWN_SHARE
+
+    chosen = shown(program, budget.seconds, shows_on)
+    # What it takes to play the best game once more, for its plan.
+    end_s = clock.spent_s / games
     bound = quick_bound(program, budget.seconds)
-    rules = [some.rules for some in shown(program, budget.seconds)]
-    islands = settle(program, budget.seed, rules, relaxed_shares(program, bound.served))
-    while True:
-        spent = time.perf_counter() - begun
-        message = f"{islands.games:.0f} games, generation {islands.generations}"
-        if not budget.progress(min(1.0, spent / budget.seconds), message):
-            break
-        if spent >= budget.seconds or not islands.leader.layout.num_moves:
-            break
+    relaxed = relaxed_shares(program, bound.served)
+    rules = [some.rules for some in chosen]
+
+    def goes_on() -> bool:
+        return clock.has_time_for(end_s, "the first games")
+
+    islands = settle(program, budget.seed, rules, relaxed, goes_on)
+    step_s = 0.0
+    while clock.has_time_for(
+        step_s + end_s, f"{islands.games:.0f} games, generation {islands.generations}"
+    ):
+        begun = time.perf_counter()
         islands.step()
+        step_s = max(step_s, time.perf_counter() - begun)
     notes = {"games": round(islands.games), "generations": islands.generations}
     game = play_script(program, islands.leader.best.genes, islands.leader.rules)
     return game.plan("evolution", notes | notes_of(game))
 
 
-def _plain(program: Program, budget: Budget, begun: float) -> Plan:
+def _plain(program: Program, budget: Budget) -> Plan:
     """As many of the first genomes' games as fit, at least one."""
+    begun = time.perf_counter()
     genomes = first_genomes(layout(program), NUM_FIRST, np.random.default_rng(budget.seed))
     best: ReferenceGame | None = None
     num = 0

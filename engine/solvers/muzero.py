@@ -9,16 +9,18 @@ from engine.files import refuse_unwritable
 from engine.game.move_list import moves
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
+from engine.processes import is_child
 from engine.program.model import Program
+from engine.solvers.apart import run_apart
+from engine.solvers.clock import Clock
 from engine.solvers.registry import Budget
 
 
 def muzero(program: Program, budget: Budget) -> Plan:
-    """The best game that the agent played; `budget.options` as in `engine.solvers.practice`."""
-    # Imported late: whoever only checks or simulates plans need not wait for the agent's libraries.
-    from engine.agent.trace_io import save_trace
-    from engine.solvers.practice import plan_of, practise
+    """The best game that the agent played, in a process that can be ended while it compiles.
 
+    `budget.options` as in `engine.solvers.practice`.
+    """
     trace = budget.options.get("trace")
     if trace is not None:
         refuse_unwritable(Path(trace))
@@ -26,7 +28,18 @@ def muzero(program: Program, budget: Budget) -> Plan:
         if trace is not None:
             raise UsageError(f"{program.name}: nothing is decided here, so there is no trace")
         return ReferenceGame(program).plan("muzero")
+    return play(program, budget) if is_child() else run_apart(f"{__name__}:play", program, budget)
+
+
+def play(program: Program, budget: Budget) -> Plan:
+    """As `muzero`, in this process."""
+    # Imported late: whoever only checks or simulates plans need not wait for the agent's libraries.
+    from engine.agent.trace_io import save_trace
+    from engine.solvers.practice import plan_of, practise
+
     practised = practise(program, budget)
+    trace = budget.options.get("trace")
     if trace is not None:
-        save_trace(practised.trace(), Path(trace))
+        with Clock(budget).stopped("searching its best game once more, for the trace"):
+            save_trace(practised.trace(), Path(trace))
     return plan_of(practised)

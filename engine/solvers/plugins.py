@@ -38,8 +38,9 @@ def register_plugins() -> None:
         if name in SOLVERS:
             name = f"{plugin.package}:{name}"
         if name not in SOLVERS:  # one package may name one solver twice
-            description = f"of the package {plugin.package}"
-            add(Solver(name, description, plugin, uses_time=True, package=plugin.package))
+            about = f"of the package {plugin.package}"
+            package = plugin.package
+            add(Solver(name, about, plugin, uses_time=True, package=package, options=None))
 
 
 @dataclass(frozen=True)

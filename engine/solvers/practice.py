@@ -6,9 +6,9 @@ until the time is over. The answer is the best game that it *played* itself.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,19 @@ from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
 from engine.agent.trainer import Round, Trainer
 from engine.agent.workload import Workload, make_workload
-from engine.errors import ConfigError
+from engine.errors import ConfigError, EndedEarlyError
 from engine.game.notes import plan_from_actions
 from engine.plan.model import Plan
 from engine.program.model import Program
+from engine.solvers.clock import Clock
 from engine.solvers.demonstrations import quick_bound, shown
-from engine.solvers.registry import Budget
+from engine.solvers.registry import Budget, find
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
 FOCUS = 0.7
 """Share of the rounds that go to the place rule whose best game saves most, beyond its turns."""
 SCRATCH = "scratch"
 """Instead of a checkpoint's folder: fresh weights."""
-OPTIONS = ("checkpoint", "model", "algorithm", "simulations", "trace")
-"""Of `Budget.options`: a folder or `scratch`, what to search with, and a file for the trace."""
 
 Progress = Callable[[Trainer, Round], None]
 
@@ -103,28 +102,37 @@ def practise(
 ) -> Practised:
     """Play and learn until the time is over; at least one round of games is finished.
 
+    What is prepared and compiled before is not counted.
+
     `config` replaces the settings, which are else the checkpoint's, as `practising` changes them;
     `progress` is called with the trainer and the report of every round.
     Raises ConfigError for an unknown option, SolverError for a program that the JAX game cannot
-    hold, CheckpointError for a bad checkpoint.
+    hold, EndedEarlyError where it was told to end before the first round, CheckpointError for a bad
+    checkpoint.
     """
-    deadline = time.perf_counter() + budget.seconds
-    keep_compiled()
-    config, params = agent_of(budget.options, config)
-    chosen = shown(program, budget.seconds)
-    bound = quick_bound(program, budget.seconds)
-    workloads = [
-        make_workload(program, some.actions, config, rules=some.rules, bound=bound)
-        for some in chosen
-    ]
-    trainer = Trainer(workloads, config, budget.seed, params, FOCUS)
-    trainer.show_demonstrations()
-    clock = _Clock(budget, deadline, trainer)
-    trainer.warm_up(clock.is_half_way)
-    report = trainer.play_round()
+    clock = Clock(budget)
+    with clock.stopped("preparing the game, compiling the agent"):
+        keep_compiled()
+        config, params = agent_of(budget.options, config)
+        chosen = shown(program, budget.seconds)
+        bound = quick_bound(program, budget.seconds)
+        workloads = [
+            make_workload(program, some.actions, config, rules=some.rules, bound=bound)
+            for some in chosen
+        ]
+        trainer = Trainer(workloads, config, budget.seed, params, FOCUS)
+        trainer.show_demonstrations()
+        one_step = iter([True])
+        trainer.warm_up(lambda: next(one_step, False))
+    trainer.warm_up(lambda: clock.goes_on("warming up") and clock.share < 0.5)
+    # What there is to show for the time is the first round, so that one is finished.
+    report = trainer.play_round(lambda: clock.tells("the first games"))
+    if report is None:
+        raise EndedEarlyError("the agent was ended before its first game")
     while report is not None:
         progress(trainer, report)
-        report = trainer.play_round(clock.goes_on) if clock.goes_on() else None
+        goes_on = partial(clock.goes_on, _best_so_far(trainer))
+        report = trainer.play_round(goes_on) if goes_on() else None
     workload = trainer.best_workload
     best = workload.replay.top
     assert best is not None
@@ -136,30 +144,10 @@ def practise(
     )
 
 
-class _Clock:
-    """Compares the clock with the deadline, and reports the best game so far as progress."""
-
-    def __init__(self, budget: Budget, deadline: float, trainer: Trainer) -> None:
-        self._budget, self._deadline, self._trainer = budget, deadline, trainer
-        self._is_wanted = True
-
-    @property
-    def share(self) -> float:
-        """The share of the time that is over, at most 1."""
-        left = self._deadline - time.perf_counter()
-        return min(1.0, 1.0 - left / max(self._budget.seconds, 1e-9))
-
-    def goes_on(self) -> bool:
-        workload = self._trainer.best_workload
-        best = workload.replay.top_score
-        saved = workload.saved_s(best) / workload.program.all_slow_s
-        word = f"best game saves {saved:.2%} of all slow" if best > float("-inf") else "warming up"
-        self._is_wanted = self._is_wanted and self._budget.progress(self.share, word)
-        return self.share < 1 and self._is_wanted
-
-    def is_half_way(self) -> bool:
-        """Whether the warm-up may take more time."""
-        return self.goes_on() and self.share < 0.5
+def _best_so_far(trainer: Trainer) -> str:
+    workload = trainer.best_workload
+    saved = workload.saved_s(workload.replay.top_score) / workload.program.all_slow_s
+    return f"best game saves {saved:.2%} of all slow"
 
 
 def agent_of(
@@ -169,9 +157,7 @@ def agent_of(
 
     `config` replaces the settings. Raises ConfigError and CheckpointError.
     """
-    unknown = set(options) - set(OPTIONS)
-    if unknown:
-        raise ConfigError(f"muzero has no option {min(unknown)!r}; it knows {', '.join(OPTIONS)}")
+    find("muzero").refuse_bad_options(options)
     folder = options.get("checkpoint", GENERALIST)
     params = None
     if folder != SCRATCH:

@@ -1,7 +1,8 @@
 """The solvers behind one protocol, and the one door through which plans leave them.
 
 A solver is a function `(program, budget) -> Plan`. `solve` runs it and lets only plans out that
-the checker has passed.
+the checker has passed. `floor_plan` makes the plan that is there at once: a search that has found
+nothing better by the end of its time, or did not come to its end, gives that one.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
+from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
-from engine.errors import BrokenSolverError, ConfigError, UnknownNameError
+from engine.errors import BrokenSolverError, ConfigError, EndedEarlyError, UnknownNameError
 from engine.plan.check import check
 from engine.plan.model import Plan
+from engine.plan.simulate import simulate
 from engine.program.model import Program
 
 Progress = Callable[[float, str], bool]
 """Called with the share done and a word about it; returns False to ask for an early end."""
 
 
-def _ignore(share: float, message: str) -> bool:
+def always(share: float, message: str) -> bool:
+    """A `Progress` that nobody listens to."""
     del share, message
     return True
 
@@ -41,13 +45,13 @@ def refuse_bad_budget(seconds: float, seed: int) -> None:
 class Budget:
     """What a solver may spend: wall-clock seconds, and the seed of all its randomness.
 
-    `options`: settings of one solver, by name; each solver says which it knows. Raises ConfigError
-    for a negative seed and for a time that is negative or not finite.
+    `options`: settings of one solver, by name; those that are None count as not given. Raises
+    ConfigError for a negative seed and for a time that is negative or not finite.
     """
 
     seconds: float = 60.0
     seed: int = 0
-    progress: Progress = field(default=_ignore, compare=False)
+    progress: Progress = field(default=always, compare=False)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -56,10 +60,25 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Option:
+    """A setting of a solver. `kinds`: the types of its values; `about`: what it is, in words.
+
+    `is_of_own`: whoever gives it wants the plan that the solver itself finds, and no other.
+    """
+
+    name: str
+    kinds: tuple[type, ...]
+    about: str
+    is_of_own: bool = False
+
+
+@dataclass(frozen=True)
 class Solver:
     """A solver.
 
     `uses_time`: more seconds can give a better plan. `package`: where it is of another package.
+    `options`: the settings that it knows; None: it says so itself (those of other packages).
+    `has_floor`: it gives the plan of `floor_plan` where it has none that is better.
     """
 
     name: str
@@ -67,6 +86,35 @@ class Solver:
     run: Callable[[Program, Budget], Plan]
     uses_time: bool = False
     package: str = ""
+    options: tuple[Option, ...] | None = ()
+    has_floor: bool = False
+
+    def refuse_bad_options(self, given: Mapping[str, Any]) -> None:
+        """Raises ConfigError for an option that there is not, and for a value of another kind."""
+        if self.options is None:
+            return
+        known = {option.name: option for option in self.options}
+        for name, value in given.items():
+            if name not in known:
+                raise ConfigError(f"{self.name} has no option {name!r}; {_advice(name, known)}")
+            option = known[name]
+            is_of_kind = isinstance(value, option.kinds) and not isinstance(value, bool)
+            if value is not None and not is_of_kind:
+                raise ConfigError(f"{self.name}: {name} cannot be {value!r:.40}: {option.about}")
+
+    def wants_floor(self, budget: Budget) -> bool:
+        """Whether the plan of `floor_plan` may be given in place of the solver's own."""
+        own = {option.name for option in self.options or () if option.is_of_own}
+        given = {name for name, value in budget.options.items() if value is not None}
+        return self.has_floor and own.isdisjoint(given)
+
+
+def _advice(name: str, known: Mapping[str, Option]) -> str:
+    """What may have been meant: an option, or a part of the budget."""
+    near = get_close_matches(name, (*known, "seconds", "seed", "progress"), n=3)
+    if near:
+        return f"near it: {', '.join(near)}"
+    return f"it knows {', '.join(known)}" if known else "it has none"
 
 
 _SOLVERS: dict[str, Solver] = {}
@@ -92,6 +140,7 @@ def _late(module: str, function: str) -> Callable[[Program, Budget], Plan]:
     return run
 
 
+_START = Option("start", (Plan,), "a valid plan to begin from")
 _OURS = (
     Solver("all_slow", "everything stays in slow memory", _late("baselines", "all_slow")),
     Solver(
@@ -113,18 +162,26 @@ _OURS = (
         "XLA's heuristic with the best priorities found for it",
         _late("xla_msa", "steered"),
         uses_time=True,
+        options=(
+            Option("orders", (int,), "how many orders to try at most, whatever the clock says"),
+        ),
     ),
     Solver(
         "evolution",
         "an evolutionary search over action sequences",
         _late("evolution", "evolution"),
         uses_time=True,
+        has_floor=True,
     ),
     Solver(
         "local",
         "ruin and recreate over whole stays, by simulated annealing",
         _late("local", "local"),
         uses_time=True,
+        options=(
+            _START,
+            Option("moves", (int,), "how many moves to make at most, from one beginning"),
+        ),
     ),
     Solver(
         "density",
@@ -136,12 +193,25 @@ _OURS = (
         "mallocMuZero: the agent practises on this program",
         _late("muzero", "muzero"),
         uses_time=True,
+        options=(
+            Option("checkpoint", (str, PathLike), "a checkpoint's folder, or 'scratch'"),
+            Option("model", (str,), "what the search grows its tree with"),
+            Option("algorithm", (str,), "of the search: gumbel or muzero"),
+            Option("simulations", (int,), "of a search, per move"),
+            Option("trace", (str, PathLike), "a file for what the search saw", is_of_own=True),
+        ),
+        has_floor=True,
     ),
     Solver(
         "portfolio",
         "several solvers on all cores, sharing the best plan",
         _late("portfolio", "portfolio"),
         uses_time=True,
+        options=(
+            Option("members", (list, tuple), "the names of the solvers that take part"),
+            Option("processes", (int,), "how many run at once"),
+            _START,
+        ),
     ),
 )
 for _solver in _OURS:
@@ -156,22 +226,73 @@ def find(name: str) -> Solver:
     return SOLVERS[name]
 
 
+FLOOR = ("xla_like", "greedy")
+"""Solvers that are quick on every program, the quickest first: `floor_plan` is the best of them."""
+FLOOR_S, FLOOR_SHARE = 0.5, 0.05
+"""Seconds that they may take together, beside a share of the budget; then they are broken off."""
+
+
+def floor_plan(program: Program, budget: Budget) -> Plan:
+    """The best plan that is there at once; `solver` says by whom. All slow at the worst."""
+    begun = time.perf_counter()
+
+    def goes_on(share: float, message: str) -> bool:
+        del share, message
+        is_early = time.perf_counter() - begun < FLOOR_S + FLOOR_SHARE * budget.seconds
+        return is_early and budget.progress(0.0, "a first plan")
+
+    best = SOLVERS["all_slow"].run(program, budget)
+    for name in FLOOR:
+        if goes_on(0.0, name):
+            plan = SOLVERS[name].run(program, Budget(0.0, budget.seed, goes_on))
+            best = _better(program, replace(plan, solver=name), best)
+    return best
+
+
+def _better(program: Program, plan: Plan, other: Plan) -> Plan:
+    """The faster of two plans, the first if they are equal; one that is not valid is not taken."""
+    if check(program, plan) is not None:
+        return other
+    is_slower = simulate(program, other).latency_s < simulate(program, plan).latency_s
+    return other if is_slower else plan
+
+
 def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     """Run a solver and check its plan; `notes` get the wall-clock seconds and the seed.
 
-    Raises UnknownNameError; SolverError if there is no plan, BrokenSolverError if the checker
-    rejects it.
+    Where the plan is that of `floor_plan`, `notes` say who `found_by`, and `own_latency_s`, that of
+    the solver's own plan, or `ended_early`, why there is none. Raises UnknownNameError, ConfigError
+    for an option that the solver does not know; SolverError if there is no plan, BrokenSolverError
+    if the checker rejects it.
     """
     solver = find(name)
     budget = budget or Budget()
+    solver.refuse_bad_options(budget.options)
     begun = time.perf_counter()
-    plan = solver.run(program, budget)
+    floor = floor_plan(program, budget) if solver.wants_floor(budget) else None
+    try:
+        own = solver.run(program, budget)
+    except EndedEarlyError as error:
+        if floor is None:
+            raise
+        notes = {**floor.notes, "found_by": floor.solver, "ended_early": str(error)}
+        plan = replace(floor, notes=notes)
+    else:
+        plan = _judged(name, program, own, floor)
     seconds = time.perf_counter() - begun
-    violation = check(program, plan)
+    notes = {**plan.notes, "seconds": round(seconds, 3), "seed": budget.seed}
+    return replace(plan, solver=name, notes=notes)
+
+
+def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:
+    """A solver's own plan, or the floor where that is faster. Raises BrokenSolverError."""
+    violation = check(program, own)
     if violation is not None:
         raise BrokenSolverError(
             f"{program.name}: the plan of {name} breaks the rule {violation.rule}:"
             f" {violation.message}"
         )
-    notes = {**plan.notes, "seconds": round(seconds, 3), "seed": budget.seed}
-    return replace(plan, solver=name, notes=notes)
+    if floor is None or _better(program, own, floor) is own:
+        return own
+    own_s = simulate(program, own).latency_s
+    return replace(floor, notes={**floor.notes, "found_by": floor.solver, "own_latency_s": own_s})

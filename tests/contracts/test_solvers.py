@@ -16,6 +16,7 @@ from engine.solvers import (
     Budget,
     evolution,
     find,
+    muzero,
     practice,
 )
 from engine.solvers.evolution import COMPILE_S
@@ -26,6 +27,17 @@ SEEDS = (1, 2, 3)
 STEPS = 12
 MOVES = 300
 ORDERS = 60
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solvers that start a process of their own run in this one; tests/solvers/test_apart.py has
+    the process.
+    """
+    for module in (evolution, muzero):
+        monkeypatch.setattr(module, "is_child", lambda: True)
+
+
 SAMPLES = [e.name for e in library.index() if e.instructions <= 40]
 
 

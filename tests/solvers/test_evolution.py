@@ -19,7 +19,8 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers import Budget, evolution, find, solve
+from engine.solvers import Budget, evolution, find
+from engine.solvers.clock import NOT_COUNTED
 from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
 from tests.strategies import random_program
 
@@ -126,41 +127,40 @@ def test_it_finds_the_optimum_of_the_teaching_programs(name: str) -> None:
 
 
 def test_it_stops_when_asked_to(program: Program) -> None:
-    told: list[float] = []
+    told: list[tuple[float, str]] = []
 
     def progress(share: float, message: str) -> bool:
-        told.append(share)
-        assert "games" in message
-        return len(told) < 4
+        told.append((share, message))
+        return "generation 3" not in message
 
-    plan = solve("evolution", program, Budget(3600.0, 1, progress))
+    plan = evolution.evolve(program, Budget(3600.0, 1, progress))
+    assert check(program, plan) is None
     assert plan.notes["generations"] == 3
     assert plan.notes["games"] >= NUM_FIRST
-    assert len(told) == 4
-    assert told == sorted(told)
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    assert told[0][1].startswith("compiling") and told[0][1].endswith(NOT_COUNTED)
+    assert sum("generation" in message for _, message in told) == 4
 
 
 def test_it_evolves_until_the_seconds_are_over(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[float] = []
+    shares: list[float] = []
 
     def progress(share: float, message: str) -> bool:
-        del message
-        told.append(share)
+        if "generation" in message:
+            shares.append(share)
         return True
 
-    monkeypatch.setattr(evolution, "COMPILE_S", 0.0)
-    clock = SimpleNamespace(perf_counter=count(step=0.5).__next__)
-    monkeypatch.setattr(evolution, "time", clock)
-    budget = Budget(2.0, 0, progress)
-    plan = solve("evolution", program, budget)
-    assert told == [0.25, 0.5, 0.75, 1.0]
-    assert plan.notes["generations"] == 3
+    ticks = SimpleNamespace(perf_counter=count(step=0.5).__next__)
+    monkeypatch.setattr("engine.solvers.clock.time", ticks)
+    plan = evolution.evolve(program, Budget(40.0, 0, progress))
+    assert shares[-1] > 0.9
+    assert plan.notes["generations"] == len(shares) - 1 > 5
 
 
 def test_short_budgets_play_some_first_games_plainly(program: Program) -> None:
-    none, some = (solve("evolution", program, Budget(seconds)) for seconds in (0.0, 9.0))
+    none, some = (evolution.evolution(program, Budget(s)) for s in (0.0, 9.0))
     assert (none.notes["games"], none.notes["generations"]) == (1, 0)
     assert some.notes["games"] == NUM_FIRST
     assert simulate(program, some).latency_s <= simulate(program, none).latency_s
@@ -174,7 +174,7 @@ def test_programs_that_jax_cannot_play_are_refused(
 
     monkeypatch.setattr("engine.game.jaxgame.batching.encode", refuse)
     with pytest.raises(SolverError, match="too deep"):
-        solve("evolution", program, Budget(60.0))
+        evolution.evolve(program, Budget(60.0))
 
 
 def test_it_is_known_to_use_time() -> None:

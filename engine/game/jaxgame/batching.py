@@ -103,6 +103,12 @@ class BatchGame:
         """Checkpoints that have moves behind them: number `c` is before move `c · spacing`."""
         return max(1, -(-self.num_moves // self.spacing))
 
+    def compile(self, batch: int) -> None:
+        """Compile the game for batches of that size, where no other game of its shape has."""
+        last = self.num_checkpoints - 1
+        words = np.full((batch, self.num_moves), EARN, np.int8)
+        self.play(words, [self.beginning] * batch, last)
+
     def play(self, scripts: NDArray[np.int8], trails: Sequence[Trail], first: int) -> Played:
         """Play scripts `[B, M]` from checkpoint `first` of each game's trail on.
 

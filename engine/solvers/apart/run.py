@@ -7,6 +7,7 @@ The budget runs from the solver's first report on; what it announces as not coun
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 from typing import Any
@@ -19,11 +20,11 @@ from engine.plan.model import Plan
 from engine.program.io import save
 from engine.program.model import Program
 from engine.solvers.apart.process import Answers, Worker, worker_environment
-from engine.solvers.clock import NOT_COUNTED
+from engine.solvers.clock import NOT_COUNTED, SLACK, SLACK_S
 from engine.solvers.registry import Budget
 
-OVERRUN, OVERRUN_S = 0.1, 1.0
-"""A solver may overrun its budget by that share of it and so many seconds, and no longer."""
+KILL, KILL_S = 2 * SLACK, 2 * SLACK_S
+"""A solver that has overrun its budget by more than that share and so many seconds is killed."""
 POLL_S = 0.2
 """How often somebody who waits for a start-up is asked whether it is still wanted."""
 END_S = 1.8
@@ -33,16 +34,18 @@ END_S = 1.8
 def run_apart(place: str, program: Program, budget: Budget) -> Plan:
     """The plan of the solver at `place` (`module:function`), which runs in another process.
 
-    Options are plain values, or plans. Raises EndedEarlyError where the process had to be ended, or
-    died, before it had a plan; else the solver's errors.
+    Options are plain values, paths, or plans. Raises EndedEarlyError where the process had to be
+    ended, or died, before it had a plan; else the solver's errors.
     """
     with temporary_folder("solve") as folder:
         save(program, folder / "program.json")
-        options = dict(budget.options)
-        plans = {name: value for name, value in options.items() if isinstance(value, Plan)}
-        for name, plan in plans.items():
-            save_plan(plan, folder / f"{name}.json")
-            options[name] = str(folder / f"{name}.json")
+        plans, options = [], {}
+        for name, value in budget.options.items():
+            if isinstance(value, Plan):
+                plans.append(name)
+                save_plan(value, folder / f"{name}.json")
+                value = folder / f"{name}.json"
+            options[name] = os.fspath(value) if isinstance(value, os.PathLike) else value
         answers: Answers = queue.SimpleQueue()
         worker = Worker(folder / "program.json", answers, worker_environment())
         try:
@@ -52,7 +55,7 @@ def run_apart(place: str, program: Program, budget: Budget) -> Plan:
                     "seconds": budget.seconds,
                     "seed": budget.seed,
                     "options": options,
-                    "plans": list(plans),
+                    "plans": plans,
                 }
             )
             return _Run(worker, answers, budget).plan()
@@ -111,7 +114,7 @@ class _Run:
             raise EndedEarlyError("it was ended before its work began")
         if self._waited_s > END_S:
             raise EndedEarlyError("it was ended before it had a plan")
-        if self._spent_s > (1 + OVERRUN) * self._budget.seconds + OVERRUN_S:
+        if self._spent_s > (1 + KILL) * self._budget.seconds + KILL_S:
             raise EndedEarlyError("its time was over before it had a plan")
 
     def _ask(self) -> bool:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from engine.errors import ConfigError, PlanError
+from engine.errors import PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -16,15 +16,9 @@ from engine.solvers.registry import Budget
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
 
-OPTIONS = ("start", "moves")
-"""`start`: a Plan to begin from; `moves`: how many moves to make at most, from one beginning."""
-
 
 def local(program: Program, budget: Budget) -> Plan:
-    """Search until the seconds are over. Options: see OPTIONS.
-
-    Raises ConfigError for other options, PlanError for an invalid plan to begin from.
-    """
+    """Search until the seconds are over. Raises PlanError for an invalid plan to begin from."""
     return search_locally(program, budget, time.perf_counter)
 
 
@@ -81,9 +75,6 @@ def _begun(program: Program, seed: int, start: Plan | None, goes_on: Callable[[R
 
 
 def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | None]:
-    for name in budget.options:
-        if name not in OPTIONS:
-            raise ConfigError(f"local has no option {name!r}; it knows {', '.join(OPTIONS)}")
     start, most = budget.options.get("start"), budget.options.get("moves")
     if start is not None:
         violation = check(program, start)

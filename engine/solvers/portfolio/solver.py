@@ -22,7 +22,7 @@ from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
 from engine.solvers.apart.process import Answers, Worker, drain, worker_environment
 from engine.solvers.local.search import compile_all
-from engine.solvers.registry import SOLVERS, Budget, Progress
+from engine.solvers.registry import SOLVERS, Budget, Progress, floor_plan
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,6 @@ def _environment() -> dict[str, str]:
     return worker_environment(OMP_NUM_THREADS="1", XLA_FLAGS=f"{flags} {_ONE_THREAD}".lstrip())
 
 
-OPTIONS = ("members", "processes", "start")
-"""Of `Budget.options`: names of solvers, how many processes, a plan to begin from."""
-QUICK = ("all_slow", "xla_like", "greedy")
 LEAST_S = 3.0
 """Shorter budgets are over before a process has started."""
 ROUNDS, LEAST_STINT_S = 4, 2.0
@@ -114,7 +111,7 @@ MOST_LOST = 3
 def portfolio(program: Program, budget: Budget) -> Plan:
     """The best plan of all members.
 
-    Raises ConfigError for an unknown option or member, SolverError for a broken plan to begin from.
+    Raises ConfigError for an unknown member, SolverError for a broken plan to begin from.
     """
     race = _Race(program, budget)
     race.begin()
@@ -138,9 +135,6 @@ class _Race:
 
     def __init__(self, program: Program, budget: Budget) -> None:
         options = budget.options
-        if unknown := set(options) - set(OPTIONS):
-            known = ", ".join(OPTIONS)
-            raise ConfigError(f"portfolio has no option {min(unknown)!r}; it knows {known}")
         self._program, self._budget = program, budget
         members = members_named(options.get("members"))
         self._turns = Turns(members)
@@ -159,17 +153,19 @@ class _Race:
         self._stints = self._lost = self._gains = 0
 
     def begin(self) -> None:
-        """Take the plans that are there at once; XLA's first, the slowest to make last."""
+        """Take the plans that are there at once."""
         if (start := self._budget.options.get("start")) is not None:
             if (violation := check(self._program, start)) is not None:
                 message = f"{violation.rule}: {violation.message}"
                 raise SolverError(f"the plan to begin from breaks the rule {message}")
             self._consider(start, start.solver)
-        for name in (*["xla_compiled"] * has_compiled_plan(self._program), *QUICK):
-            if self._best is None or not self.is_over():
-                quick = SOLVERS[name].run(self._program, Budget(0.0, self._budget.seed))
-                self._consider(quick, name)
-                self._tell()
+        if has_compiled_plan(self._program):
+            compiled = SOLVERS["xla_compiled"].run(self._program, self._budget)
+            self._consider(compiled, "xla_compiled")
+        if self._best is None or not self.is_over():
+            quick = floor_plan(self._program, self._budget)
+            self._consider(quick, quick.solver)
+        self._tell()
 
     def run(self) -> None:
         """Stints on all cores until the time is over or nobody has anything to find."""

@@ -10,26 +10,31 @@ from __future__ import annotations
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers.registry import Budget
+from engine.solvers.registry import Budget, Progress, always
 from engine.solvers.xla_msa.memory import Bookings, Run, repack
 from engine.solvers.xla_msa.order import placement_order
 from engine.solvers.xla_msa.segments import GroupPlacer, Uncommit, place_cross_program
 from engine.solvers.xla_msa.slots import MsaOptions, VisitTree
 
 NAME = "xla_like"
+ASK_EVERY = 64
+"""Groups that are placed between two questions whether to go on."""
 
 
-def solve(program: Program, options: MsaOptions | None = None) -> Plan:
-    """The plan that XLA's heuristic would make; deterministic."""
+def solve(program: Program, options: MsaOptions | None = None, progress: Progress = always) -> Plan:
+    """The plan that XLA's heuristic would make; deterministic.
+
+    `progress`: hears what share of the groups is placed; where it answers False, those that are not
+    placed yet stay in slow memory.
+    """
     placer = _Placer(program, options or MsaOptions())
-    placer.place_all()
+    placer.place_all(progress)
     return placer.plan()
 
 
 def xla_like(program: Program, budget: Budget) -> Plan:
     """The plan of `solve` with XLA's defaults; takes what time it needs (seconds at most)."""
-    del budget
-    return solve(program)
+    return solve(program, progress=budget.progress)
 
 
 class _Placer:
@@ -43,13 +48,16 @@ class _Placer:
         self._runs: list[Run] = []
         self._repacks = 0
 
-    def place_all(self) -> None:
+    def place_all(self, progress: Progress) -> None:
         """Cross-program prefetches first, then every group in order."""
         self._runs = place_cross_program(self._book)
         done = {run.group for run in self._runs}
-        for group in placement_order(self._program, self._book.times, self._options):
+        order = placement_order(self._program, self._book.times, self._options)
+        for number, group in enumerate(order):
             if group not in done:
                 self._runs.extend(self._place(group))
+            if number % ASK_EVERY == ASK_EVERY - 1 and not progress(number / len(order), "places"):
+                break
 
     def _place(self, group: int) -> list[Run]:
         """The stays of one group, booked; none if every retry failed."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
-from engine.errors import ConfigError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
@@ -57,14 +56,7 @@ class Steering:
 
 
 def steered(program: Program, budget: Budget) -> Plan:
-    """Search until the seconds are over; `notes` say how the compiler is steered to the plan.
-
-    Option `orders`: how many orders to try at most, whatever the clock says until then. Raises
-    ConfigError for other options.
-    """
-    for name in budget.options:
-        if name != "orders":
-            raise ConfigError(f"steered has no option {name!r}; it knows orders")
+    """Search until the seconds are over; `notes` say how the compiler is steered to the plan."""
     orders = budget.options.get("orders")
     most = None if orders is None else int(orders)
     search = _Search(program, random.Random(budget.seed))

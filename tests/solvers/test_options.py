@@ -1,0 +1,52 @@
+"""Options that a solver does not know are refused, by all solvers, and before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import mallocmuzero
+from engine.errors import ConfigError
+from engine.program.library import load_sample
+from engine.solvers import SOLVERS, Budget, solve
+from tests.strategies import random_program
+
+
+@pytest.mark.parametrize("name", [s.name for s in SOLVERS.values() if s.options is not None])
+def test_every_solver_refuses_what_it_does_not_know(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} has no option 'no_such'"):
+        solve(name, load_sample("teach-prefetch"), Budget(0.0, options={"no_such": 1}))
+
+
+def test_near_names_are_told() -> None:
+    program = load_sample("teach-prefetch")
+    with pytest.raises(ConfigError, match="near it: simulations"):
+        mallocmuzero.solve(program, "muzero", simulation=5)
+    with pytest.raises(ConfigError, match="near it: seconds"):
+        mallocmuzero.solve(program, "greedy", second=5)
+    with pytest.raises(ConfigError, match="it has none"):
+        mallocmuzero.solve(program, "greedy", colour="red")
+    with pytest.raises(ConfigError, match="it knows start, moves"):
+        mallocmuzero.solve(program, "local", colour="red")
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("local", "moves", "many"),
+        ("local", "moves", True),
+        ("local", "start", "plan.json"),
+        ("steered", "orders", 2.5),
+        ("muzero", "simulations", "8"),
+        ("portfolio", "members", "greedy"),
+    ],
+)
+def test_values_of_another_kind_are_refused(name: str, option: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: {option} cannot be"):
+        solve(name, random_program(1, 8), Budget(0.0, options={option: value}))
+
+
+def test_none_counts_as_not_given() -> None:
+    program = load_sample("teach-prefetch")
+    assert solve("local", program, Budget(0.0, options={"start": None, "moves": 3})).notes
