@@ -14,6 +14,8 @@ LEARNED, SIMULATOR, POLICY_ONLY = "learned", "simulator", "policy"
 MODELS = (LEARNED, SIMULATOR, POLICY_ONLY)
 GUMBEL, CLASSIC = "gumbel", "muzero"
 ALGORITHMS = (GUMBEL, CLASSIC)
+SCRATCH = "scratch"
+"""Instead of a checkpoint's folder: fresh weights."""
 MOST_SIMULATIONS = 10_000
 """Each keeps a node of the tree for every game."""
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.game.jaxgame.batching import Trail
 from engine.game.move_list import moves
 from engine.game.moves import COPY, DROP, NO_COPY
 from engine.game.scripts import EARN, NUM_WORDS
 from engine.program.model import Program
+
+if TYPE_CHECKING:
+    # JAX takes a second to import, which who only makes genomes need not wait for.
+    from engine.game.jaxgame.batching import Trail
 
 Genes = NDArray[np.int8]  # [moves]
 Rng = np.random.Generator

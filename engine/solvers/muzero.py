@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from engine.errors import UsageError
+from engine.agent.config import GUMBEL, LEARNED, SCRATCH, SearchConfig
+from engine.errors import CheckpointError, UsageError
 from engine.files import refuse_unwritable
 from engine.game.move_list import moves
 from engine.game.reference.game import ReferenceGame
@@ -28,7 +31,23 @@ def muzero(program: Program, budget: Budget) -> Plan:
         if trace is not None:
             raise UsageError(f"{program.name}: nothing is decided here, so there is no trace")
         return ReferenceGame(program).plan("muzero")
-    return play(program, budget) if is_child() else run_apart(f"{__name__}:play", program, budget)
+    _refuse_bad_options(budget.options)
+    if is_child():
+        return play(program, budget)
+    # Who wants to see its game is given one, also where a round takes longer than the seconds.
+    return run_apart(f"{__name__}:play", program, budget, is_patient=trace is not None)
+
+
+def _refuse_bad_options(options: Mapping[str, Any]) -> None:
+    """Raises ConfigError and CheckpointError as the agent would, but before anything is loaded."""
+    SearchConfig(
+        model=options.get("model") or LEARNED,
+        algorithm=options.get("algorithm") or GUMBEL,
+        num_simulations=options.get("simulations", 1),
+    )
+    folder = options.get("checkpoint")
+    if folder not in (None, SCRATCH) and not Path(folder).is_dir():
+        raise CheckpointError(f"{folder}: there is no such folder; name that of a checkpoint")
 
 
 def play(program: Program, budget: Budget) -> Plan:

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.agent.checkpoint import load_checkpoint
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import POLICY_ONLY, AgentConfig
+from engine.agent.config import POLICY_ONLY, SCRATCH, AgentConfig
 from engine.agent.network import Params
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
@@ -31,8 +31,6 @@ from engine.solvers.registry import Budget, find
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
 FOCUS = 0.7
 """Share of the rounds that go to the place rule whose best game saves most, beyond its turns."""
-SCRATCH = "scratch"
-"""Instead of a checkpoint's folder: fresh weights."""
 
 Progress = Callable[[Trainer, Round], None]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.agent.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from engine.agent.compile_cache import keep_compiled
-from engine.agent.config import AgentConfig, SearchConfig
+from engine.agent.config import SCRATCH, AgentConfig, SearchConfig
 from engine.agent.network import Params
 from engine.agent.search_again import trace_move, untrained
 from engine.agent.trace import trace_game
@@ -46,7 +46,7 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
     program = load(folder / PROGRAM)
     options = dict(order["details"])
     begun = options.pop("checkpoint", next(iter(shipped()), FRESH))
-    options["checkpoint"] = practice.SCRATCH if begun == FRESH else str(CHECKPOINTS / begun)
+    options["checkpoint"] = SCRATCH if begun == FRESH else str(CHECKPOINTS / begun)
     budget = Budget(order["seconds"], order["seed"], progress, options)
     practised = practice.practise(program, budget)
     progress(None, "searches its best game once more, for you to see")

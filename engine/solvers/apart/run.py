@@ -7,6 +7,7 @@ The budget runs from the solver's first report on; what it announces as not coun
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import time
@@ -31,11 +32,12 @@ END_S = 1.8
 """Seconds in which a solver that is not wanted any more may still hand over its plan."""
 
 
-def run_apart(place: str, program: Program, budget: Budget) -> Plan:
+def run_apart(place: str, program: Program, budget: Budget, *, is_patient: bool = False) -> Plan:
     """The plan of the solver at `place` (`module:function`), which runs in another process.
 
-    Options are plain values, paths, or plans. Raises EndedEarlyError where the process had to be
-    ended, or died, before it had a plan; else the solver's errors.
+    `is_patient`: its plan is waited for, also where it takes longer than it may. Options are plain
+    values, paths, or plans. Raises EndedEarlyError where the process had to be ended, or died,
+    before it had a plan; else the solver's errors.
     """
     with temporary_folder("solve") as folder:
         save(program, folder / "program.json")
@@ -58,7 +60,7 @@ def run_apart(place: str, program: Program, budget: Budget) -> Plan:
                     "plans": plans,
                 }
             )
-            return _Run(worker, answers, budget).plan()
+            return _Run(worker, answers, budget, is_patient).plan()
         finally:
             worker.end()
 
@@ -66,8 +68,10 @@ def run_apart(place: str, program: Program, budget: Budget) -> Plan:
 class _Run:
     """One run: its reports go to the budget's `progress`, whose answers go back."""
 
-    def __init__(self, worker: Worker, answers: Answers, budget: Budget) -> None:
+    def __init__(self, worker: Worker, answers: Answers, budget: Budget, is_patient: bool) -> None:
         self._worker, self._answers, self._budget = worker, answers, budget
+        seconds = budget.seconds
+        self._most_s = math.inf if is_patient else (1 + KILL) * seconds + KILL_S
         self._share, self._message = 0.0, f"starting a process … {NOT_COUNTED}"
         self._is_wanted = True
         self._spent_s = self._waited_s = 0.0
@@ -114,7 +118,7 @@ class _Run:
             raise EndedEarlyError("it was ended before its work began")
         if self._waited_s > END_S:
             raise EndedEarlyError("it was ended before it had a plan")
-        if self._spent_s > (1 + KILL) * self._budget.seconds + KILL_S:
+        if self._spent_s > self._most_s:
             raise EndedEarlyError("its time was over before it had a plan")
 
     def _ask(self) -> bool:
