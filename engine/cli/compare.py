@@ -96,8 +96,9 @@ def _lines(body: dict[str, Any]) -> list[str]:
             continue
         share = gap(row["latency_s"], body["bound_s"])
         above = "-" if share is None else f"{share:+.2%}"
+        other = "" if row["found_by"] == row["solver"] else f", found by {row['found_by']}"
         lines.append(
             f"  {row['solver']:14} {row['latency_s'] * 1e6:14.3f} us  {above:>8} over the bound"
-            f"  ({row['seconds']:.2f} s)"
+            f"  ({row['seconds']:.2f} s{other})"
         )
     return lines

@@ -30,6 +30,7 @@ def compare(
 ) -> dict[str, Any]:
     """Results of each solver: `program`, `content_hash`, `bound_s`, and `results` by latency.
 
+    `found_by` of a row: the solver that made the plan, where it is another one's.
     `xla_plan_read`: the share of the saving of XLA's plan that was read (None without a plan), and
     `warning`, if it is too small for `xla_compiled` to be a measure (else None). `error`: None. A
     solver without a plan has a row that says why. Raises UnknownNameError for an unknown solver
@@ -75,6 +76,7 @@ def _row(program: Program, name: str, budget: Budget) -> dict[str, Any]:
             "seconds": time.perf_counter() - begun,
             "valid": False,
             "violation": reason_of(error),
+            "found_by": None,
         }
     return {
         "solver": name,
@@ -82,4 +84,5 @@ def _row(program: Program, name: str, budget: Budget) -> dict[str, Any]:
         "seconds": plan.notes["seconds"],
         "valid": True,
         "violation": None,
+        "found_by": plan.notes.get("found_by", name),
     }
