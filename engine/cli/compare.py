@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_output, add_program, add_solvers
-from engine.cli.output import announcer, complain, note, show
+from engine.cli.output import announcer, complain, note, show, warn_of_unestimated
 from engine.errors import UsageError
 from engine.program import library
 from engine.program.proof import gap
@@ -42,8 +42,10 @@ def run_compare(options: argparse.Namespace) -> int:
     """Compare solvers on one program."""
     from engine.workflows.compare import compare
 
-    body = compare(library.resolve(options.program), _solvers(options), _budget(options))
+    program = library.resolve(options.program)
+    body = compare(program, _solvers(options), _budget(options))
     show(options, body, _lines(body))
+    warn_of_unestimated(program)
     return 0
 
 

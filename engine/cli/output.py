@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.hardware.unestimated import unestimated_remark
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
@@ -116,3 +117,11 @@ def warn(program: Program) -> None:
     texts = [warning, refining_remark(program), *import_remarks(program)]
     for text in filter(None, texts):
         note(f"warning: {program.name}: {text}")
+    warn_of_unestimated(program)
+
+
+def warn_of_unestimated(program: Program) -> None:
+    """Say on stderr which share of the time the compiler does not estimate, where it is notable."""
+    remark = unestimated_remark(program)
+    if remark is not None:
+        note(f"warning: {program.name}: {remark}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.arguments import add_command, add_compiler_options, add_output, add_program
-from engine.cli.output import EXIT_VIOLATION, note, show
+from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
 from engine.errors import UsageError
 from engine.files import read_json, refuse_unwritable_folder
 from engine.plan.io import load_plan, plan_from_json
@@ -140,8 +140,9 @@ def run_tune(options: argparse.Namespace) -> int:
         if options.output is not None:
             save_flags(flags, options.output)
 
+    program = library.resolve(options.program)
     tuned = tune_program(
-        library.resolve(options.program),
+        program,
         options.solver,
         compiles=options.compiles,
         seconds=options.seconds,
@@ -170,6 +171,7 @@ def run_tune(options: argparse.Namespace) -> int:
         count = f"{tuned.random_compiles} of random rules and knobs alone"
         lines.append(f"{count}: {tuned.random_improvement:.2%}")
     show(options, tuned.to_json(), lines)
+    warn_of_unestimated(program)
     return 0
 
 
@@ -196,6 +198,7 @@ def run_verify(options: argparse.Namespace) -> int:
             note(line)
         verdict = verify.verify(bench, asked, usual)
         show(options, verdict.to_json(), verdict_lines(verdict))
+    warn_of_unestimated(program)
     return EXIT_VIOLATION if placed.unknown_instructions else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.hardware.unestimated import unestimated_remark
 from engine.program.counts import counts_remarks
 from engine.program.model import Program
 from engine.program.provenance import reading_warning, refining_remark
@@ -17,7 +18,12 @@ def unmeasured(program: Program) -> str:
 
 def warn_of_reading(program: Program) -> None:
     """Show the warnings in the words of the command line; nothing if all was read and refined."""
-    warnings = (reading_warning(program), refining_remark(program), *counts_remarks(program))
+    warnings = (
+        reading_warning(program),
+        refining_remark(program),
+        unestimated_remark(program),
+        *counts_remarks(program),
+    )
     for warning in warnings:
         if warning is not None:
             st.warning(f"{warning[0].upper()}{warning[1:]}.", icon=":material/rule:")

@@ -1,0 +1,67 @@
+"""What has no estimate of the compiler's: said with its share, by operations and bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.compiler.capture.importer import import_hlo
+from engine.hardware.presets import find_device
+from engine.hardware.unestimated import unestimated_remark, unestimated_s, unestimated_share
+from engine.program.model import Program
+from engine.program.provenance import ROOFLINE
+from tests.program.hlo.modules import A_BYTES, module
+
+BANDWIDTH = find_device("tpu-v5e").hardware.bandwidth
+
+
+def imported(tmp_path: Path, cycles: int) -> Program:
+    """A sort without cycles beside an instruction that states `cycles`."""
+    config = f', backend_config={{"window_config":{{"estimated_cycles":"{cycles}"}}}}'
+    text = module(
+        f"""  a = A parameter(0)
+  b = A tanh(a){config}
+  ROOT s = A sort(b), dimensions={{1}}, to_apply=%less""",
+        "%less\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n"
+        "  ROOT c = pred[] compare(p, q), direction=LT",
+    )
+    path = tmp_path / "sorted.hlo"
+    path.write_text(text)
+    return import_hlo(path, None, "tpu-v5e")
+
+
+def test_a_sort_counts_by_its_bytes_in_what_is_said(tmp_path: Path) -> None:
+    program = imported(tmp_path, cycles=1500)
+    sort = [i.name for i in program.instructions].index("s")
+    left_out_s = 2 * A_BYTES / BANDWIDTH
+    assert unestimated_s(program) == {sort: pytest.approx(left_out_s)}
+    assert unestimated_share(program) == pytest.approx(left_out_s / (1e-6 + left_out_s))
+    assert "of the time is without an estimate of the compiler's: s count" in str(
+        unestimated_remark(program)
+    )
+
+
+def test_a_share_of_a_percent_is_not_said(tmp_path: Path) -> None:
+    program = imported(tmp_path, cycles=15_000_000)
+    assert 0 < unestimated_share(program) < 0.01
+    assert unestimated_remark(program) is None
+
+
+def test_costs_that_are_none_of_the_compiler_leave_nothing_out(tmp_path: Path) -> None:
+    program = replace(imported(tmp_path, cycles=1500), provenance={"costs": ROOFLINE})
+    assert unestimated_share(program) == 0
+    assert unestimated_remark(program) is None
+
+
+def test_commands_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    imported(tmp_path, cycles=1500)
+    output = str(tmp_path / "p.json.gz")
+    dump = ["--slow", str(tmp_path / "sorted.hlo"), "--hardware", "tpu-v5e"]
+    assert main(["import", *dump, "-o", output]) == 0
+    for command in (["info", output], ["compare", output, "--solvers", "greedy"]):
+        capsys.readouterr()
+        assert main(command) == 0
+        assert "without an estimate of the compiler's" in capsys.readouterr().err
