@@ -64,7 +64,7 @@ def test_bound_and_compare(capsys: pytest.CaptureFixture[str]) -> None:
     body = run_json(capsys, "compare", NAME, "--solvers", "all_slow,greedy,xla_compiled")
     assert body["bound_s"] == pytest.approx(bound["bound_s"])
     rows = body["results"]
-    assert {"solver", "latency_s", "seconds", "valid", "violation"} == set(rows[0])
+    assert {"solver", "latency_s", "seconds", "valid", "violation", "found_by"} == set(rows[0])
     assert [r["latency_s"] for r in rows] == sorted(r["latency_s"] for r in rows)
     assert rows[-1]["solver"] == "all_slow"
     assert all(r["latency_s"] >= body["bound_s"] * (1 - 1e-9) for r in rows)
