@@ -44,6 +44,7 @@ SECTIONS = {
     "report": "report",
     "figures": "figures",
     "mutants": "mutants",
+    "kills": "kills",
 }
 """Every section, and the module whose `run(section, settings)` measures it."""
 USUAL = (*ENGINE, "steps")
@@ -66,7 +67,10 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--seed", type=int, default=own.seed, help="of the section solvers")
     root.add_argument(
-        "--games", type=int, default=own.games, help="of identity and agreement; plans of soundness"
+        "--games",
+        type=int,
+        default=own.games,
+        help="of identity and agreement; plans of soundness, kills",
     )
     root.add_argument("--steps", type=int, default=own.steps, help="of one browser")
     root.add_argument("--rectangles", type=int, default=own.rectangles)
