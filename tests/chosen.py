@@ -27,3 +27,11 @@ def chosen(names: Iterable[str]) -> Sequence[object]:
     return [
         pytest.param(name, marks=() if name in CHOSEN else pytest.mark.nightly) for name in names
     ]
+
+
+def seeds(count: int, pushed: int) -> Sequence[object]:
+    """Seeds of a test: the first at each push, all nightly."""
+    return [
+        pytest.param(seed, marks=() if seed < pushed else pytest.mark.nightly)
+        for seed in range(count)
+    ]

@@ -97,7 +97,12 @@ def test_the_real_rules_find_the_best_single_move(workload: Workload) -> None:
 
 @pytest.mark.parametrize(
     ("model", "algorithm"),
-    [(LEARNED, GUMBEL), (LEARNED, CLASSIC), (SIMULATOR, GUMBEL), (POLICY_ONLY, GUMBEL)],
+    [
+        (LEARNED, GUMBEL),
+        (LEARNED, CLASSIC),
+        pytest.param(SIMULATOR, GUMBEL, marks=pytest.mark.nightly),
+        (POLICY_ONLY, GUMBEL),
+    ],
 )
 def test_noise_chooses_but_is_no_opinion(workload: Workload, model: str, algorithm: str) -> None:
     """From networks that know nothing nothing is learned, however noisy their games are."""

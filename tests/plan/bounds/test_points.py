@@ -13,6 +13,7 @@ from engine.plan.bounds.bound import formulate
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
+from tests.chosen import seeds
 from tests.plan.bounds.changes import walk
 from tests.plan.bounds.points import least_cost, point
 from tests.strategies import programs, programs_with_plans, random_program, touchwise_plan
@@ -31,7 +32,7 @@ def judge(program: Program, plan: Plan) -> None:
         assert formulation.seconds(cost) <= result.latency_s * (1 + 1e-7) + 1e-15
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(pair=programs_with_plans(12))
 def test_a_random_plan_is_a_point(pair: tuple[Program, Plan]) -> None:
     judge(*pair)
@@ -43,7 +44,7 @@ def test_a_plan_of_copies_without_slots_is_a_point(program: Program) -> None:
     judge(program, touchwise_plan(program))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12, 4))
 def test_every_game_is_a_point(seed: int) -> None:
     program, chance = random_program(seed, 12), random.Random(seed)
     for _ in range(10):
@@ -53,14 +54,14 @@ def test_every_game_is_a_point(seed: int) -> None:
         judge(program, game.plan("random play"))
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24, 8))
 def test_plans_found_by_changing_plans_are_points(seed: int) -> None:
     program = random_program(seed, 3 + seed % 3)
     for plan in walk(program, random.Random(seed), 200):
         judge(program, plan)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24, 8))
 def test_plans_around_reads_that_must_be_slow_are_points(seed: int) -> None:
     """Content may stay in fast memory beside them, for a later touch."""
     program, chance = random_program(seed, 3 + seed % 3), random.Random(seed)

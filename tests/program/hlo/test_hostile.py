@@ -13,6 +13,8 @@ import pytest
 from tests.program.hlo.fuzz import Campaign
 
 SEED = 7
+TEXTS = 25
+"""A process for each."""
 
 
 @pytest.fixture
@@ -28,9 +30,9 @@ def finish(campaign: Campaign, count: int) -> None:
 
 
 def test_hlo_text_through_the_child(campaign: Campaign) -> None:
-    for number in range(60):
+    for number in range(TEXTS):
         campaign.text(number)
-    finish(campaign, 60)
+    finish(campaign, TEXTS)
 
 
 def test_decoded_modules(campaign: Campaign) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -241,11 +239,3 @@ def test_other_searches_of_the_position_are_sent_along(shown: AppTest, thought: 
     assert names[0].startswith("in the game")
     assert names[1].startswith("again 1")
     assert "fresh weights" in names[1]
-
-
-def test_the_view_does_not_load_jax() -> None:
-    code = "import sys; from ui.search import page; print('jax' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
