@@ -55,8 +55,10 @@ class Budget:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what would never end or could not be drawn from."""
+        """Refuse what would never end or could not be drawn from; leave out what was not given."""
         refuse_bad_budget(self.seconds, self.seed)
+        given = {name: value for name, value in self.options.items() if value is not None}
+        object.__setattr__(self, "options", given)
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ class Solver:
                 raise ConfigError(f"{self.name} has no option {name!r}; {_advice(name, known)}")
             option = known[name]
             is_of_kind = isinstance(value, option.kinds) and not isinstance(value, bool)
-            if value is not None and not is_of_kind:
+            if not is_of_kind:
                 raise ConfigError(f"{self.name}: {name} cannot be {value!r:.40}: {option.about}")
 
     def wants_floor(self, budget: Budget) -> bool:
         """Whether the plan of `floor_plan` may be given in place of the solver's own."""
         own = {option.name for option in self.options or () if option.is_of_own}
-        given = {name for name, value in budget.options.items() if value is not None}
+        given = set(budget.options)
         return self.has_floor and own.isdisjoint(given)
 
 

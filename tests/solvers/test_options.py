@@ -50,3 +50,9 @@ def test_values_of_another_kind_are_refused(name: str, option: str, value: Any) 
 def test_none_counts_as_not_given() -> None:
     program = load_sample("teach-prefetch")
     assert solve("local", program, Budget(0.0, options={"start": None, "moves": 3})).notes
+
+
+def test_options_that_are_none_count_as_not_given() -> None:
+    assert Budget(1.0, options={"simulations": None, "model": "learned"}).options == {
+        "model": "learned"
+    }
