@@ -79,7 +79,7 @@ FENCES = {
     "numba": ("engine/solvers/local/",),
     "ray": ("engine/workflows/cluster.py",),
     "streamlit": ("ui/",),
-    "plotly": (),
+    "plotly": ("ui/",),
     "htpy": ("ui/",),
     "markupsafe": ("ui/",),
     "pandas": ("ui/",),

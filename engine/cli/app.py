@@ -12,7 +12,7 @@ from typing import Any
 import engine
 from engine.errors import MissingDependencyError, install_line
 
-NEEDED = ("htpy", "markupsafe", "pandas", "streamlit")
+NEEDED = ("htpy", "markupsafe", "pandas", "plotly", "streamlit")
 """The packages of the extra `app`."""
 
 

@@ -226,28 +226,26 @@ def test_search_narrows_the_gallery(browser: Browser, server: str) -> None:
     page.close()
 
 
-# Boxes of elements: left, top, right, bottom.
+# Boxes of what is written on charts, and of the camera that floats over them: left, top, right,
+# bottom.
 BOXES = """selector => [...document.querySelectorAll(selector)].map(e => {
   const { left, top, right, bottom } = e.getBoundingClientRect();
   return [left, top, right, bottom];
 })"""
 
 
-def test_no_label_is_covered_and_every_solver_is_seen(browser: Browser, server: str) -> None:
+def test_the_camera_covers_no_label_and_every_solver_is_seen(browser: Browser, server: str) -> None:
     page = new_page(browser)
     page.goto(f"{server}/compare?program=alexnet-v4-b24&plans=xla_compiled,greedy&mode=runtimes")
-    chart = page.locator(".chart").first
-    chart.locator("text", has_text="lower bound").wait_for(timeout=PATIENCE_MS)
+    page.wait_for_selector(".js-plotly-plot .annotation", timeout=PATIENCE_MS)
     settle(page)
-    chart.hover()
-    boxes = "found => found.map(e => { const b = e.getBoundingClientRect(); return"
-    boxes += " [b.left, b.top, b.right, b.bottom]; })"
-    (save,) = chart.locator("button").evaluate_all(boxes)
-    labels = chart.locator("text").evaluate_all(boxes)
+    page.locator(".js-plotly-plot").first.hover()
+    (camera,) = page.evaluate(BOXES, ".modebar")
+    labels = page.evaluate(BOXES, ".js-plotly-plot .annotation, .js-plotly-plot .legendtext")
     assert labels
     for label in labels:
-        is_beside = label[2] <= save[0] or label[0] >= save[2]
-        assert is_beside or label[3] <= save[1] or label[1] >= save[3]
+        is_beside = label[2] <= camera[0] or label[0] >= camera[2]
+        assert is_beside or label[3] <= camera[1] or label[1] >= camera[3]
     ((_, _, edge, _),) = page.evaluate(BOXES, ".st-key-solvers")
     pills = page.evaluate(BOXES, ".st-key-solvers [role] button, .st-key-solvers button[kind]")
     assert len(pills) > 8
@@ -260,7 +258,7 @@ def test_plans_that_were_made_survive_a_reload(browser: Browser, server: str) ->
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     page.goto(f"{server}/compare?program=teach-fragmentation&plans=greedy,random&mode=runtimes")
-    page.locator(".chart text", has_text="random").first.wait_for(timeout=PATIENCE_MS)
+    page.wait_for_selector(".js-plotly-plot >> text=random", timeout=PATIENCE_MS)
     page.goto(f"{server}/play?program=teach-fragmentation")
     wait_for_map(page)
     page.get_by_role("combobox", name="Plan").click()

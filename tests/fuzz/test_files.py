@@ -101,8 +101,8 @@ def test_damaged_progress(data: bytes) -> None:
 @given(damaged(CURVE))
 def test_a_damaged_curve(data: bytes) -> None:
     run = curves.read_curve(data.decode(errors="replace"))
-    assert curves.progress_chart(run, None).to_json()
-    assert curves.loss_chart(run).to_json()
+    assert curves.progress_figure(run, None).to_json()
+    assert curves.loss_figure(run).to_json()
 
 
 @pytest.mark.parametrize(

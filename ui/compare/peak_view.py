@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.analysis.peak import fullest_slot, largest_hole, residents
 from ui.compare.jumps_view import jump_buttons
-from ui.components.chart_view import show_chart
+from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
@@ -48,7 +48,7 @@ def show(session: Session) -> None:
 
 def _moment(session: Session, plan: OpenPlan, slot: int) -> None:
     program = session.open.program
-    show_chart(occupancy(program, plan.plan, slot), key="occupancy")
+    st.plotly_chart(occupancy(program, plan.plan, slot), key="occupancy", config=CHART_CONFIG)
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         st.markdown(moment_text(program, plan.plan, slot, largest_hole(program, plan.plan, slot)))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.program.provenance import uncounted_by_slot
 from ui.compare.jumps_view import jump_buttons
-from ui.components.chart_view import show_chart
+from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import NOT_OBSERVED, chosen_row, show_table
 from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.timing import kinds_table, time_chart, time_table
@@ -77,8 +77,9 @@ def _instructions(name: str, against: str | None) -> None:
         st.caption("Every instruction takes the same time under both plans.")
         return
     chart, listing = st.columns([1, 1.15], gap="medium")
-    with chart:
-        show_chart(time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}")
+    chart.plotly_chart(
+        time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}", config=CHART_CONFIG
+    )
     with listing:
         order = _ORDER if against is None else [c for c in _ORDER if c != "compute"]
         picked = chosen_row(rows, _COLUMNS, f"instructions_{key}", _CHART_PX - 60, order)

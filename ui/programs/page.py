@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.errors import EngineError
 from engine.program.library import SampleEntry
-from ui.components.chart_view import show_chart
+from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
 from ui.model.programs import uploads
 from ui.model.programs.catalogue import (
@@ -155,7 +155,7 @@ def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
         )
         st.caption(about)
     st.html(str(facts_html(facts(opened.program))))
-    show_chart(pressure(opened.program), key="pressure")
+    st.plotly_chart(pressure(opened.program), key="pressure", config=CHART_CONFIG)
     play, compare = st.columns(2)
     if play.button(
         "Play", type="primary", icon=":material/memory:", key="go_play", width="stretch"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.debugging.model_error import drift
-from ui.components.chart_view import show_chart
+from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import show_table
-from ui.model.search.curves import drift_chart, drift_rows
+from ui.model.search.curves import drift_figure, drift_rows
 from ui.model.search.state import Thought
 from ui.session.state import Session
 
@@ -37,7 +37,7 @@ def show(session: Session, thought: Thought) -> None:
         )
     with average:
         st.markdown("##### On average over the game")
-        show_chart(drift_chart(drift(thought.trace)), key="drift")
+        st.plotly_chart(drift_figure(drift(thought.trace)), key="drift", config=CHART_CONFIG)
         st.caption(
             "An error above its dotted line is worse than always predicting par. *Slip* is what"
             " imagining adds: the value of the imagined position against that of the real one."

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.components.chart_view import show_chart
-from ui.model.search.curves import Run, curve_files, loss_chart, progress_chart, read_curve
+from ui.components.charts import CHART_CONFIG
+from ui.model.search.curves import Run, curve_files, loss_figure, progress_figure, read_curve
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FRESH_SECONDS = 300
@@ -59,9 +59,9 @@ def _curves(run: Run, program: str | None) -> None:
     progress, losses = st.columns(2, gap="medium")
     with progress:
         st.markdown("##### Games")
-        figure = progress_chart(run, program)
-        show_chart(figure, key="training_progress")
+        figure = progress_figure(run, program)
+        st.plotly_chart(figure, key="training_progress", config=CHART_CONFIG)
     with losses:
         st.markdown("##### Losses")
-        show_chart(loss_chart(run), key="training_losses")
+        st.plotly_chart(loss_figure(run), key="training_losses", config=CHART_CONFIG)
     st.caption(f"{len(run.rounds):,} rounds on {len(run.programs)} programs")

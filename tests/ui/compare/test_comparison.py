@@ -137,9 +137,9 @@ def test_times_add_up_in_the_table(program: Program, pair: tuple[Pair, Pair]) ->
     assert both["total"].sum() == pytest.approx(change)
     assert np.allclose(both["compute"], 0)
     assert time_table(program, first, first).empty
-    bars = {part.name for part in time_chart(both, is_difference=True).parts}
+    bars = {trace.name for trace in time_chart(both, is_difference=True).data}
     assert bars == {"slow accesses", "stalls before it"} & bars
-    assert "compute" in {part.name for part in time_chart(alone, is_difference=False).parts}
+    assert "compute" in {trace.name for trace in time_chart(alone, is_difference=False).data}
     kinds = kinds_table(["A", "B"], [first, second])
     assert list(kinds["total"]) == pytest.approx([1e6 * run.latency_s for _, run in pair])
 
@@ -172,7 +172,7 @@ def test_the_peak_in_words(program: Program, pair: tuple[Pair, Pair]) -> None:
     assert rows["size"].sum() * 2**20 + reserved == pytest.approx(used[slot])
     addresses = [int(a, 16) for a in rows["address"]]
     assert addresses == sorted(addresses, reverse=True)
-    assert max(occupancy(program, plan, slot).series[0].y) == pytest.approx(used.max() / 2**20)
+    assert max(occupancy(program, plan, slot).data[0].y) == pytest.approx(used.max() / 2**20)
 
 
 def test_advice_in_words(program: Program) -> None:

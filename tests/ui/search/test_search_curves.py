@@ -11,13 +11,13 @@ from engine.debugging.model_error import drift
 from engine.game.moves import ACTION_NAMES
 from tests.ui.network import residual_network
 from tests.ui.search_traces import STEPS, made_up_trace
-from ui.components.charts import finite
 from ui.model.search.curves import (
     curve_files,
-    drift_chart,
+    drift_figure,
     drift_rows,
-    loss_chart,
-    progress_chart,
+    loss_figure,
+    positive,
+    progress_figure,
     read_curve,
 )
 
@@ -44,16 +44,16 @@ def test_a_round_without_losses_is_a_round() -> None:
     """Training that was ended early in a round has none."""
     run = read_curve(json.dumps(told(0, losses={})))
     assert len(run.rounds) == 1
-    assert len(loss_chart(run).series) == 0
+    assert len(loss_figure(run).data) == 0
 
 
 def test_one_program_shows_its_best_so_far() -> None:
     run = read_curve("\n".join(json.dumps(told(n, "ab"[n % 2])) for n in range(6)))
-    whole, one = progress_chart(run, None), progress_chart(run, "b")
-    assert "best so far" not in [t.name for t in whole.series]
-    best = next(t for t in one.series if t.name == "best so far")
+    whole, one = progress_figure(run, None), progress_figure(run, "b")
+    assert "best so far" not in [t.name for t in whole.data]
+    best = next(t for t in one.data if t.name == "best so far")
     assert list(best.x) == [1, 3, 5]
-    assert {t.name for t in loss_chart(run).series} == {"policy", "value"}
+    assert {t.name for t in loss_figure(run).data} == {"policy", "value"}
 
 
 def test_runs_are_found_the_latest_first(tmp_path: Path) -> None:
@@ -81,10 +81,11 @@ def test_drift_ends_with_the_game() -> None:
     assert len(drift_rows(TRACE, TRACE.num_moves - 2)) == 2
 
 
-def test_the_drift_chart_has_a_point_per_step() -> None:
-    figure = drift_chart(drift(TRACE))
-    assert all(len(trace.x) == STEPS for trace in figure.series)
+def test_the_drift_figure_has_a_point_per_step() -> None:
+    figure = drift_figure(drift(TRACE))
+    assert all(len(trace.x) == STEPS for trace in figure.data)
 
 
-def test_what_cannot_be_drawn_is_a_gap() -> None:
-    assert finite([2.0, 0.0, float("nan"), float("inf"), None]) == (2.0, 0.0, None, None, None)
+def test_what_has_no_logarithm_is_a_gap() -> None:
+    """A zero on a logarithmic axis was drawn as a stroke to the bottom."""
+    assert positive([2.0, 0.0, -1.0, float("nan"), 1e-9]) == [2.0, None, None, None, 1e-9]

@@ -6,22 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 
 from engine.analysis.peak import Resident, used_bytes
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.components.charts import STALL, Lines, Mark, memory_chart
+from ui.components.charts import LINE, memory_chart
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, size_text, times_text
 
 _MIB = 2**20
 
 
-def occupancy(program: Program, plan: Plan, slot: int) -> Lines:
+def occupancy(program: Program, plan: Plan, slot: int) -> go.Figure:
     """MiB taken per slot, with the capacity and the chosen slot."""
-    capacity = Mark("y", program.hardware.fast_bytes / _MIB, colour=STALL)
-    taken = used_bytes(program, plan.stays) / _MIB
-    return memory_chart(taken, capacity, "MiB taken", (Mark("x", slot),))
+    capacity = program.hardware.fast_bytes / _MIB
+    figure = memory_chart(used_bytes(program, plan.stays) / _MIB, capacity, "MiB taken")
+    figure.add_vline(x=slot + 0.5, line={"color": LINE, "width": 2})
+    figure.update_yaxes(range=[0, 1.08 * capacity])
+    return figure
 
 
 def resident_table(program: Program, residents: Sequence[Resident]) -> pd.DataFrame:

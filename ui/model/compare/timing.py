@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from engine.analysis.attribution import Breakdown
 from engine.program.model import Program
-from ui.components.charts import COMPUTE, SLOW, STALL, Bars, Part
+from ui.components.charts import COMPUTE, SLOW, STALL
 from ui.components.names import instruction_name
 
 _MOST_BARS = 24
@@ -58,18 +59,32 @@ def time_table(
     )
 
 
-def time_chart(table: pd.DataFrame, is_difference: bool, height: int = 420) -> Bars:
+def time_chart(table: pd.DataFrame, is_difference: bool, height: int = 420) -> go.Figure:
     """The largest rows of `time_table` as stacked bars."""
-    shown = table.head(_MOST_BARS)
-    labels = [f"{n} · {s:,}" for n, s in zip(shown["instruction"], shown["slot"], strict=True)]
-    kinds = [k for k in _KINDS if not is_difference or np.any(np.abs(shown[k[0]]) > 1e-9)]
-    return Bars(
-        labels=tuple(labels),
-        parts=tuple(Part(_LABELS[n], colour, tuple(shown[n].tolist())) for n, colour in kinds),
-        title="µs more (right) or less (left)" if is_difference else "µs",
-        unit="µs",
+    shown = table.head(_MOST_BARS).iloc[::-1]
+    labels = [f"{n}  · {s}" for n, s in zip(shown["instruction"], shown["slot"], strict=True)]
+    figure = go.Figure()
+    for name, colour in _KINDS:
+        if is_difference and not np.any(np.abs(shown[name]) > 1e-9):
+            continue
+        figure.add_bar(
+            y=labels,
+            x=shown[name],
+            name=_LABELS[name],
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate="%{y}: %{x:,.2f} µs of " + _LABELS[name] + "<extra></extra>",
+        )
+    figure.update_layout(
+        barmode="relative",
         height=height,
+        bargap=0.25,
+        margin={"l": 10, "r": 16, "t": 34, "b": 40},
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
+        xaxis={"title": "µs more (right) or less (left)" if is_difference else "µs"},
+        yaxis={"tickfont": {"size": 11}},
     )
+    return figure
 
 
 def totals(parts: Breakdown) -> dict[str, float]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from engine.program.model import Program
-from ui.components.charts import STALL, Lines, Mark, memory_chart
+from ui.components.charts import memory_chart
 
 _MIB = 2**20
 
@@ -22,8 +23,18 @@ def demand(program: Program) -> NDArray[np.int64]:
     return np.cumsum(change)[:-1]
 
 
-def pressure(program: Program) -> Lines:
+def pressure(program: Program) -> go.Figure:
     """What wants to be in fast memory at once, against how much there is, in MiB over the slots."""
     capacity = program.hardware.fast_bytes / _MIB
-    line = Mark("y", capacity, f"{program.hardware.fast_name} {capacity:,.0f} MiB", STALL)
-    return memory_chart(demand(program) / _MIB, line, "MiB wanted at once")
+    figure = memory_chart(demand(program) / _MIB, capacity, "MiB wanted at once")
+    figure.add_annotation(
+        text=f"{program.hardware.fast_name} {capacity:,.0f} MiB",
+        x=1,
+        y=capacity,
+        xref="paper",
+        xanchor="right",
+        yanchor="bottom",
+        showarrow=False,
+    )
+    figure.update_yaxes(rangemode="tozero")
+    return figure

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from engine.agent.trace_io import SearchTrace
 from engine.debugging.model_error import DriftStep
 from engine.debugging.trace_units import MICRO
 from engine.files import json_of
 from engine.game.moves import ACTION_NAMES
-from ui.components.charts import DOTTED, POINTS, SOLID, STEPS, Lines, Mark, Series, finite
 
 CURVE = "curve.jsonl"
 _FOLDERS = (".training", "checkpoints")
@@ -25,8 +24,7 @@ _NUMBERS = ("number", "mean", "top", "best")
 _HUGE = 1e18
 _WINDOW = 15
 """Rounds over which the trend is averaged."""
-_BEST, _MEAN, _IMAGINED = "#2a9d80", "#3f7fd9", "#e08a2c"
-_COLOURS = (_MEAN, _BEST, _IMAGINED, "#8b5cc7", "#d23b4e", "#8a94a3")
+_BEST, _MEAN, _REAL, _IMAGINED = "#2a9d80", "#3f7fd9", "#8a94a3", "#e08a2c"
 
 
 @dataclass(frozen=True)
@@ -72,58 +70,81 @@ def _is_round(row: Any) -> bool:
     return "program" in row and all(isinstance(v, int | float) and abs(v) < _HUGE for v in values)
 
 
-def progress_chart(run: Run, program: str | None) -> Lines:
+def progress_figure(run: Run, program: str | None) -> go.Figure:
     """Points above par per round: the mean and the best of its games, and the best so far.
 
     `program` None: all programs; then the best so far, which is each program's own, is left out.
     """
     rounds = [r for r in run.rounds if program in (None, r["program"])]
-    number = tuple(float(r["number"]) for r in rounds)
-    mean = [float(r["mean"]) for r in rounds]
-    top = tuple(float(r["top"]) for r in rounds)
-    series = [
-        Series("best game of the round", number, top, _BEST, POINTS),
-        Series("mean game of the round", number, tuple(mean), _MEAN, POINTS),
-        Series("its trend", number, _trend(mean), _MEAN),
-    ]
+    number = [r["number"] for r in rounds]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=number, y=[r["top"] for r in rounds], mode="markers", name="best game of the round",
+        marker={"size": 4, "color": _BEST, "opacity": 0.5},
+    )  # fmt: skip
+    mean = [r["mean"] for r in rounds]
+    figure.add_scatter(
+        x=number, y=mean, mode="markers", name="mean game of the round",
+        marker={"size": 4, "color": _MEAN, "opacity": 0.35},
+    )  # fmt: skip
+    figure.add_scatter(x=number, y=_trend(mean), name="its trend", line={"color": _MEAN})
     if program is not None:
-        best = tuple(float(r["best"]) for r in rounds)
-        series.append(Series("best so far", number, best, _BEST, STEPS))
-    par = (Mark("y", 0.0, "par", dash=DOTTED),)
-    return Lines(tuple(series), "round", "points above par", "round", marks=par)
+        best = [r["best"] for r in rounds]
+        figure.add_scatter(
+            x=number, y=best, name="best so far", line={"color": _BEST, "shape": "hv"}
+        )
+    figure.add_hline(y=0, line={"color": _REAL, "dash": "dot"}, annotation_text="par")
+    return _laid_out(figure, "round", "points above par")
 
 
-def loss_chart(run: Run) -> Lines:
+def loss_figure(run: Run) -> go.Figure:
     """The losses per round, on a logarithmic axis, smoothed."""
-    series = []
-    for name, colour in zip(run.losses, cycle(_COLOURS), strict=False):
+    figure = go.Figure()
+    for name in run.losses:
         some = [(r["number"], r["losses"][name]) for r in run.rounds if name in r["losses"]]
-        number = tuple(float(n) for n, _ in some)
-        series.append(Series(name, number, _trend([float(v) for _, v in some]), colour))
-    return Lines(tuple(series), "round", "loss", "round", is_log=True)
+        figure.add_scatter(x=[n for n, _ in some], y=_trend([v for _, v in some]), name=name)
+    figure.update_yaxes(type="log")
+    return _laid_out(figure, "round", "loss")
 
 
-def _trend(values: Sequence[float]) -> tuple[float | None, ...]:
+def _trend(values: Sequence[float]) -> list[float | None]:
     smooth = pd.Series(values, dtype=float).rolling(_WINDOW, min_periods=1).mean()
-    return finite(smooth.tolist())
+    return positive(smooth.tolist())
 
 
-def drift_chart(steps: Sequence[DriftStep]) -> Lines:
+def positive(values: Sequence[float]) -> list[float | None]:
+    """The values for a logarithmic axis, with a gap in place of what has no logarithm."""
+    return [value if value > 0 else None for value in values]
+
+
+def drift_figure(steps: Sequence[DriftStep]) -> go.Figure:
     """Mean absolute errors by imagined step, beside those of always predicting par."""
-    number = tuple(float(step.step) for step in steps)
+    number = [step.step for step in steps]
+    figure = go.Figure()
     lines = (
-        ("reward: error", [s.reward.mean_abs_us for s in steps], _IMAGINED, SOLID),
-        ("reward: its size", [s.reward_size_us for s in steps], _IMAGINED, DOTTED),
-        ("value: error", [s.value.mean_abs_us for s in steps], _MEAN, SOLID),
-        ("value: its size", [s.value_size_us for s in steps], _MEAN, DOTTED),
-        ("value: slip of the model", [s.slip.mean_abs_us for s in steps], _BEST, SOLID),
+        ("reward: error", [s.reward.mean_abs_us for s in steps], _IMAGINED, "solid"),
+        ("reward: its size", [s.reward_size_us for s in steps], _IMAGINED, "dot"),
+        ("value: error", [s.value.mean_abs_us for s in steps], _MEAN, "solid"),
+        ("value: its size", [s.value_size_us for s in steps], _MEAN, "dot"),
+        ("value: slip of the model", [s.slip.mean_abs_us for s in steps], _BEST, "solid"),
     )
-    series = tuple(
-        Series(name, number, finite(values), colour, dash=dash)
-        for name, values, colour, dash in lines
+    for name, values, colour, dash in lines:
+        shown = positive(values)
+        figure.add_scatter(x=number, y=shown, name=name, line={"color": colour, "dash": dash})
+    figure.update_xaxes(dtick=1)
+    figure.update_yaxes(type="log")
+    return _laid_out(figure, "moves imagined", "mean error, µs")
+
+
+def _laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
+    figure.update_layout(
+        height=300,
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        xaxis={"title": x},
+        yaxis={"title": y},
     )
-    title = "mean error, µs"
-    return Lines(series, "moves imagined", title, "moves imagined:", "µs", is_log=True)
+    return figure
 
 
 def drift_rows(trace: SearchTrace, move: int) -> pd.DataFrame:
