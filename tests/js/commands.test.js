@@ -19,6 +19,7 @@ function view() {
     setAttribute: (name, value) => attributes.set(name, value),
     removeAttribute: (name) => attributes.delete(name),
     querySelector: () => toast,
+    classList: { contains: () => false },
   };
   const said = [];
   const sent = [];

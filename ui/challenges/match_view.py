@@ -78,11 +78,13 @@ def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _head(name, learning, state)
+        # Above the board, so that it is in sight when it comes.
+        sheet = st.container()
     key = f"match {name} {state.decisions}"
     seat = learning.seat(key, match.attempt(state.decisions))
     scene = MatchScene(match, learning, state)
     board_view.show(scene, seat, left, right)
-    with left:
+    with sheet:
         _sheet(match, seat, learning, state)
 
 

@@ -14,6 +14,7 @@ from ui.model.compare.ranking import Row, ranked
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
+from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
 from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenProgram, Session, current_session
@@ -29,6 +30,7 @@ _BOUND_SECONDS = 120.0
 def render() -> None:
     """The page."""
     session = current_session()
+    narrow_note()
     opening.ensure_open(session)
     picker, *figures = st.columns([2.4, 1.2, 1.2, 1.2, 1.2], vertical_alignment="bottom")
     with picker:

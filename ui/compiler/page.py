@@ -14,6 +14,7 @@ from ui.jobs.protocol import FAILED, OF_COMPILER
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
+from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
 from ui.session.state import OpenProgram, Session, current_session
 
@@ -22,6 +23,7 @@ from ui.session.state import OpenProgram, Session, current_session
 def render() -> None:
     """The page."""
     session = current_session()
+    narrow_note()
     opening.ensure_open(session)
     opened = session.open
     opened.collect()

@@ -32,6 +32,16 @@ function writeOn(pen, palette, text, x, y) {
   pen.fillText(text, x, y);
 }
 
+// A label on a veiled box: letters of the text's colour with a rim of the ground.
+function writeOnPale(pen, palette, text, x, y) {
+  pen.lineJoin = "round";
+  pen.lineWidth = 3;
+  pen.strokeStyle = mix(palette.background, 0.75);
+  pen.strokeText(text, x, y);
+  pen.fillStyle = palette.text;
+  pen.fillText(text, x, y);
+}
+
 function mix(colour, alpha) {
   return `color-mix(in srgb, ${colour} ${Math.round(alpha * 100)}%, transparent)`;
 }

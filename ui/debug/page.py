@@ -15,6 +15,7 @@ from ui.search import board_view, jobs_view, watch_view
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
+from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
 from ui.session.state import Session, current_session
 
@@ -32,6 +33,7 @@ _ABOUT = (
 def render() -> None:
     """The page."""
     session = current_session()
+    narrow_note()
     opening.ensure_open(session)
     _take_link(session)
     board_view.collect(session)

@@ -27,8 +27,8 @@ def show_lesson(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
         with st.container(key="lesson_text"):
             st.markdown(lesson.text)
     board_view.show(scene, seat, left, right)
-    with left:
-        _more(lesson, lessons)
+    # Below both columns: on a phone it is not to stand between the board and its panel.
+    _more(lesson, lessons)
 
 
 def _head(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:

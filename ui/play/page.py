@@ -26,12 +26,14 @@ from ui.play.turn_html import turn_html, waiting_html
 from ui.session import caching, films, links, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
+from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
 from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenPlan, Session, current_session
 
 MAP_KEY = "map"
 _FIGURES = ("Runtime", "Saved", "Stalls", "Checker")
+_SOLVER, _SECONDS = "portfolio", (5, 10, 30, 60, 120, 300, 600)
 _LONGEST_REASON = 280
 """Most characters of a reason that the map shows, so that a step's message stays small."""
 
@@ -55,6 +57,7 @@ class _Shown:
 def render() -> None:
     """The page."""
     session = current_session()
+    narrow_note()
     opening.ensure_open(session)
     error = playing_on.take_result(session)
     if error:
@@ -95,10 +98,18 @@ def _restore(session: Session, line: Line | None) -> None:
     if not session.is_restored:
         session.is_restored = True
         session.awaited_query = query if line is None and "line" in query else {}
-        links.follow(session, line, query)
+        _follow(session, line, query)
     elif session.awaited_query and line is not None:
         query, session.awaited_query = session.awaited_query, {}
-        links.follow(session, line, query)
+        _follow(session, line, query)
+
+
+def _follow(session: Session, line: Line | None, query: dict[str, str]) -> None:
+    """Follow a link; what it says in vain stands on the page at once."""
+    before = len(session.notices)
+    links.follow(session, line, query)
+    for text in session.notices[before:]:
+        st.warning(text, icon=":material/link_off:")
 
 
 def _shown(session: Session, plan: OpenPlan) -> _Shown:
@@ -132,7 +143,9 @@ def _map_state() -> dict[str, Any]:
 
 def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
     """Pickers, and a place for the figures; no plan while the program has none."""
-    first, second, third, last = st.columns([2.3, 1.7, 4.3, 0.75], vertical_alignment="bottom")
+    first, second, third, solve, last = st.columns(
+        [2.3, 1.7, 3.5, 0.9, 0.8], vertical_alignment="bottom"
+    )
     with first:
         program_picker(session)
     if not session.open.plans:
@@ -153,6 +166,8 @@ def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
     if chosen != plan.name:
         session.show_plan(chosen)
         st.rerun()
+    with solve.popover("Solve", icon=":material/bolt:", width="stretch"):
+        _solve_form(session)
     last.download_button(
         "JSON",
         data=lambda: json.dumps(plan_to_json(plan.plan), separators=(",", ":")),
@@ -165,6 +180,23 @@ def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
         width="stretch",
     )
     return plan, figures
+
+
+def _solve_form(session: Session) -> None:
+    """Show what runs a solver on the program; its plan is listed beside the others."""
+    opened = session.open
+    solvers = caching.solver_names(opened.identity, opened.program)
+    name = st.selectbox(
+        "Solver",
+        list(solvers),
+        index=list(solvers).index(_SOLVER) if _SOLVER in solvers else 0,
+        key="solver",
+    )
+    st.caption(solvers[name])
+    seconds = st.select_slider("Seconds", _SECONDS, value=10, key="solver_seconds")
+    if st.button("Run", key="solve", type="primary", icon=":material/play_arrow:"):
+        opening.order(session, name, float(seconds))
+        st.rerun()
 
 
 def _figures(session: Session, plan: OpenPlan, line: Line | None) -> str:

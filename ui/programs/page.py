@@ -13,6 +13,7 @@ from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
 from ui.model.programs import uploads
 from ui.model.programs.catalogue import (
+    SORTS,
     Filter,
     card_html,
     facts,
@@ -61,7 +62,7 @@ def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
     """Show the search row; returns its filter, which survives a visit to another view."""
     known = session.gallery
     with st.container(key="filters"):
-        places = st.columns([1.7, 1.2, 1.3, 1.5, 1.1], vertical_alignment="bottom")
+        places = st.columns([1.5, 1.1, 1.1, 1.45, 1.5, 1.05], vertical_alignment="bottom")
     words = places[0].text_input(
         "Search",
         known.words,
@@ -80,13 +81,14 @@ def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
     steps = places[3].segmented_control(
         "Step", ["inference", "training"], default=known.steps or None, key="steps"
     )
-    contested = places[4].toggle(
+    sort = places[4].selectbox("Order", list(SORTS), list(SORTS).index(known.sort), key="order")
+    contested = places[5].toggle(
         "Contested",
         known.is_contested,
         key="contested",
         help="Only programs on which XLA's own plan is at least 3 % above the lower bound",
     )
-    session.gallery = Filter(words, tuple(hardware), tuple(families), steps or "", contested)
+    session.gallery = Filter(words, tuple(hardware), tuple(families), steps or "", contested, sort)
     return session.gallery
 
 
@@ -175,12 +177,14 @@ def _upload(session: Session) -> None:
             label_visibility="collapsed",
             max_upload_size=uploads.MOST_MIB,
         )
+        chips, guess = uploads.hardware_names(), uploads.chip_of([f.name for f in files])
         hardware = st.selectbox(
             "Hardware (of HLO dumps and tables)",
-            uploads.hardware_names(),
-            index=None,
+            chips,
+            index=chips.index(guess) if guess else None,
             placeholder="which chip was it compiled for?",
-            key="hardware",
+            key=f"hardware_{guess or ''}",
+            help="Filled in where the names of the files say it",
         )
         if st.button("Open", key="open_files", disabled=not files, width="stretch"):
             try:

@@ -50,9 +50,8 @@ def _fields(original: Program, wish: WhatIf) -> WhatIf:
     chosen = st.selectbox("Chip", names, names.index(wish.hardware) if wish.hardware else 0)
     hardware = original.hardware if chosen == _AS_IT_IS else PRESETS[chosen]
     size, speed = st.columns(2)
-    name = original.hardware.fast_name
     mib = size.number_input(
-        f"{name}, MiB",
+        "Fast memory, MiB",
         min_value=original.hardware.alignment / _MIB,
         max_value=float(2**16),
         value=None if wish.fast_bytes is None else wish.fast_bytes / _MIB,

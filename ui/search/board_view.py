@@ -93,7 +93,8 @@ def _take(session: Session, thought: Thought, key: str) -> Mapping[str, Any] | N
     order = session.take_command(key, cursor)
     if not cursor or cursor["nonce"] != state.nonce:
         return None
-    if cursor["game"] != identity_of(session, thought):
+    # What is known of the same game may have grown since; its moves are the same.
+    if str(cursor["game"]).partition("~")[0] != thought.identity:
         return None
     state.move = max(0, min(thought.trace.num_moves - 1, int(cursor["move"])))
     return order

@@ -15,6 +15,7 @@ from ui.search import board_view, drift_view, inbox_view, jobs_view, training_vi
 from ui.session import caching, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.link_query import move_of
+from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
 from ui.session.state import Session, current_session
 
@@ -33,6 +34,7 @@ _FOLLOWING = ("drift",)
 def render() -> None:
     """The page."""
     session = current_session()
+    narrow_note()
     opening.ensure_open(session)
     board_view.collect(session)
     thought = session.open.searches.thought

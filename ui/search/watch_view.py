@@ -21,8 +21,9 @@ def first_game(session: Session) -> None:
     job = next((j for j in state.jobs if not j.is_over), None)
     if job is not None:
         st.info(
-            f"You will see **{job.order.name}** on {opened.name} with all its searches, in about a"
-            " minute. The bar below says how far it is; you can go to another page meanwhile.",
+            f"You will see **{job.order.name}** on {opened.name} with all its searches. That takes"
+            " a minute, on a busy machine several; the bar below says how far it is. You can go to"
+            " another page meanwhile.",
             icon=":material/hourglass_empty:",
         )
     elif any(j.state in (FAILED, STOPPED) for j in state.jobs) and st.button(

@@ -8,7 +8,6 @@ from functools import wraps
 
 import streamlit as st
 from htpy import b, div, i, span
-from streamlit.delta_generator import DeltaGenerator
 
 from ui.components.units import time_text
 from ui.jobs.protocol import BOUND, FAILED, MUZERO, SOLVE
@@ -53,32 +52,32 @@ def _bars() -> None:
 
 def _small_bar(session: Session, jobs: Sequence[Job]) -> None:
     """One line for all jobs, which covers next to nothing of the page."""
-    text, button = st.columns([4.6, 1], vertical_alignment="center")
     known = [job.progress for job in jobs if job.progress is not None]
     share = sum(known) / len(jobs) if len(known) == len(jobs) else None
     title = title_of(jobs[0]) if len(jobs) == 1 else f"{len(jobs)} jobs"
-    text.html(bar_html(title, "", share))
-    _size_button(session, button, is_small=False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(bar_html(title, "", share), width="stretch")
+        _size_button(session, is_small=False)
 
 
 def _bar(session: Session, opened: OpenProgram, job: Job, *, is_first: bool) -> None:
     where = "" if opened.name == session.program_name else f" on {opened.name}"
-    text, stop, small = st.columns([6, 1, 0.5], vertical_alignment="center")
-    text.html(bar_html(f"{title_of(job)}{where}", job.words, job.progress))
-    if stop.button("Stop", key=f"stop_{id(job)}", width="stretch"):
-        job.stop()
-        st.rerun()
-    if is_first:
-        _size_button(session, small, is_small=True)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(bar_html(f"{title_of(job)}{where}", job.words, job.progress), width="stretch")
+        if st.button("Stop", key=f"stop_{id(job)}"):
+            job.stop()
+            st.rerun()
+        if is_first:
+            _size_button(session, is_small=True)
 
 
-def _size_button(session: Session, place: DeltaGenerator, *, is_small: bool) -> None:
+def _size_button(session: Session, *, is_small: bool) -> None:
     """Show the button that makes the jobs small, or large again."""
 
     def change() -> None:
         session.are_jobs_small = is_small
 
-    place.button(
+    st.button(
         "",
         key="jobs_small" if is_small else "jobs_large",
         icon=":material/expand_more:" if is_small else ":material/expand_less:",

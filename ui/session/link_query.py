@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 
 _MOST_DIGITS = 9
+_MOST_TOLD = 4
 
 
 def move_of(query: Mapping[str, str], num_moves: int) -> tuple[int | None, str]:
@@ -31,3 +34,39 @@ def index_of(text: str, count: int) -> int:
     if not (text.isdecimal() and text.isascii()) or len(text) > _MOST_DIGITS:
         return -1
     return int(text) if int(text) < count else -1
+
+
+CHOICES = {
+    "axis": ("slots", "seconds"),
+    "colour": ("kind", "saving", "size", "age", "layer"),
+    "curve": ("total", "lead"),
+    "mode": ("runtimes", "layouts", "time", "peak"),
+    "diff": ("0", "1"),
+}
+"""Parameters that say one of a few words."""
+_FREE = ("program", "plan", "plans", "move", "line", "notes", "lesson", "peak", "free", "slot")
+"""Parameters whose meaning whoever uses them checks."""
+
+
+def ignored(query: Mapping[str, str], num_groups: int) -> str:
+    """What of a link means nothing here, as a sentence; empty where all of it means something."""
+    odd = [name for name, words in CHOICES.items() if name in query and query[name] not in words]
+    odd += [n for n in ("select", "group") if n in query and index_of(query[n], num_groups) < 0]
+    if "window" in query and not _is_window(query["window"]):
+        odd.append("window")
+    known = {*CHOICES, *_FREE, "select", "group", "window"}
+    odd += [n for n in query if n not in known and not n.startswith("embed")]
+    if not odd:
+        return ""
+    parts = ", ".join(f"{name[:20]}={query[name][:20]}" for name in odd[:_MOST_TOLD])
+    more = f" and {len(odd) - _MOST_TOLD} more" if len(odd) > _MOST_TOLD else ""
+    return f"Parts of the link mean nothing here and were left aside: {parts}{more}."
+
+
+def _is_window(text: str) -> bool:
+    """Whether it is four numbers, as the map and Compare write them."""
+    parts = re.split("[_,]", text)
+    try:
+        return len(parts) in (4, 5) and all(math.isfinite(float(p)) for p in parts[-4:])
+    except ValueError:
+        return False

@@ -31,6 +31,10 @@ def follow(session: Session, line: Line | None, query: Mapping[str, str]) -> Non
     session.look = {name: query[name] for name in LOOK if name in query}
     moves = caching.moves_of(session.open.identity, session.open.program)
     begin = line.follow(query["line"]) if line and "line" in query else None
+    if line is not None and "line" in query and begin is None:
+        session.notices.append(
+            f"The link's line “{query['line'][:30]}” is none of this game; you see the plan itself."
+        )
     at, _ = move_of(query, len(moves))
     if at is None:
         at = telling_move(moves) if begin is None else begin

@@ -17,7 +17,7 @@ from ui.components.memory_map.actions import telling_move
 from ui.jobs.protocol import DONE
 from ui.jobs.run import Job
 from ui.session import caching
-from ui.session.link_query import move_of
+from ui.session.link_query import ignored, move_of
 from ui.session.own_programs import OwnProgram, Summary
 from ui.session.state import OpenPlan, OpenProgram, Session
 
@@ -68,8 +68,8 @@ def open_link(session: Session, query: Mapping[str, str]) -> None:
         session.open.comparison.take_query(query)
         num_moves = len(caching.moves_of(session.open.identity, session.open.program))
         move, text = move_of(query, num_moves)
-        if text:
-            session.notices.append(text)
+        odd = ignored(query, len(session.open.program.groups))
+        session.notices += [told for told in (text, odd) if told]
         if move is not None:
             session.cursor.jump(move)
     else:

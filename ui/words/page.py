@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import streamlit as st
 
 from ui.components.glossary import Term, terms
 from ui.session.jobs_view import with_jobs
 
 _COLUMNS = 3
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 @with_jobs
@@ -41,4 +45,32 @@ def _card(term: Term) -> None:
     if term.also:
         st.caption(f"also: {', '.join(term.also)}")
     st.markdown(term.text)
-    st.caption(f"More: `{term.see}`")
+    title, text = section(term.see)
+    if st.button(f"More: {title}", key=f"more_{term.name}", type="tertiary", disabled=not text):
+        _read(term.see)
+
+
+@st.dialog("From the documentation", width="large")
+def _read(see: str) -> None:
+    st.caption(f"`{see}`")
+    st.markdown(section(see)[1])
+
+
+def section(see: str) -> tuple[str, str]:
+    """Heading and Markdown of the section that `path#anchor` names; no text without the file."""
+    path, _, anchor = see.partition("#")
+    file = _ROOT / path
+    if not file.is_file():
+        return see, ""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    heads = [n for n, line in enumerate(lines) if re.match(r"#+ ", line)]
+    begin = next((n for n in heads if not anchor or anchor_of(lines[n]) == anchor), 0)
+    level = lines[begin].split(" ")[0]
+    ends = [n for n in heads if n > begin and len(lines[n].split(" ")[0]) <= len(level)]
+    title = lines[begin].lstrip("# ")
+    return title, "\n".join(lines[begin : min(ends, default=len(lines))])
+
+
+def anchor_of(heading: str) -> str:
+    """The name by which links point to a heading."""
+    return re.sub(r"[^\w -]", "", heading.lstrip("# ").lower()).replace(" ", "-")

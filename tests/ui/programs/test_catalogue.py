@@ -17,6 +17,7 @@ from tests.ui.network import residual_network
 from ui.components.map_svg import COLOURS, picture, thumbnail
 from ui.model.programs.catalogue import (
     CONTESTED,
+    SORTS,
     TEACHING,
     Filter,
     above_bound,
@@ -62,6 +63,16 @@ def test_filters_narrow() -> None:
     for entry in contested:
         over = above_bound(entry.xla_latency_s, entry.bound_s)
         assert over is not None and over >= CONTESTED
+
+
+def test_the_gallery_can_be_ordered() -> None:
+    far = matching(ENTRIES, Filter(sort="XLA furthest from the bound"))
+    gaps = [above_bound(e.xla_latency_s, e.bound_s) for e in far if e.xla_latency_s]
+    assert gaps == sorted(gaps, key=lambda gap: -(gap or 0))
+    assert far[-1].xla_latency_s is None, "what has no gap comes last"
+    longest = [e.instructions for e in matching(ENTRIES, Filter(sort="longest"))]
+    assert longest == sorted(longest, reverse=True)
+    assert all(len(matching(ENTRIES, Filter(sort=sort))) == len(ENTRIES) for sort in SORTS)
 
 
 def test_every_model_has_a_family() -> None:

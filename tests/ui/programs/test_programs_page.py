@@ -147,7 +147,7 @@ def test_an_upload_is_a_card_that_says_what_became_of_the_files() -> None:
     slow, fast = (FIXTURES / name for name in ("mlp_off.hlo", "mlp_on.hlo"))
     given = [(path.name, path.read_bytes(), "text/plain") for path in (fast, slow)]
     at.get("file_uploader")[0].set_value(given).run()
-    at.selectbox(key="hardware").set_value("tpu-v5e").run()
+    at.selectbox(key="hardware_").set_value("tpu-v5e").run()
     at.button(key="open_files").click().run()
     assert not at.exception
     assert "Yours" in [heading.value for heading in at.subheader]

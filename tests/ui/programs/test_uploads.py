@@ -119,3 +119,19 @@ def test_a_dump_without_hardware_is_not_read_for_just_any() -> None:
         with pytest.raises(EngineError, match=f"{name}: choose the hardware"):
             uploads.read([(name, data)], None)
     assert uploads.read([("p.json", BODY)], None).num_slots == residual_network().num_slots
+
+
+@pytest.mark.parametrize(
+    ("names", "chip"),
+    [
+        (["bert-v5e.on.hlo", "bert-v5e.off.hlo"], "tpu-v5e"),
+        (["resnet_v4_b64.hlo.gz"], "tpu-v4"),
+        (["dump_tpu_v6e.txt"], "tpu-v6e"),
+        (["resnet50v2.hlo"], None),
+        (["a-v5e.hlo", "b-v5p.hlo"], None),
+        (["model4.hlo"], None),
+        ([], None),
+    ],
+)
+def test_the_chip_is_read_off_the_names(names: list[str], chip: str | None) -> None:
+    assert uploads.chip_of(names) == chip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.session.link_query import move_of
+from ui.session.link_query import ignored, move_of
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,24 @@ def test_a_move_of_a_link(text: str, move: int | None, word: str) -> None:
 
 def test_a_program_without_moves_has_none() -> None:
     assert move_of({"move": "1"}, 0)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (
+            {"program": "p", "move": "3", "axis": "slots", "window": "0_10_0_200.5", "select": "3"},
+            (),
+        ),
+        ({"mode": "layouts", "window": "slots,0,10,0,20", "diff": "1", "embed": "true"}, ()),
+        ({"axis": "hours"}, ("axis=hours",)),
+        ({"select": "99", "colour": "kind"}, ("select=99",)),
+        ({"window": "0_nan_1_2", "mode": "x"}, ("mode=x", "window=0_nan_1_2")),
+        ({"utm_source": "mail"}, ("utm_source=mail",)),
+        ({f"x{n}": "" for n in range(9)}, ("and 5 more",)),
+    ],
+)
+def test_what_means_nothing_is_said(query: dict[str, str], told: tuple[str, ...]) -> None:
+    text = ignored(query, 10)
+    assert bool(text) == bool(told)
+    assert all(part in text for part in told)

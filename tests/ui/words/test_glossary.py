@@ -106,3 +106,21 @@ def test_the_page_lists_all_and_finds_some() -> None:
     assert about("write-back") in shown and about("prior") not in shown
     at.text_input(key="term").set_value("no such word").run()
     assert at.info
+
+
+def test_every_word_leads_to_what_the_documentation_says_of_it() -> None:
+    from ui.words.page import section
+
+    for term in terms():
+        title, text = section(term.see)
+        assert title in text and len(text) > len(title) + 20, term.name
+    at = open_view(_words)
+    at.button(key="more_slot").click().run()
+    assert not at.exception
+    assert any("From the documentation" in str(d.proto) for d in at.get("dialog"))
+
+
+def test_without_the_documentation_a_word_leads_nowhere() -> None:
+    from ui.words.page import section
+
+    assert section("docs/none.md#x") == ("docs/none.md#x", "")

@@ -32,6 +32,7 @@ MapView.prototype.command = function (name, given = {}) {
   this.serial = Math.max(Date.now(), (this.serial ?? 0) + 1);
   this.order = { ...given, do: name, serial: this.serial, move: this.state.move, board: this.board };
   this.root.setAttribute("aria-busy", "true");
+  if (name === "score") toTheTop();
   this.tell();
   this.watch(1);
 };
@@ -75,11 +76,18 @@ MapView.prototype.answered = function (serial) {
 // Another board is shown: what waits was meant for the last one.
 MapView.prototype.enter = function (board) {
   if (board === this.board) return;
-  const isLost = this.orders.length > 0;
+  const isLost = this.orders.length > 0,
+    isNext = this.board !== undefined;
   this.waitForNothing();
   this.board = board;
+  if (isNext && this.root.classList.contains("lesson")) toTheTop();
   if (isLost) this.say("This is another board: what you did meanwhile was not done here", REASON_MS);
 };
+
+// A new lesson or position begins at its text, wherever the last one was left.
+function toTheTop() {
+  document.querySelector('[data-testid="stMain"]')?.scrollTo({ top: 0 });
+}
 
 MapView.prototype.waitForNothing = function () {
   clearTimeout(this.patience);

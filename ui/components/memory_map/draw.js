@@ -12,7 +12,7 @@ function drawBase(context, axes, plan, look) {
   drawScratch(context, axes, plan, look);
   drawStays(context, axes, plan, look);
   drawCopies(context, axes, plan, look);
-  drawLabels(context, axes, plan, look.palette);
+  look.labels = labelsOf(context, axes, plan, look.palette);
   drawLimit(context, axes, plan, look.palette);
   context.restore();
   drawRegions(context, axes, plan, look.palette);
@@ -113,21 +113,33 @@ function drawCopies(context, axes, plan, look) {
   }
 }
 
-function drawLabels(context, axes, plan, palette) {
+// The names of the stays that have room for one: text, place, and group. The top layer writes them,
+// as they have to read on what it makes pale.
+function labelsOf(context, axes, plan, palette) {
   context.font = `600 11px ${palette.font}`;
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  let drawn = 0;
-  for (let i = 0; i < plan.numStays && drawn < LABELS; i++) {
+  const labels = [];
+  for (let i = 0; i < plan.numStays && labels.length < LABELS; i++) {
     const rect = boxOf(axes, plan, i);
     if (!rect || rect[2] < 46 || rect[3] < 15) continue;
     const [x, y, width, height] = [Math.max(rect[0], LEFT), rect[1], rect[2], rect[3]];
-    const room = Math.min(rect[0] + width, axes.width - RIGHT) - x - 10;
-    const text = fitted(context, plan.value_names[plan.group_value[plan.stay_group[i]]], room);
-    if (!text) continue;
+    const room = Math.min(rect[0] + width, axes.width - RIGHT) - x - 10,
+      group = plan.stay_group[i];
+    const text = fitted(context, plan.value_names[plan.group_value[group]], room);
     const middle = (Math.max(y, axes.top) + Math.min(y + height, axes.bottom)) / 2;
-    writeOn(context, palette, text, x + 6, middle);
-    drawn++;
+    if (text) labels.push({ text, x: x + 6, y: middle, group });
+  }
+  return labels;
+}
+
+// `paleFrom`: what lies to the right of it is veiled; so is all but the selected group, if one is.
+function drawLabels(context, labels, palette, paleFrom, selected) {
+  context.font = `600 11px ${palette.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const { text, x, y, group } of labels) {
+    const isPale = selected === NONE ? x >= paleFrom : group !== selected;
+    if (isPale) writeOnPale(context, palette, text, x, y);
+    else writeOn(context, palette, text, x, y);
   }
 }
 

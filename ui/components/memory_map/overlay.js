@@ -10,6 +10,7 @@ function drawTop(context, axes, plan, look, state) {
   context.clip();
   drawVeil(context, axes, look.palette, time + 1);
   if (state.selected >= 0) drawSelection(context, axes, plan, look, state.selected);
+  drawLabels(context, look.labels, look.palette, axes.xOf(time + 1), state.selected);
   drawCurrent(context, axes, plan, look.palette, state.move);
   drawGhosts(context, axes, look.palette, state);
   if (state.hover >= 0) outline(context, boxOf(axes, plan, state.hover), look.palette.text, 2, []);
@@ -86,14 +87,18 @@ function drawGhosts(context, axes, palette, state) {
   context.font = `600 11px ${palette.font}`;
   context.textBaseline = "bottom";
   context.textAlign = "left";
-  const tags = [];
-  for (const ghost of overlay.ghosts) {
+  const tags = [],
+    drawn = [];
+  // Large ones first, so that a small one is not buried; one at the place of another inside it.
+  for (const ghost of [...overlay.ghosts].sort((a, b) => areaOf(b) - areaOf(a))) {
     const [offset, size, start, end] = ghost.at;
-    const rect = box(axes, start, end, offset, offset + size);
+    let rect = box(axes, start, end, offset, offset + size);
     if (!rect) continue;
+    for (const other of drawn) if (isSame(rect, other)) rect = inside(rect);
+    drawn.push(rect);
     const colour = palette[GHOSTS[ghost.tone]];
     // With the agent's opinion, more visits fill a ghost more, and a larger prior widens its line.
-    const plain = ghost.other ? 0 : 0.14;
+    const plain = ghost.other || ghost.evicted ? 0 : 0.14;
     const strength = ghost.blocks ? 0.7 : ghost.visits === undefined ? plain : 0.05 + 0.6 * ghost.visits;
     context.fillStyle = mix(colour, strength);
     context.fillRect(...rect);
@@ -102,19 +107,32 @@ function drawGhosts(context, axes, palette, state) {
   }
 }
 
-// The width of a ghost's outline; at the other end half as wide, as the place rule comes first.
-function ghostWidth(ghost) {
-  const width = ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior;
-  return ghost.other ? width / 2 : width;
+const areaOf = ({ at: [, size, start, end] }) => size * (end - start);
+const isSame = (one, other) => one.every((value, n) => Math.abs(value - other[n]) < 2);
+
+function inside([x, y, width, height]) {
+  const [dx, dy] = [Math.min(4, width / 4), Math.min(4, height / 4)];
+  return [x + dx, y + dy, width - 2 * dx, height - 2 * dy];
 }
 
-// A ghost's label above its rectangle; left out where it would cover another one.
+// The width of a ghost's outline; half as wide at the other end, and
+// around what would go.
+function ghostWidth(ghost) {
+  const width = ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior;
+  return ghost.other || ghost.evicted ? width / 2 : width;
+}
+
+// A ghost's label above its rectangle, beside one that is there already; left out without room.
 function tag(context, axes, palette, rect, label, colour, tags) {
+  if (!label) return;
   const width = context.measureText(label).width + 8,
-    x = Math.max(LEFT, rect[0]);
-  const y = Math.max(axes.top + 16, rect[1]);
-  const isCovering = tags.some((t) => x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < 15);
-  if (!label || isCovering) return;
+    y = Math.max(axes.top + 16, rect[1]);
+  const right = axes.width - RIGHT;
+  let x = Math.max(LEFT, rect[0]);
+  for (const t of [...tags].sort((a, b) => a.x - b.x)) {
+    if (x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < 15) x = t.x + t.width + 2;
+  }
+  if (x + width > right || x > Math.max(LEFT, rect[0]) + 220) return;
   tags.push({ x, y, width });
   context.fillStyle = colour;
   context.fillRect(x, y - 15, width, 15);

@@ -1,8 +1,8 @@
 // Pictures of the map as it is, and links to exactly this view.
 
 const TITLE = 26,
-  FOOT = 44,
   LINE = 20,
+  MARGIN = 10,
   PICTURE_RATIO = 2;
 const LETTERS = "pndPNd";
 
@@ -13,57 +13,68 @@ MapView.prototype.title = function () {
 };
 
 // Draws title, map and legend; `pens`: one for the base layer, one for the top layer.
-MapView.prototype.paint = function (pens, look) {
+MapView.prototype.paint = function (pens, look, foot) {
   const { axes, plan, state } = this,
     [base, top] = pens,
     { palette } = look;
   base.fillStyle = palette.background;
-  base.fillRect(0, -TITLE, axes.width, axes.height + TITLE + FOOT);
+  base.fillRect(0, -TITLE, axes.width, axes.height + TITLE + foot);
   drawBase(base, axes, plan, look);
   drawTop(top, axes, plan, look, { ...state, hover: NONE });
   top.fillStyle = palette.text;
   top.font = `600 13px ${palette.font}`;
   top.textAlign = "left";
   top.textBaseline = "middle";
-  top.fillText(this.title(), 10, -TITLE / 2);
-  this.paintLegend(top, look);
+  top.fillText(this.title(), MARGIN, -TITLE / 2);
+  for (const item of this.legendItems(top, palette)) paintItem(top, item, axes.height + 12, look);
 };
 
-// The legend as it stands on the page, in lines as wide as the picture.
-MapView.prototype.paintLegend = function (pen, { palette, patterns }) {
-  let x = 10,
-    y = this.axes.height + 12;
+// The legend as it stands on the page, in as many lines as it needs in the picture: of each item its
+// chip, its text, and where it goes.
+MapView.prototype.legendItems = function (pen, palette) {
+  let [x, y] = [MARGIN, 0];
   pen.font = `11px ${palette.font}`;
-  for (const item of this.root.querySelectorAll(".legend > span")) {
+  return [...this.root.querySelectorAll(".legend > span")].map((item) => {
     const chip = item.querySelector("i"),
       wide = chip.offsetWidth,
-      tall = Math.min(10, chip.offsetHeight);
-    const needed = wide + 4 + pen.measureText(item.textContent).width;
-    if (x + needed > this.axes.width) {
-      x = 10;
-      y += LINE;
-    }
-    const { backgroundImage: image, backgroundColor: plain } = getComputedStyle(chip),
-      { pattern } = chip.dataset;
-    const stops = image.match(/rgba?\([^)]*\)/g) ?? [plain];
-    const colours = pattern
-      ? [pattern === "scratch" ? palette.background : palette.gray]
-      : image.startsWith("linear")
-        ? stops
-        : [stops[0]];
-    colours.forEach((colour, i) => {
-      pen.fillStyle = colour;
-      pen.fillRect(x + (i * wide) / colours.length, y - tall / 2, wide / colours.length, tall);
-    });
-    if (pattern) {
-      pen.fillStyle = patterns[pattern];
-      pen.fillRect(x, y - tall / 2, wide, tall);
-    }
-    pen.fillStyle = palette.text;
-    pen.fillText(item.textContent, x + wide + 4, y);
+      needed = wide + 4 + pen.measureText(item.textContent).width;
+    if (x + needed > this.axes.width - MARGIN && x > MARGIN) [x, y] = [MARGIN, y + LINE];
+    const place = { chip, wide, text: item.textContent, x, y };
     x += needed + 14;
-  }
+    return place;
+  });
 };
+
+// The room that the legend needs below the map.
+MapView.prototype.footOf = function () {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d");
+  const items = this.legendItems(pen, this.look.palette);
+  return 24 + (items.at(-1)?.y ?? 0);
+};
+
+function paintItem(pen, { chip, wide, text, x, y: row }, from, { palette, patterns }) {
+  const y = from + row,
+    tall = Math.min(10, chip.offsetHeight),
+    style = getComputedStyle(chip),
+    { pattern } = chip.dataset;
+  const stops = style.backgroundImage.match(/rgba?\([^)]*\)/g) ?? [style.backgroundColor];
+  const isScale = style.backgroundImage.startsWith("linear");
+  const colours = pattern ? [pattern === "scratch" ? palette.background : palette.gray] : isScale ? stops : [stops[0]];
+  colours.forEach((colour, i) => {
+    pen.fillStyle = colour;
+    pen.fillRect(x + (i * wide) / colours.length, y - tall / 2, wide / colours.length, tall);
+  });
+  if (pattern) {
+    pen.fillStyle = patterns[pattern];
+    pen.fillRect(x, y - tall / 2, wide, tall);
+  }
+  if (style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) > 0) {
+    const dash = style.outlineStyle === "dotted" ? [1, 2] : [3, 2];
+    outline(pen, [x + 0.5, y - tall / 2 + 0.5, wide - 1, tall - 1], style.outlineColor, 1.2, dash);
+  }
+  pen.fillStyle = palette.text;
+  pen.fillText(text, x + wide + 4, y);
+}
 
 MapView.prototype.pictureName = function (ending) {
   return `${this.title().replace(/[^\w.]+/g, "-")}.${ending}`;
@@ -71,13 +82,14 @@ MapView.prototype.pictureName = function (ending) {
 
 MapView.prototype.savePng = function () {
   const { axes } = this,
+    foot = this.footOf(),
     pens = [0, 1].map(() => {
-      const canvas = new OffscreenCanvas(axes.width * PICTURE_RATIO, (axes.height + TITLE + FOOT) * PICTURE_RATIO);
+      const canvas = new OffscreenCanvas(axes.width * PICTURE_RATIO, (axes.height + TITLE + foot) * PICTURE_RATIO);
       const pen = canvas.getContext("2d");
       pen.setTransform(PICTURE_RATIO, 0, 0, PICTURE_RATIO, 0, TITLE * PICTURE_RATIO);
       return pen;
     });
-  this.paint(pens, { ...this.look, patterns: makePatterns(pens[0], this.look.palette) });
+  this.paint(pens, { ...this.look, patterns: makePatterns(pens[0], this.look.palette) }, foot);
   pens[0].setTransform(1, 0, 0, 1, 0, 0);
   pens[0].drawImage(pens[1].canvas, 0, 0);
   pens[0].canvas.convertToBlob({ type: "image/png" }).then((blob) => this.download(blob, this.pictureName("png")));
@@ -85,12 +97,13 @@ MapView.prototype.savePng = function () {
 
 MapView.prototype.saveSvg = function () {
   const { axes, look } = this,
-    pen = new SvgPen(axes.width, axes.height + TITLE + FOOT);
+    foot = this.footOf(),
+    pen = new SvgPen(axes.width, axes.height + TITLE + foot);
   const patterns = {};
   for (const [name, pattern] of Object.entries(patternsOf(look.palette)))
     patterns[name] = pen.pattern(name, ...pattern);
   pen.parts.push(`<g transform="translate(0 ${TITLE})">`);
-  this.paint([pen, pen], { ...look, patterns });
+  this.paint([pen, pen], { ...look, patterns }, foot);
   pen.parts.push("</g>");
   this.download(new Blob([pen.text()], { type: "image/svg+xml" }), this.pictureName("svg"));
 };

@@ -51,6 +51,7 @@ class MapView extends View {
       this.reveal();
     } else if (this.order?.do === "play" && this.order.serial === data.handled && !data.missed) {
       this.say(`${ACTIONS[this.order.action]} is not allowed here. ${data.refusal ?? ""}`, REASON_MS);
+      flash(this.order.action);
     }
     if (data.missed && this.order?.serial === data.handled) this.say(MISSED, REASON_MS);
     this.state.move = this.bounded(this.state.move);
@@ -169,6 +170,7 @@ class MapView extends View {
         drawBase(this.base.getContext("2d"), this.axes, this.plan, this.look);
         this.looks.set(this.plan.program, this.lookNow());
       }
+      this.look.labels ??= [];
       drawTop(this.top.getContext("2d"), this.axes, this.plan, this.look, this.state);
       this.describe();
     });
@@ -288,6 +290,12 @@ class MapView extends View {
     cancelAnimationFrame(this.frame);
     super.destroy();
   }
+}
+
+// Draws the eye to the card of a refused action, which says why.
+function flash(action) {
+  const card = document.querySelector(`.turn .choice.${ACTIONS[ACTION_KINDS[action]].toLowerCase()}`);
+  card?.animate([{ outline: "3px solid #d23b4e" }, { outline: "3px solid #d23b4e00" }], { duration: 900 });
 }
 
 const STORED = {

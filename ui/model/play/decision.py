@@ -78,7 +78,7 @@ def _touch_story(program: Program, move: Move) -> Story:
 
 def _stake_text(program: Program, touch: Touch, verb: str) -> str:
     """What the touch saves in fast memory, or costs, and whether a compile has shown it."""
-    fast, worth = program.hardware.fast_name, worth_s(program, touch)
+    worth = worth_s(program, touch)
     more = more_s(program, touch)
     saves, most, takes = times_text(
         worth, max(0.0, worth) + more, slow_s(program, touch.time) if touch.saving_s > 0 else 0.0
@@ -86,15 +86,15 @@ def _stake_text(program: Program, touch: Touch, verb: str) -> str:
     mark = f" (not observed: up to {most})" if more > 0 else ""
     if touch.saving_s > 0:
         return (
-            f"Served from {fast} it saves {saves}{mark} of the instruction's {takes}."
+            f"Served from fast memory it saves {saves}{mark} of the instruction's {takes}."
             f"{_floor_text(program, touch.time)}{_much_text(program, touch, verb)}"
         )
     if touch.saving_s < 0:
         return (
-            f"Written into {fast} it takes {time_text(-touch.saving_s)} longer than into slow"
+            f"Written into fast memory it takes {time_text(-touch.saving_s)} longer than into slow"
             " memory, which may be worth it for what comes next."
         )
-    return f"Served from {fast} it saves nothing here{mark}, but may stay for what comes next."
+    return f"Served from fast memory it saves nothing here{mark}, but may stay for what comes next."
 
 
 def _unobserved_because(program: Program, touch: Touch) -> str:
@@ -126,8 +126,8 @@ def _floor_text(program: Program, time: int) -> str:
         return ""
     least = time_text(program.instructions[time].floor_s)
     return (
-        f" It takes {least} at least, however much is fast, so what else is served from"
-        f" {program.hardware.fast_name} here leaves less to save."
+        f" It takes {least} at least, however much is fast, so what else is served from fast memory"
+        " here leaves less to save."
     )
 
 

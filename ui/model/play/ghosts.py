@@ -65,8 +65,8 @@ def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any
     """The overlay of the position: `move`, and the shapes of its legal actions, `ghosts`.
 
     Of each ghost, `at`: offset and size in granules, first slot and the one after the last;
-    `other`: 1 for a place at the other end; `visits` and `prior` of its action, where the agent has
-    an opinion.
+    `other`: 1 for a place at the other end, `evicted`: 1 for what would go; `visits` and `prior` of
+    its action, where the agent has an opinion.
     """
     if game.is_over:
         return {"move": game.move_index, "ghosts": []}
@@ -128,10 +128,11 @@ def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
     if effect.dropped is not None and not game.move.is_sink:
         # From here on the place is free.
         shapes.append(_shape(effect.dropped, tone, f"{name} frees", game.move.time, _until(game)))
-    shapes += [
-        _shape(b, "drop", f"{name} takes its place", b.end, max(b.end + 1, game.move.time + 1))
-        for b in effect.evicted
-    ]
+    # Of all that would go, the largest says so.
+    for number, gone in enumerate(sorted(effect.evicted, key=lambda b: -b.size)):
+        end = max(gone.end + 1, game.move.time + 1)
+        text = f"{name} takes its place" if not number else ""
+        shapes.append(_shape(gone, "drop", text, gone.end, end) | {"evicted": 1})
     return shapes
 
 

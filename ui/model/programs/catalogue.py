@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from htpy import Node, Renderable, b, div, em, i, img, s, span, u
 
@@ -49,6 +50,24 @@ class Filter:
     families: tuple[str, ...] = ()
     steps: str = ""
     is_contested: bool = False
+    sort: str = "as listed"
+
+
+SORTS: Mapping[str, Callable[[SampleEntry], float | str]] = MappingProxyType(
+    {
+        "as listed": lambda entry: 0,
+        "XLA furthest from the bound": lambda e: -_or_none(above_bound(e.xla_latency_s, e.bound_s)),
+        "best furthest from the bound": lambda e: -_or_none(above_bound(e.best_s, e.bound_s)),
+        "longest": lambda entry: -entry.instructions,
+        "shortest": lambda entry: entry.instructions,
+        "name": lambda entry: short_title(entry).lower(),
+    }
+)
+"""Orders of the gallery; what is equal stays as it is listed."""
+
+
+def _or_none(over: float | None) -> float:
+    return -1.0 if over is None else over
 
 
 def family(entry: SampleEntry) -> str:
@@ -72,9 +91,10 @@ def above_bound(latency_s: float | None, bound_s: float | None) -> float | None:
 
 
 def matching(entries: Sequence[SampleEntry], wish: Filter) -> list[SampleEntry]:
-    """The samples that a filter lets through; every word must occur somewhere in the entry."""
+    """The samples that a filter lets through, in its order; every word must occur in the entry."""
     words = wish.words.lower().split()
-    return [e for e in entries if _matches(e, wish) and all(w in _text(e) for w in words)]
+    hits = [e for e in entries if _matches(e, wish) and all(w in _text(e) for w in words)]
+    return sorted(hits, key=SORTS[wish.sort])
 
 
 def _matches(entry: SampleEntry, wish: Filter) -> bool:
@@ -148,7 +168,9 @@ def facts(program: Program) -> list[tuple[str, str]]:
     """What one sees of a program at a glance, as (name, text)."""
     hardware = program.hardware
     savings = program.all_slow_s - program.all_fast_s
-    memory = f"{hardware.name}, {size_text(hardware.fast_bytes)} of {hardware.fast_name}"
+    kind = hardware.fast_name
+    name = kind if "memory" in kind else f"fast memory ({kind})"
+    memory = f"{hardware.name}, {size_text(hardware.fast_bytes)} of {name}"
     weights = sum(g.size_bytes for g in program.groups if g.is_input)
     others = sum(g.size_bytes for g in program.groups if not g.is_input)
     rows = [

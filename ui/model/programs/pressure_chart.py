@@ -28,7 +28,7 @@ def pressure(program: Program) -> go.Figure:
     capacity = program.hardware.fast_bytes / _MIB
     figure = memory_chart(demand(program) / _MIB, capacity, "MiB wanted at once")
     figure.add_annotation(
-        text=f"{program.hardware.fast_name} {capacity:,.0f} MiB",
+        text=f"fast memory: {capacity:,.0f} MiB",
         x=1,
         y=capacity,
         xref="paper",

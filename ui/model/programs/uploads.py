@@ -24,6 +24,16 @@ _SECOND = "The dump of a second compile, with other placements, from which savin
 _BUFFERS = "The buffer-assignment dump of the second compile, which has XLA's own addresses."
 
 
+_CHIP = re.compile(r"(?<![a-z0-9])v?(4|5e|5p|6e)(?![a-z0-9])", re.IGNORECASE)
+
+
+def chip_of(names: Sequence[str]) -> str | None:
+    """The preset that file names speak of (`bert-v5e.on.hlo`); None for none, or several."""
+    chips = {f"tpu-v{found.lower()}" for name in names for found in _CHIP.findall(name)}
+    known = sorted(chips & set(hardware_names()))
+    return known[0] if len(known) == 1 else None
+
+
 def summary(program: Program, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Facts of an import as (name, text); `names`: the files that were brought."""
     origin = program.provenance

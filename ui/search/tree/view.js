@@ -64,10 +64,13 @@ class SearchView extends View {
   update(component, game) {
     const board = new Board(component.data, game);
     this.send = component.setStateValue;
-    const isOther = this.game?.id !== game.id,
+    // What is known of a game may grow, and its identity with it; the place in it stays.
+    const nameOf = (id) => id?.split("~")[0];
+    const isOther = nameOf(this.game?.id) !== nameOf(game.id),
+      isGrown = this.game?.id !== game.id,
       isFresh = board.nonce !== this.nonce;
     const had = this.board?.move === board.move && !isOther ? this.board.roots.length : board.roots.length;
-    const isNews = isOther || !this.board || this.board.key !== board.key;
+    const isNews = isGrown || !this.board || this.board.key !== board.key;
     [this.game, this.nonce] = [game, board.nonce];
     if (isOther || isFresh) this.move = board.move;
     // A search that was asked for stands on the right as soon as it is there.
