@@ -403,6 +403,8 @@ def test_names_in_files_cannot_steer_the_terminal(
 def test_a_command_interrupted_while_it_loads_says_so_in_one_line() -> None:
     code = """
 import os, signal, sys
+# A shell that runs this beside itself has it ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Interrupting:
     def find_spec(self, name, *_):
         if name == "engine.cli":

@@ -141,6 +141,7 @@ ELSEWHERE = (
     "refit",
     "observe",
     "capture",
+    "corpus",
     "check-solver",
     "verify",
     "tune",

@@ -111,7 +111,7 @@ def test_islands_play_by_their_rules_and_the_best_one_leads(program: Program) ->
 def test_guests_are_judged_by_the_rules_of_the_island(program: Program) -> None:
     host, guest = start(program, 1, Rules(place="best_fit")), run(program, 2, GENERATIONS).best
     here = play_script(program, guest.genes, host.rules).total_reward
-    assert abs(here - guest.ticks / TICKS) > 1e-3
+    assert abs(here - guest.ticks / TICKS) > 1e-4
     assert not any(one.ticks / TICKS == pytest.approx(here, abs=1e-6) for one in host.population)
     host.receive([guest.genes])
     assert any(one.ticks / TICKS == pytest.approx(here, abs=1e-6) for one in host.population)

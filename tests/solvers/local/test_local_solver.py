@@ -140,7 +140,7 @@ def test_a_broken_plan_to_begin_from_is_refused(program: Program) -> None:
 
 
 def test_an_unknown_option_is_refused(program: Program) -> None:
-    with pytest.raises(ConfigError, match="no option 'movs'; it knows start, moves"):
+    with pytest.raises(ConfigError, match="no option 'movs'; near it: moves"):
         solve("local", program, Budget(1.0, options={"movs": 3}))
 
 
