@@ -97,6 +97,7 @@ def main(text: str) -> None:
     row = {
         "key": [run["program"], run["solver"], run["seconds"], run["seed"], run["label"]],
         "program": run["program"],
+        "found_by": plan.solver,
         "took_s": round(took, 2),
         "latency_s": simulate(program, plan).latency_s,
         "games": plan.notes.get("games"),

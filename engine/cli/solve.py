@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_output, add_program
-from engine.cli.output import announcer, show, timing, timing_lines
+from engine.cli.output import announcer, note, show, timing, timing_lines
 from engine.errors import UsageError
 from engine.plan.io import load_plan, save_plan
 from engine.program import library
@@ -64,11 +64,14 @@ def run(options: argparse.Namespace) -> int:
         given["start"] = load_plan(options.start)
     budget = Budget(options.seconds, options.seed, announcer(), given)
     plan = solve(options.solver, program, budget)
+    if plan.solver != options.solver:
+        why = plan.notes.get("ended_early", "it found nothing faster")
+        note(f"{options.solver}: {why}; the plan is that of {plan.solver}")
     if options.output is not None:
         save_plan(plan, options.output)
     body = {
         **timing(program, plan),
-        "solver": options.solver,
+        "solver": plan.solver,
         "seconds": plan.notes["seconds"],
         "plan": None if options.output is None else str(options.output),
     }

@@ -263,10 +263,11 @@ def _better(program: Program, plan: Plan, other: Plan) -> Plan:
 def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     """Run a solver and check its plan; `notes` get the wall-clock seconds and the seed.
 
-    Where the plan is that of `floor_plan`, `notes` say who `found_by`, and `own_latency_s`, that of
-    the solver's own plan, or `ended_early`, why there is none. Raises UnknownNameError, ConfigError
-    for an option that the solver does not know; SolverError if there is no plan, BrokenSolverError
-    if the checker rejects it.
+    Where `floor_plan` is faster, its plan is returned under the name of the solver that made it;
+    `notes` say who was `asked`, and `own_latency_s`, that of the asked solver's plan, or
+    `ended_early`, why it has none. Raises UnknownNameError, ConfigError for an option that the
+    solver does not know; SolverError if there is no plan, BrokenSolverError if the checker rejects
+    it.
     """
     solver = find(name)
     budget = budget or Budget()
@@ -278,13 +279,12 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     except EndedEarlyError as error:
         if floor is None:
             raise
-        notes = {**floor.notes, "found_by": floor.solver, "ended_early": str(error)}
-        plan = replace(floor, notes=notes)
+        plan = replace(floor, notes={**floor.notes, "asked": name, "ended_early": str(error)})
     else:
         plan = _judged(name, program, own, floor)
     seconds = time.perf_counter() - begun
     notes = {**plan.notes, "seconds": round(seconds, 3), "seed": budget.seed}
-    return replace(plan, solver=name, notes=notes)
+    return replace(plan, notes=notes)
 
 
 def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:
@@ -296,6 +296,6 @@ def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:
             f" {violation.message}"
         )
     if floor is None or _better(program, own, floor) is own:
-        return own
+        return replace(own, solver=name)
     own_s = simulate(program, own).latency_s
-    return replace(floor, notes={**floor.notes, "found_by": floor.solver, "own_latency_s": own_s})
+    return replace(floor, notes={**floor.notes, "asked": name, "own_latency_s": own_s})

@@ -84,5 +84,5 @@ def _row(program: Program, name: str, budget: Budget) -> dict[str, Any]:
         "seconds": plan.notes["seconds"],
         "valid": True,
         "violation": None,
-        "found_by": plan.notes.get("found_by", name),
+        "found_by": plan.notes.get("found_by", plan.solver),
     }
