@@ -172,7 +172,7 @@ class Move:
 def goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
     """Whether a simple place rule puts a newcomer at the high end of the highest gap.
 
-    Raises ConfigError for a rule that looks ahead: who asks does not know those.
+    Raises ConfigError for a rule that looks ahead: callers support only SIMPLE_RULES.
     """
     if rules.looks_ahead:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Any plan as moves of the game: what it wants at each move, replay, and what is given up."""
+"""Any plan as moves of the game: the desired actions, their replay, and repairs of its losses."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def replay(
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
     Without `rules` every place rule is tried, and last, if it may look them up, the plan's own
     places. If no game reaches the plan's saving, the best ones are repaired with so many tries
-    (`engine.game.replay`). The best game is returned. `progress`: called with the share of the
+    (`repaired`). The best game is returned. `progress`: called with the share of the
     games that have been tried; the first one that is good enough ends it early.
     """
     judged = simulate(program, plan)

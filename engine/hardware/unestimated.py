@@ -26,40 +26,33 @@ def unestimated_s(program: Program) -> Mapping[int, float]:
     """Slot -> seconds over one run by operations and bytes, of what counts as 0 s.
 
     Empty where costs are not the compiler's. What another thread does (SparseCore, the host) takes
-    no time of the schedule and is left out.
+    no time of the schedule and is left out: all that it touches must be slow.
     """
     origin = program.provenance
     if origin.get("kind") != "captured" and origin.get("costs") not in (CYCLES, FITTED):
         return {}
     slow_s = [instruction.fast_s for instruction in program.instructions]
     drawn: defaultdict[int, int] = defaultdict(int)
+    may_be_fast: set[int] = set()
     for access in program.accesses:
         slow_s[access.time] += access.saving_s
+        drawn[access.time] += access.slow_bytes
         if not access.must_be_slow:
-            drawn[access.time] += access.slow_bytes
+            may_be_fast.add(access.time)
     device = DEVICES.get(program.hardware.name)
     found = {}
     for time, moved in drawn.items():
-        if slow_s[time] <= 0 and moved > 0:
+        if time in may_be_fast and slow_s[time] <= 0 and moved > 0:
             flops_s = program.instructions[time].flops / device.peak_flops if device else 0.0
             found[time] = max(flops_s, moved / program.hardware.bandwidth)
     return found
 
 
-def unestimated_share(program: Program) -> float:
-    """The share of the all-slow time, that of these instructions included, without an estimate."""
-    return _share(program, unestimated_s(program))
-
-
-def _share(program: Program, seconds: Mapping[int, float]) -> float:
-    left_out_s = sum(seconds.values())
-    return left_out_s / (program.all_slow_s + left_out_s) if left_out_s else 0.0
-
-
 def unestimated_remark(program: Program) -> str | None:
     """One line where the share is notable, with the instructions that take most; else None."""
     seconds = unestimated_s(program)
-    share = _share(program, seconds)
+    left_out_s = sum(seconds.values())
+    share = left_out_s / (program.all_slow_s + left_out_s) if left_out_s else 0.0
     if share <= NOTABLE_SHARE:
         return None
     longest = sorted(seconds, key=lambda time: -seconds[time])[:_MOST_NAMED]

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES, find_device
+from engine.program.counts import COUNTS
 from engine.program.io import content_hash
 from engine.program.model import Access, Hardware, Instruction, Program
 from engine.program.validate import validate
@@ -121,6 +122,7 @@ def derive(program: Program, wish: WhatIf, name: str) -> Program:
             "original_hash": content_hash(program),
             "original_hardware": program.hardware.name,
             "compute_scale": scale,
+            **{key: program.provenance[key] for key in (COUNTS,) if key in program.provenance},
             "rule": "roofline per instruction, see engine/hardware/what_if.py; not a compilation",
         },
     )

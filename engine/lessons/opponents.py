@@ -222,7 +222,7 @@ class Opponent:
 def opponents(
     program: Program, compiled: Plan | None, bound_s: float | None, best_s: float | None
 ) -> tuple[Opponent, ...]:
-    """The opponents that apply, the strongest_s first. `compiled`: XLA's own plan.
+    """The opponents that apply, the weakest first. `compiled`: XLA's own plan.
 
     `best_s`: the best latency known. It is left out if greedy or XLA's plan already comes within
     `NEARLY` of it.
@@ -233,7 +233,7 @@ def opponents(
     ]
     if compiled is not None:
         ladder.append(Opponent(COMPILER, simulate(program, compiled).latency_s))
-    strongest_s = min(r.limit_s for r in ladder[1:])
+    strongest_s = min(o.limit_s for o in ladder[1:])
     if bound_s is not None and best_s is not None:
         for share in ABOVE_BOUND:
             limit_s = bound_s * (1 + share)

@@ -79,7 +79,7 @@ def given_counts(program: Program) -> Counts:
             {name: int(n) for name, n in known.items() if not isinstance(n, list)},
             {name: [float(s) for s in n] for name, n in known.items() if isinstance(n, list)},
         )
-    except (AttributeError, TypeError, ValueError, UsageError) as error:
+    except (AttributeError, ArithmeticError, TypeError, ValueError, UsageError) as error:
         raise ProgramFormatError(f"{program.name}: its record of trip counts is damaged") from error
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from engine.errors import ProgramFormatError
 from engine.program.model import Program, Touch
 
-TINY_S = 1e-12
-"""Room for rounding in sums of times."""
+ROUNDING = 1e-9
+"""Room for rounding in sums of times, as a share of what is added."""
+MAX_TIMES = 1e15
+"""No instruction runs more often than this, nor more rarely than one in so many runs."""
 MOST_COSTS = 0.5
 """Most that all negative savings may come to, as a share of the all-slow latency: the mallocGame
 counts seconds in integers (`engine.game.quantise`)."""
@@ -43,7 +45,7 @@ def _region_problem(program: Program) -> str:
     for index, region in enumerate(program.regions):
         if not (0 <= region.start < region.end <= program.num_slots):
             return f"region {index} has an impossible interval"
-        if region.multiplicity <= 0 or not -1 <= region.parent < index:
+        if not (1 / MAX_TIMES < region.multiplicity < MAX_TIMES and -1 <= region.parent < index):
             return f"region {index} has an impossible multiplicity or parent"
         if region.parent >= 0:
             parent = program.regions[region.parent]
@@ -135,13 +137,15 @@ def _ends_at_its_level(program: Program, touch: Touch) -> bool:
 def _time_problem(program: Program) -> str:
     slow_s = [instruction.fast_s for instruction in program.instructions]
     costs_s = sum(slow_s) - sum(program.fastest_s)
+    room_s = [ROUNDING * seconds for seconds in slow_s]
     for access in program.accesses:
         slow_s[access.time] += access.saving_s
+        room_s[access.time] += ROUNDING * abs(access.saving_s)
     for time, instruction in enumerate(program.instructions):
-        if instruction.floor_s > slow_s[time] + TINY_S:
+        if instruction.floor_s > slow_s[time] + room_s[time]:
             return f"instruction {time} has a floor above its time with all accesses slow"
-        if program.fastest_s[time] < -TINY_S:
+        if program.fastest_s[time] < -room_s[time]:
             return f"instruction {time} takes less than no time without what its writes cost"
-    if costs_s > MOST_COSTS * sum(slow_s) + TINY_S:
+    if costs_s > MOST_COSTS * sum(slow_s) + sum(room_s):
         return "writes into fast memory cost more than half of what the program takes without it"
     return ""

@@ -85,6 +85,8 @@ def _run(name: str, program: Program, budget: Budget) -> Plan | str:
     result = simulate(program, plan)
     if result.latency_s - result.stall_s > result.all_slow_s * (1 + ROUNDING):
         return "the plan is slower than with everything in slow memory, its stalls aside"
+    if result.latency_s * (1 + ROUNDING) < result.all_fast_s:
+        return "the plan is faster than with everything in fast memory"
     for share, word in told:
         if not (isinstance(share, int | float) and 0 <= share <= 1 and isinstance(word, str)):
             return f"told progress {share!r:.40}, {word!r:.40}: not a share from 0 to 1 and a word"

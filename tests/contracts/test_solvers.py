@@ -32,8 +32,9 @@ ORDERS = 60
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solvers that start a process of their own run in this one; tests/solvers/test_apart.py has
-    the process.
+    the process. Their own plans are asked for, not the quick one that may be better.
     """
+    monkeypatch.setattr("engine.solvers.registry.floor_plan", lambda *_: None)
     for module in (evolution, muzero):
         monkeypatch.setattr(module, "is_child", lambda: True)
 
@@ -86,8 +87,6 @@ def limited(name: str, seed: int) -> Budget:
 @pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"portfolio"}))
 def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # A second is enough for the bound, unless the machine is a dozen times slower than usual.
-    # The solver's own plan is asked for, not the quick one that may be better.
-    monkeypatch.setattr("engine.solvers.registry.floor_plan", lambda *_: None)
     for module in (evolution, practice):
         monkeypatch.setattr(module, "quick_bound", lambda program, _: lower_bound(program))
     # Of a size with those above, so that nothing more is compiled.

@@ -17,6 +17,7 @@ from engine.game.replay import best_action
 from engine.program.io import content_hash
 from engine.program.library import load_sample
 from engine.program.model import Program
+from tests.chosen import seeds
 from tests.debugging.traces import real_run
 from tests.strategies import random_program
 
@@ -70,9 +71,10 @@ def endings_of(program_hash: str) -> Endings:
 
 SMALL = [load_sample(f"teach-{n}") for n in ("keep-or-drop", "evict-and-return", "fragmentation")]
 SMALL += [random_program(seed, 4) for seed in range(2)]
+MORE = [pytest.param(random_program(seed, 4), marks=pytest.mark.nightly) for seed in (2, 3)]
 
 
-@pytest.mark.parametrize("program", SMALL, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", [*SMALL, *MORE], ids=lambda p: p.name)
 @pytest.mark.parametrize("seed", range(3))
 def test_with_perfect_continuations_regrets_are_exact(program: Program, seed: int) -> None:
     actions = random_game(program, seed)
@@ -96,7 +98,7 @@ def _reward(study: RegretStudy) -> float:
     return study.saved_us / (study.program.all_slow_s * 1e6)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(4, 2))
 def test_every_line_is_a_game_that_saves_what_it_says(seed: int) -> None:
     program = random_program(seed, 40)
     actions = random_game(program, seed)

@@ -15,6 +15,8 @@ from tests.strategies import random_program
 NUM_GAMES = 3
 NUM_STEPS = 12
 PROGRAMS = [random_program(seed, 24) for seed in range(NUM_GAMES)]
+SMALL = Rules(max_blocks=8, look_back=12)
+USUAL = pytest.param(Rules(), marks=pytest.mark.nightly)
 BEGIN = jax.jit(reset)
 
 
@@ -25,8 +27,7 @@ def play(
     return step(encoded, position, action, skip_forced=True)
 
 
-def stack() -> tuple[list[EncodedProgram], EncodedProgram]:
-    rules = Rules(max_blocks=8, look_back=12)
+def stack(rules: Rules) -> tuple[list[EncodedProgram], EncodedProgram]:
     shape = common_shape([encode(program, rules) for program in PROGRAMS])
     single = [encode(program, rules, shape) for program in PROGRAMS]
     return single, jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
@@ -39,10 +40,10 @@ def assert_same(alone: list[Position], together: Position) -> None:
         jax.tree.map(np.testing.assert_array_equal, position.state, mine.state)
 
 
-@pytest.mark.parametrize("is_one_program", [True, pytest.param(False, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("is_one_program", [True, False])
 def test_games_that_part_play_as_alone(is_one_program: bool) -> None:
     """Forced moves are skipped, so the games are soon at different moves."""
-    single, stacked = stack()
+    single, stacked = stack(SMALL)
     if is_one_program:
         single, stacked = [single[2]] * NUM_GAMES, single[2]
     axis = None if is_one_program else 0
@@ -62,6 +63,7 @@ def test_games_that_part_play_as_alone(is_one_program: bool) -> None:
     assert max(moves_seen) > 1
 
 
-def test_a_stack_of_programs_resets_as_each_alone() -> None:
-    single, stacked = stack()
+@pytest.mark.parametrize("rules", [SMALL, USUAL], ids=["small tables", "usual tables"])
+def test_a_stack_of_programs_resets_as_each_alone(rules: Rules) -> None:
+    single, stacked = stack(rules)
     assert_same([BEGIN(encoded) for encoded in single], jax.jit(jax.vmap(reset))(stacked))

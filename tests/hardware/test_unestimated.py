@@ -10,7 +10,7 @@ import pytest
 from engine.cli import main
 from engine.compiler.capture.importer import import_hlo
 from engine.hardware.presets import find_device
-from engine.hardware.unestimated import unestimated_remark, unestimated_s, unestimated_share
+from engine.hardware.unestimated import unestimated_remark, unestimated_s
 from engine.program.model import Program
 from engine.program.provenance import ROOFLINE
 from tests.program.hlo.modules import A_BYTES, module
@@ -38,21 +38,39 @@ def test_a_sort_counts_by_its_bytes_in_what_is_said(tmp_path: Path) -> None:
     sort = [i.name for i in program.instructions].index("s")
     left_out_s = 2 * A_BYTES / BANDWIDTH
     assert unestimated_s(program) == {sort: pytest.approx(left_out_s)}
-    assert unestimated_share(program) == pytest.approx(left_out_s / (1e-6 + left_out_s))
-    assert "of the time is without an estimate of the compiler's: s count" in str(
+    share = left_out_s / (1e-6 + left_out_s)
+    assert f"{share:.1%} of the time is without an estimate of the compiler's: s count" in str(
         unestimated_remark(program)
     )
 
 
+def test_what_must_be_slow_is_drawn_all_the_same(tmp_path: Path) -> None:
+    """A sort whose operand alone must be slow; one of another thread, for which all must be."""
+    program = imported(tmp_path, cycles=1500)
+    sort = [i.name for i in program.instructions].index("s")
+
+    def bound_to_slow(*reads_and_writes: bool) -> Program:
+        accesses = tuple(
+            replace(a, must_be_slow=True, saving_s=0.0)
+            if a.time == sort and a.is_write in reads_and_writes
+            else a
+            for a in program.accesses
+        )
+        return replace(program, accesses=accesses)
+
+    assert unestimated_s(bound_to_slow(False)) == unestimated_s(program)
+    assert unestimated_s(bound_to_slow(False, True)) == {}
+
+
 def test_a_share_of_a_percent_is_not_said(tmp_path: Path) -> None:
     program = imported(tmp_path, cycles=15_000_000)
-    assert 0 < unestimated_share(program) < 0.01
+    assert 0 < sum(unestimated_s(program).values()) < 0.01 * program.all_slow_s
     assert unestimated_remark(program) is None
 
 
 def test_costs_that_are_none_of_the_compiler_leave_nothing_out(tmp_path: Path) -> None:
     program = replace(imported(tmp_path, cycles=1500), provenance={"costs": ROOFLINE})
-    assert unestimated_share(program) == 0
+    assert unestimated_s(program) == {}
     assert unestimated_remark(program) is None
 
 

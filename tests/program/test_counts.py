@@ -10,11 +10,22 @@ import pytest
 
 from engine.cli import main
 from engine.compiler.capture.importer import import_hlo
-from engine.errors import UsageError
-from engine.program.counts import Counts, given_counts, multiplicities, read_counts, recounted
+from engine.errors import ProgramFormatError, UsageError
+from engine.hardware.what_if import WhatIf, derive
+from engine.program.counts import (
+    COUNTS,
+    Counts,
+    given_counts,
+    multiplicities,
+    read_counts,
+    recounted,
+    with_counts,
+)
 from engine.program.io import load
-from engine.program.model import Program
+from engine.program.model import Program, Region
 from engine.program.provenance import compiled_under, import_remarks
+from engine.program.validate import validate
+from tests.program.floored import floored
 from tests.program.hlo.modules import module, program
 
 UNKNOWN = module(
@@ -83,6 +94,34 @@ def test_counts_are_changed_later(dump: Path) -> None:
     at_once = import_hlo(dump, None, "tpu-v5e", counts=Counts({"w": 8}, {"c": [0.9, 0.1]}))
     assert twice.all_slow_s == pytest.approx(at_once.all_slow_s)
     assert given_counts(twice) == given_counts(at_once)
+
+
+def test_a_what_if_keeps_them(dump: Path) -> None:
+    given = import_hlo(dump, None, "tpu-v5e", counts=Counts({"w": 20}, {"c": [0.75, 0.25]}))
+    derived = derive(given, WhatIf("tpu-v6e"), "derived")
+    assert given_counts(derived) == given_counts(given)
+    assert not any("assumed" in remark or "alike" in remark for remark in import_remarks(derived))
+
+
+@pytest.mark.parametrize("record", [{"w": float("inf")}, {"w": 0}, {"w": "many"}, {"c": [2.0]}, []])
+def test_a_damaged_record_is_refused(record: object) -> None:
+    damaged = replace(program(UNKNOWN), provenance={COUNTS: record})
+    with pytest.raises(ProgramFormatError, match="record of trip counts is damaged"):
+        given_counts(damaged)
+
+
+def test_a_loop_of_many_iterations_may_end_at_its_floor() -> None:
+    """Rounding grows with the seconds, and so does the room for it."""
+    made = floored()
+    first, second = made.instructions
+    slow_s = seconds(made, first.name)
+    made = replace(
+        made,
+        regions=(Region("w", 0, 2, 3.0, is_trip_count_known=False),),
+        instructions=(replace(first, level=0, floor_s=slow_s), replace(second, level=0)),
+    )
+    for count in range(10**9 - 40, 10**9):
+        validate(with_counts(made, Counts({"w": count})), "often")
 
 
 def test_inner_loops_follow_their_outer_one() -> None:

@@ -240,6 +240,8 @@ def test_numbers_must_be_finite(path: tuple[Any, ...], number: float) -> None:
         (put("regions", "start", 0, -1), "region 0"),
         (put("regions", "end", 0, 1000), "region 0"),
         (put("regions", "multiplicity", 0, 0.0), "region 0"),
+        (put("regions", "multiplicity", 0, 1e15), "region 0"),
+        (put("regions", "multiplicity", 0, 1e-15), "region 0"),
         (put("regions", "parent", 0, 0), "region 0"),
         (put("instructions", "fast_s", 1, -1.0), "instruction 1"),
         (put("instructions", "reserved_bytes", 1, -1), "instruction 1"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import mallocmuzero
 from engine.cli import main
+from engine.plan.simulate import Simulation
 from engine.workflows import solver_contract
 from engine.workflows.solver_contract import (
     NOTHING_FITS,
@@ -25,7 +27,7 @@ from engine.workflows.solver_contract import (
     seed_decides,
     tried,
 )
-from mallocmuzero import Budget
+from mallocmuzero import Budget, Plan, Program
 from tests.solvers import broken_plugin
 from tests.solvers.broken_plugin import CLOCK, plugins_of
 
@@ -65,6 +67,16 @@ def same(name: str) -> str | None:
 def test_a_run_that_is_not_sound(name: str, broken: str) -> None:
     assert broken in (sound(name) or "")
     assert sound("fine") is None
+
+
+def test_a_plan_that_no_plan_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = solver_contract.simulate
+
+    def lenient(program: Program, plan: Plan) -> Simulation:
+        return replace(judge(program, plan), latency_s=0.99 * program.all_fast_s)
+
+    monkeypatch.setattr(solver_contract, "simulate", lenient)
+    assert sound("fine") == "the plan is faster than with everything in fast memory"
 
 
 def test_fast_memory_that_there_is_not() -> None:

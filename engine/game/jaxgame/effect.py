@@ -1,4 +1,4 @@
-"""How kept inputs that gave up their places are there again at the end. Letters as in `state`."""
+"""What an action of the JAX game does to the block table and the ledgers, in numbers."""
 
 from __future__ import annotations
 

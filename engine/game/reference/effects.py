@@ -1,4 +1,4 @@
-"""How a group comes into fast memory: where its copy runs, and the block that it gets there.
+"""What each action would do in a state of the reference game: the rules of `docs/model.md`.
 
 Nothing here changes the state. What has no way in is refused; a hoisted copy is tried before other
 ways, so that it has none of its own to refuse.

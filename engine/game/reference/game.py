@@ -1,4 +1,4 @@
-"""From the records of a finished game to a plan."""
+"""The mallocGame in plain Python: clear, exact, and written apart from the JAX rules."""
 
 from __future__ import annotations
 

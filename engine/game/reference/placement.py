@@ -1,4 +1,4 @@
-"""Place rules that look at how long the newcomer and its neighbours will be needed.
+"""Where a newcomer stands in the reference game, and the write-backs of the ghosts it takes.
 
 Both try the two ends of every free gap that is large enough. Addresses are granules; a time
 *until* is the last slot in which something is known to be needed. A *giant* is a group of more

@@ -1,5 +1,11 @@
-"""Results that XLA writes into the place of an operand: dynamic-update-slice, scatter, and fusions
-that end in one (the rules of `HloDataflowAnalysis::GetInPlaceInputOutputPairs`)."""
+"""Which values share one place: in-place results, and pairs unless both are alive together.
+
+In place are dynamic-update-slice, scatter, and fusions that end in one (the rules of
+`HloDataflowAnalysis::GetInPlaceInputOutputPairs`). XLA inserts copies before it schedules, so that
+pairs which must share never interfere. A module from elsewhere need not be so kind: there a pair is
+only joined if nothing reads what the other overwrites. Time is counted in points, three per event:
+its start, its reads, its writes.
+"""
 
 from __future__ import annotations
 

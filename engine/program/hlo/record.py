@@ -12,12 +12,10 @@ from engine.program.hlo.alias import BEFORE, FOREVER, Use, boundary, write_point
 from engine.program.hlo.module import Scope
 from engine.program.hlo.shape import leaves, memory_space
 from engine.program.hlo.tree import Tree, flat, nest
+from engine.program.validate import MAX_TIMES
 
 MAX_WORK = 600_000
 """Instructions visited, values made and operands read while the calls are inlined."""
-
-MAX_TIMES = 1e15
-"""No instruction runs more often than this."""
 
 COMPUTE = "compute"
 COPY_START = "copy-start"

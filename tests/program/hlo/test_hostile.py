@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.chosen import seeds
 from tests.program.hlo.fuzz import Campaign
 
 SEED = 7
-TEXTS = 25
-"""A process for each."""
 
 
 @pytest.fixture
@@ -29,10 +28,12 @@ def finish(campaign: Campaign, count: int) -> None:
     assert {o.rsplit(" ", 1)[1] for o in campaign.outcomes} == {"read", "refused"}
 
 
-def test_hlo_text_through_the_child(campaign: Campaign) -> None:
-    for number in range(TEXTS):
+@pytest.mark.parametrize("part", seeds(3, 1))
+def test_hlo_text_through_the_child(campaign: Campaign, part: int) -> None:
+    """Twenty texts, a process for each; nightly sixty."""
+    for number in range(20 * part, 20 * (part + 1)):
         campaign.text(number)
-    finish(campaign, TEXTS)
+    finish(campaign, 20)
 
 
 def test_decoded_modules(campaign: Campaign) -> None:
