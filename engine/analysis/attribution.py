@@ -124,14 +124,25 @@ def attribute(
     Groups that cost the same in both are left out; the totals add up to
     `second.latency_s - first.latency_s`.
     """
-    slow = _differences(slow_costs(program, first[0]), slow_costs(program, second[0]))
-    stall = _differences(stall_costs(program, *first), stall_costs(program, *second))
+    slow, stall = cost_changes(program, first, second)
     places: dict[int, set[int]] = defaultdict(set)
     for time, group in [*slow, *stall]:
         places[group].add(time)
     costs = [_cost(group, sorted(times), slow, stall) for group, times in places.items()]
     costs.sort(key=lambda c: (-abs(c.total_s), c.group))
     return [c for c in costs if c.slow_s or c.stall_s]
+
+
+def cost_changes(
+    program: Program, first: tuple[Plan, Simulation], second: tuple[Plan, Simulation]
+) -> tuple[dict[Place, float], dict[Place, float]]:
+    """What slow accesses and waits cost more under the second plan, by slot and group.
+
+    All of them add up to `second.latency_s - first.latency_s`.
+    """
+    slow = _differences(slow_costs(program, first[0]), slow_costs(program, second[0]))
+    stall = _differences(stall_costs(program, *first), stall_costs(program, *second))
+    return slow, stall
 
 
 def _differences(first: dict[Place, float], second: dict[Place, float]) -> dict[Place, float]:
