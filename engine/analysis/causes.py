@@ -1,4 +1,4 @@
-"""The chain of causes between two plans: whose place a tensor took, whom that kept out, what it cost.
+"""The chain of causes between two plans: whose place a tensor took, whom that kept out, the cost.
 
 Two plans differ in stays. Where a stay that only one plan has overlaps, in addresses and slots, a
 stay that only the other one has, the first took the place of the second. From one tensor on, such
@@ -71,7 +71,7 @@ class Chain:
         return sum(cause.cost_s for cause in self.causes) + self.other_s
 
     def telling(self, least_s: float) -> list[int]:
-        """Indices of the causes that cost or save at least so much, and of those that lead there."""
+        """Indices of the causes that cost or save at least so much, and of those leading there."""
         kept: set[int] = {0} if self.causes else set()
         for number, cause in enumerate(self.causes):
             at = number if abs(cause.cost_s) >= least_s else NOBODY
@@ -124,11 +124,9 @@ class _Boxes:
 
 
 class _Search:
-    """Breadth first over the tensors that differ, along places, and along copies where none leads."""
+    """Breadth first over the tensors that differ, along places, else along copies."""
 
-    def __init__(
-        self, program: Program, plan: Plan, other: Plan, cost_s: dict[int, float]
-    ) -> None:
+    def __init__(self, program: Program, plan: Plan, other: Plan, cost_s: dict[int, float]) -> None:
         self.cost_s = cost_s
         mine, theirs = set(plan.stays), set(other.stays)
         self.here = _Boxes(program, [s for s in plan.stays if s not in theirs])

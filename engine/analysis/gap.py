@@ -74,8 +74,8 @@ def openings(
 def bound_by_slot(program: Program, served: Sequence[float]) -> FloatArray:
     """`[T + 1]` seconds that each slot takes in the bound's fractional optimum.
 
-    `served`: by touch, of `engine.plan.bounds.Bound`. They add up to the bound of the linear program,
-    less what that charges for copies, which belong to no slot.
+    `served`: by touch, of `engine.plan.bounds.Bound`. They add up to the bound of the linear
+    program, less what that charges for copies, which belong to no slot.
     """
     seconds = np.array([i.fast_s for i in program.instructions], dtype=np.float64)
     for touch, share in zip(program.touches, served, strict=True):

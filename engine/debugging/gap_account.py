@@ -3,9 +3,9 @@
 A game is corrected, one decision after another: another action at one move, and the rest played as
 the game did or greedily, whichever is faster. A correction is taken if the whole plan, checked and
 simulated, is faster; the next one starts from there. What corrections gain is *explained* by
-decisions. What the best plan known is faster than the corrected game stays *open*: it does something
-else at more than one move. It is listed by slot and tensor (`engine.analysis.gap`). The rest, from
-the best plan known to the bound, is the *bound's*: no plan known does better.
+decisions. What the best plan known is faster than the corrected game stays *open*: it does
+something else at more than one move. It is listed by slot and tensor (`engine.analysis.gap`). The
+rest, from the best plan known to the bound, is the *bound's*: no plan known does better.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The gap of a game: its parts add up, every part is a checked plan's, and a planted one is found."""
+"""The gap of a game: its parts add up, each is a checked plan's, and a planted one is found."""
 
 import json
 
