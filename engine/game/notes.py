@@ -7,7 +7,7 @@ from the first move on, a digit each, and, where the place rule needs it, `plann
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.game.moves import NUM_ACTIONS, PLACE_RULES, PLANNED, RULES_VERSION, Rules
@@ -66,8 +66,13 @@ def notes_its_game(plan: Plan) -> bool:
     return noted_rules(plan) is not None and "moves" in plan.notes
 
 
-def noted_game(program: Program, plan: Plan) -> ReferenceGame | None:
-    """The game whose moves a plan notes; None if it notes no whole game."""
+def noted_game(
+    program: Program, plan: Plan, watch: Callable[[ReferenceGame], None] | None = None
+) -> ReferenceGame | None:
+    """The game whose moves a plan notes; None if it notes no whole game.
+
+    `watch` is called with the position before each move, which it must not change.
+    """
     rules = noted_rules(plan)
     if rules is None:
         return None
@@ -76,6 +81,8 @@ def noted_game(program: Program, plan: Plan) -> ReferenceGame | None:
     if actions is None or len(actions) != game.num_moves:
         return None
     for action in actions:
+        if watch is not None:
+            watch(game)
         game.step(game.nearest(action))
     return game
 

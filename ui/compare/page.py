@@ -12,6 +12,7 @@ from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
 from ui.model.compare.comparison import MODES
 from ui.model.compare.ranking import Row, ranked
 from ui.session import caching, opening
+from ui.session.first_picture_view import first_picture
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
@@ -31,7 +32,9 @@ def render() -> None:
     """The page."""
     session = current_session()
     narrow_note()
-    opening.ensure_open(session)
+    with first_picture(session):
+        opening.ensure_open(session)
+        _rows(session.open)
     picker, *figures = st.columns([2.4, 1.2, 1.2, 1.2, 1.2], vertical_alignment="bottom")
     with picker:
         program_picker(session)

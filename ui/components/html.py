@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 
-from htpy import Renderable, b, button, div, fragment, i, span
+from htpy import Node, Renderable, b, button, div, fragment, i, img, span
 
 from ui.components.glossary import term_html
 
@@ -34,3 +35,14 @@ def names_html(names: Sequence[str]) -> Renderable:
 def values_html(values: Sequence[str]) -> Renderable:
     """Figures in large letters, side by side; apart from their names, which stay when these go."""
     return div(".figures")[(b[value] for value in values)]
+
+
+def image_html(svg: str) -> Node:
+    """A memory map as an image element, since pages keep no SVG elements in their HTML.
+
+    Nothing for no picture.
+    """
+    if not svg:
+        return None
+    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return img(alt="memory map", src=source)

@@ -24,6 +24,7 @@ from ui.play.commands import dispatch
 from ui.play.references import references_of, references_tag
 from ui.play.turn_html import turn_html, waiting_html
 from ui.session import caching, films, links, opening
+from ui.session.first_picture_view import first_picture
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
@@ -58,7 +59,9 @@ def render() -> None:
     """The page."""
     session = current_session()
     narrow_note()
-    opening.ensure_open(session)
+    with first_picture(session):
+        opening.ensure_open(session)
+        _make_ready(session)
     error = playing_on.take_result(session)
     if error:
         session.news.tell("Nobody played on:", error, is_error=True)
@@ -75,21 +78,32 @@ def render() -> None:
             session.is_quiz_wanted = False
             dispatch(session, line, {"do": "quiz", "to": "begin"})
         shown = _shown(session, plan)
-        program, identity = session.open.program, session.open.identity
-        references = references_of(session, plan, shown.line)
-        MEMORY_MAP.store(
-            caching.packed_board(shown.identity, program, shown.plan, identity, references),
-            key="store",
-        )
+        MEMORY_MAP.store(_packed(session, plan, shown), key="store")
         session.stored = shown.identity
         left, right = st.columns([2.75, 1], gap="medium")
         panel = right.empty()
         with left:
             _board(panel, figures)
         if line is None and films.is_soon(session.open, plan):
-            # The map is on its way; the film of it takes a second.
-            films.line_of(session, plan)
+            # The map is on its way; its moves follow in a second or two.
+            films.line_of(
+                session, plan, lambda share: panel.html(waiting_html(session, plan, share))
+            )
             st.rerun()
+
+
+def _make_ready(session: Session) -> None:
+    """Make what takes long before anything of the page is drawn, where it is not at hand."""
+    plan = session.plan
+    if plan is not None and plan.identity not in session.open.lines:
+        _packed(session, plan, _shown(session, plan))
+
+
+def _packed(session: Session, plan: OpenPlan, shown: _Shown) -> bytes:
+    """The message that draws what is shown."""
+    program, identity = session.open.program, session.open.identity
+    references = references_of(session, plan, shown.line)
+    return caching.packed_board(shown.identity, program, shown.plan, identity, references)
 
 
 def _restore(session: Session, line: Line | None) -> None:

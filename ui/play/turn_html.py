@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from htpy import Node, Renderable, b, br, code, div, p, span
+from htpy import Node, Renderable, b, br, code, div, p, progress, span
 
 from engine.game.moves import ACTION_NAMES, Move
 from engine.game.reference.explain import explain
@@ -17,7 +17,14 @@ from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.html import command_html, facts_html
 from ui.components.memory_map.actions import NO_ACTION
-from ui.components.units import address_text, count_text, is_same, time_text, times_text
+from ui.components.units import (
+    address_text,
+    count_text,
+    is_same,
+    share_text,
+    time_text,
+    times_text,
+)
 from ui.jobs.protocol import FAILED, STOPPED
 from ui.jobs.run import Job
 from ui.model.play import placed
@@ -58,26 +65,31 @@ def turn_html(
     return str(div(".turn")[parts])
 
 
-def waiting_html(session: Session, plan: OpenPlan) -> str:
-    """The turn at the cursor before it is known how the game follows the plan."""
+def waiting_html(session: Session, plan: OpenPlan, share: float = 0.0) -> str:
+    """The turn at the cursor before it is known how the game follows the plan.
+
+    `share`: how much of that is done, where no job does it.
+    """
     opened = session.open
     moves = caching.moves_of(opened.identity, opened.program)
-    parts: list[Node] = [div(".line")[span[_waiting_html(films.known_job(opened, plan))]]]
+    parts: list[Node] = [div(".line")[span[_waiting_html(films.known_job(opened, plan), share)]]]
     if moves:
         move_story = story(opened.program, moves[min(session.cursor.move, len(moves) - 1)])
         parts += [story_html(move_story), facts_html(move_story.facts, has_text=False)]
     return str(div(".turn")[parts])
 
 
-def _waiting_html(job: Job | None) -> Node:
+def _waiting_html(job: Job | None, share: float) -> Node:
     """What the visitor waits for, and how far it is."""
     head = b["The map shows the whole plan."]
     text = " Its moves, and what each action would do, follow once the game has played it"
     if job is not None and job.state in (FAILED, STOPPED):
         why = f"failed: {job.error}" if job.state == FAILED else "was stopped"
         return [head, f"{text}; that {why}. ", command_html("follow", "Try again")]
-    rest = "; the bar below says how far it is." if job else ", in a second."
-    return [head, text + rest]
+    if job is not None:
+        return [head, f"{text}; the bar below says how far it is."]
+    bar = progress(max="1", value=f"{share:.2f}", aria_label="Moves played")
+    return [head, f"{text}. ", bar, f" {share_text(share, 0)}"]
 
 
 def _identity(session: Session) -> str:

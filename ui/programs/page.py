@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from engine.errors import EngineError
 from engine.program.library import SampleEntry
@@ -31,6 +30,8 @@ from ui.session.state import Session, current_session
 
 _STYLE = Path(__file__).with_name("gallery.css")
 _COLUMNS = 3
+_FIRST_CARDS = 12
+"""Cards shown at first: each has four buttons, and a browser draws forty of them in seconds."""
 _HINT = (
     "- An HLO dump (`.hlo`, `.txt`, `.gz`) of the scheduled module. Better two of one program: one"
     " compiled with everything in slow memory (`name.off.hlo`, or `slow` in its name), one with the"
@@ -100,23 +101,24 @@ def _gallery(session: Session, entries: tuple[SampleEntry, ...], hits: list[Samp
     st.caption(
         f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
     )
-    cards = []
+    shown = hits if session.is_gallery_whole else hits[:_FIRST_CARDS]
     with st.container(key="gallery"):
-        for first in range(0, len(hits), _COLUMNS):
+        for first in range(0, len(shown), _COLUMNS):
             row = st.columns(_COLUMNS, gap="small")
-            for place, entry in zip(row, hits[first : first + _COLUMNS], strict=False):
+            for place, entry in zip(row, shown[first : first + _COLUMNS], strict=False):
                 with place.container(border=True, height="stretch", gap="small"):
-                    cards.append((entry, _card(session, entry)))
-    # All cards are on the page by now; the pictures that nobody has asked for yet follow.
-    for entry, card in cards:
-        if caching.thumbnail_at_hand(entry) is None:
-            card.html(card_html(entry, caching.thumbnail_for(entry)))
+                    _card(session, entry)
+    if len(shown) < len(hits):
+
+        def show_all() -> None:
+            session.is_gallery_whole = True
+
+        label = f"Show the other {len(hits) - len(shown)}"
+        st.button(label, key="gallery_more", on_click=show_all, width="stretch")
 
 
-def _card(session: Session, entry: SampleEntry) -> DeltaGenerator:
-    """Show a card, with its picture if that is at hand; returns the place of both."""
-    card = st.empty()
-    card.html(card_html(entry, caching.thumbnail_at_hand(entry) or ""))
+def _card(session: Session, entry: SampleEntry) -> None:
+    st.html(card_html(entry, caching.thumbnail_for(entry)))
     play, best, compare, look = st.columns([1, 0.95, 1.5, 0.65], gap="small")
     if play.button("Play", key=f"card_play_{entry.name}", width="stretch", type="primary"):
         _go(session, entry.name, "play")
@@ -139,7 +141,6 @@ def _card(session: Session, entry: SampleEntry) -> DeltaGenerator:
         help=f"Details of {entry.name}, and other hardware",
     ) and opening.try_open(session, entry.name):
         st.rerun()
-    return card
 
 
 def _go(session: Session, name: str, view: str) -> None:

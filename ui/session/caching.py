@@ -31,13 +31,12 @@ from engine.lessons.lesson import Lesson
 from engine.lessons.positions import FILE as POSITIONS
 from engine.lessons.positions import Mined, read_positions
 from engine.plan.check import check
-from engine.plan.io import load_plan, plan_from_json
+from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation, simulate
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program
-from ui.components.map_svg import thumbnail
 from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import NO_REFERENCES, References, board
 from ui.jobs.queue import Workshop
@@ -50,6 +49,7 @@ from ui.model.search.messages import game_message
 from ui.model.search.state import Study, Thought
 from ui.model.start.toy import Toy
 from ui.model.start.toy import toy as make_toy
+from ui.session import pictures
 from ui.session.last_view import LastViews
 from ui.session.own_programs import OwnPrograms
 
@@ -187,39 +187,20 @@ def own_programs() -> OwnPrograms:
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)
-def thumbnail_of(name: str, content_hash: str) -> str:
-    """The small memory map of a sample: of the compiler's own plan, or else of the greedy one.
-
-    The program itself is not kept: the gallery shows more of them than are opened.
-    """
-    program = library.load_sample(name)
-    compiled = program.provenance.get("xla_plan")
-    if compiled is not None:
-        return thumbnail(program, plan_from_json(compiled, f"{name}: provenance.xla_plan"))
-    from engine.solvers import solve
-
-    return thumbnail(program, solve("greedy", program))
-
-
-@st.cache_resource(show_spinner=False)
-def _drawn() -> set[str]:
-    """The content hashes of the samples that `thumbnail_of` has drawn."""
-    return set()
-
-
-def thumbnail_at_hand(entry: SampleEntry) -> str | None:
-    """The small memory map of a sample if it has been drawn already."""
-    return thumbnail_for(entry) if entry.content_hash in _drawn() else None
+def _drawn_picture(name: str, content_hash: str) -> str:
+    """The program itself is not kept: the gallery shows more of them than are opened."""
+    return pictures.draw(name)
 
 
 def thumbnail_for(entry: SampleEntry) -> str:
     """The small memory map of a sample; empty where the sample cannot be read."""
+    known = pictures.shipped().get(entry.content_hash)
+    if known is not None:
+        return known
     try:
-        picture = thumbnail_of(entry.name, entry.content_hash)
+        return _drawn_picture(entry.name, entry.content_hash)
     except EngineError:
-        picture = ""
-    _drawn().add(entry.content_hash)
-    return picture
+        return ""
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -9,7 +9,7 @@ recorded, a film takes a second.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -36,6 +36,12 @@ RECORDS = SAMPLES_FOLDER / "films"
 KIND, VERSION = "mallocmuzero-films", 1
 TITLE = "The plan as moves"
 _MOST_KEPT = 8
+Tell = Callable[[float], object]
+"""What hears the share of a film that is made."""
+
+
+def _silent(share: float) -> None:
+    """For who does not show how far it is."""
 
 
 class Films:
@@ -55,12 +61,17 @@ class Films:
             return self._kept.get(identity)
 
     def make(
-        self, identity: str, program: Program, plan: Plan, record: Mapping[str, Any] | None
+        self,
+        identity: str,
+        program: Program,
+        plan: Plan,
+        record: Mapping[str, Any] | None,
+        tell: Tell = _silent,
     ) -> Film:
-        """The film of a plan, made if it is not kept."""
+        """The film of a plan, made if it is not kept; `tell` hears how much of it is."""
         film = self.find(identity)
         if film is None:
-            film = Film(program, plan, record)
+            film = Film(program, plan, record, tell)
             with self._lock:
                 self._kept[identity] = film
                 while len(self._kept) > self._most_kept:
@@ -96,16 +107,16 @@ def _shipped(state: State, identity: str, _path: Path) -> Mapping[str, Mapping[s
         return {}
 
 
-def film_of(opened: OpenProgram, plan: Plan, identity: str) -> Film:
+def film_of(opened: OpenProgram, plan: Plan, identity: str, tell: Tell = _silent) -> Film:
     """The film of a plan, however long that takes; `identity` names the plan."""
-    return _films().make(identity, opened.program, plan, _record(opened, identity))
+    return _films().make(identity, opened.program, plan, _record(opened, identity), tell)
 
 
-def line_of(session: Session, plan: OpenPlan) -> Line:
+def line_of(session: Session, plan: OpenPlan, tell: Tell = _silent) -> Line:
     """The visitor's play on a plan; begun at the first call, however long that takes."""
     opened = session.open
     if plan.identity not in opened.lines:
-        opened.lines[plan.identity] = Line(film_of(opened, plan.plan, plan.identity))
+        opened.lines[plan.identity] = Line(film_of(opened, plan.plan, plan.identity, tell))
     return opened.lines[plan.identity]
 
 

@@ -1,8 +1,9 @@
-"""Records of how the game follows the plans that ship (`python -m ui.session.record_films`).
+"""Records of how the game follows the plans that ship, and the pictures of all samples.
 
-To be run again when the rules of the game or the plans of a larger program change; records that do
-not fit are ignored, and the explorer then needs most of a minute for what they say
-(`ui.session.films`).
+`python -m ui.session.record_films` is to be run again when samples, the rules of the game or the
+plans of a larger program change; records and pictures that do not fit are ignored, and the explorer
+then makes them itself, which takes most of a minute for a record (`ui.session.films`,
+`ui.session.pictures`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from engine.files import write_bytes
 from engine.game.moves import RULES_VERSION
@@ -20,6 +22,7 @@ from engine.plan.model import Plan
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
+from ui.session import pictures
 from ui.session.films import KIND, QUICK_TOUCHES, RECORDS, VERSION
 from ui.session.state import OpenProgram
 
@@ -34,8 +37,14 @@ def main(arguments: list[str] | None = None) -> int:
         RECORDS.mkdir(exist_ok=True)
         path = RECORDS / f"{name}.json.gz"
         write_bytes(path, json.dumps(body_of(name), separators=(",", ":")).encode())
-        print(f"{path} ({path.stat().st_size / 1000:.0f} kB)", flush=True)
+        _tell(path)
+    pictures.write((*library.index(), *library.large()))
+    _tell(pictures.FILE)
     return 0
+
+
+def _tell(path: Path) -> None:
+    print(f"{path} ({path.stat().st_size / 1000:.0f} kB)", flush=True)
 
 
 def body_of(name: str) -> dict[str, object]:

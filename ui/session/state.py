@@ -201,6 +201,8 @@ class Session:
     """The views by name, to switch to."""
     programs: dict[str, OpenProgram] = field(default_factory=dict)
     gallery: Filter = field(default_factory=Filter)
+    is_gallery_whole: bool = False
+    """Whether the gallery shows all programs that the filter lets through, not the first few."""
     program_name: str = ""
     plan_name: str = ""
     cursor: Cursor = field(default_factory=Cursor)

@@ -12,7 +12,7 @@ _BREATH_S = 0.05
 
 
 def warm_up() -> None:
-    """Load the pages' modules and draw the small memory maps; for a thread of the server."""
+    """Load the pages' modules and the small memory maps; for a thread of the server."""
     for page in _PAGES:
         import_module(f"ui.{page}.page")
     for entry in caching.sample_index():

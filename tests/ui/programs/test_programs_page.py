@@ -46,7 +46,11 @@ def cards(at: AppTest) -> list[str]:
 def test_every_sample_has_a_card_with_its_map() -> None:
     at = opened()
     names = [entry.name for entry in caching.sample_index()]
+    first = cards(at)
+    assert 0 < len(first) < len(names) and first == names[: len(first)]
+    at.button(key="gallery_more").click().run()
     assert cards(at) == names
+    assert not [b for b in at.button if b.key == "gallery_more"]
     assert set(names) == {*library.sample_names(), *(e.name for e in library.large())}
     html = " ".join(e.proto.body for e in at.get("html"))
     assert html.count("data:image/svg+xml") == len(names)
@@ -73,6 +77,7 @@ def test_search_and_filters_find_few_and_say_so() -> None:
 
 def test_a_look_opens_the_program() -> None:
     at = opened()
+    at.text_input(key="words").set_value(TEACHING).run()
     at.button(key=f"card_look_{TEACHING}").click().run()
     assert not at.exception
     assert at.session_state["explorer"].program_name == TEACHING
@@ -85,6 +90,7 @@ def test_a_link_opens_a_program_and_a_bad_one_the_first() -> None:
     assert "“gone”" in lost.warning[0].value and "instead" in lost.warning[0].value
     lost.run()
     assert lost.warning, "until another program is opened"
+    lost.text_input(key="words").set_value(TEACHING).run()
     lost.button(key=f"card_look_{TEACHING}").click().run()
     assert not lost.warning
 

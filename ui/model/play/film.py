@@ -8,9 +8,9 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from engine.game.notes import noted_game
+from engine.game.notes import noted_game, notes_of
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import game_of
+from engine.game.replay import replay
 from engine.plan.model import Plan
 from engine.program.model import Program
 
@@ -21,6 +21,8 @@ MOST_RECENT = 24
 """Kept beyond the fixed positions: those passed last, for who steps backwards."""
 MOST_REACHED = 16
 """Kept besides: the positions asked for last, from which each visitor's next step begins."""
+_TOLD_EVERY = 500
+"""Moves between two reports of how much of a game has been played."""
 
 
 class Positions:
@@ -31,7 +33,7 @@ class Positions:
     """
 
     def __init__(self, num_moves: int) -> None:
-        """Positions of a game of `num_moves` moves."""
+        """Positions of a game of at most `num_moves` moves."""
         self._spacing = NEAR * -(-num_moves // (NEAR * MOST_FIXED) or 1)
         self._fixed: dict[int, ReferenceGame] = {}
         self._recent: OrderedDict[int, ReferenceGame] = OrderedDict()
@@ -103,28 +105,38 @@ class Film:
     """
 
     def __init__(
-        self, program: Program, plan: Plan, record: Mapping[str, Any] | None = None
+        self,
+        program: Program,
+        plan: Plan,
+        record: Mapping[str, Any] | None = None,
+        tell: Callable[[float], object] = lambda _: None,
     ) -> None:
         """Replay the plan; raises nothing for a plan whose groups and times exist.
 
         `record`: what an earlier film noted of its game (`engine.game.notes`); then that is only
-        played again.
+        played again. `tell` hears now and then what share of the moves has been played.
         """
-        game = noted_game(program, replace(plan, notes=record)) if record else None
-        game = game or game_of(program, plan)
         self.program = program
+        self._positions = Positions(len(program.touches) + len(program.sinks))
+        saved: list[float] = []
+
+        def pass_by(position: ReferenceGame) -> None:
+            self._positions.note(position)
+            saved.append(saved_s(position))
+            if position.move_index % _TOLD_EVERY == 0:
+                tell(position.move_index / max(1, position.num_moves))
+
+        noted = replace(plan, notes=record) if record else plan
+        game = noted_game(program, noted, pass_by)
+        if game is None:
+            noted = replace(plan, notes=notes_of(replay(program, plan)))
+            game = noted_game(program, noted, pass_by)
+        assert game is not None, "a game's own notes are of a whole game"
         self.actions = tuple(game.actions)
         self.plan = game.plan(f"{plan.solver} as moves")
         self.is_exact = set(self.plan.stays) == set(plan.stays)
-        self._positions = Positions(len(self.actions))
-        saved = [0.0]
-        position = ReferenceGame(program, game.rules)
-        for action in self.actions:
-            self._positions.note(position)
-            position.step(action)
-            saved.append(saved_s(position))
-        self._end = position
-        self.saved_s = tuple(saved)
+        self._end = game
+        self.saved_s = (*saved, saved_s(game))
 
     @property
     def num_moves(self) -> int:

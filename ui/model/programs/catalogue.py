@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from htpy import Node, Renderable, b, div, em, i, img, s, span, u
+from htpy import Renderable, b, div, em, i, s, span, u
 
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.proof import PROVEN_GAP, gap
 from engine.program.provenance import Observed, observed
+from ui.components.html import image_html
 from ui.components.units import count_text, share_text, size_text, time_text, times_text
 
 CONTESTED = 0.03
@@ -140,15 +140,7 @@ def own_card_html(
 
 def _card(picture: str, name: str, about: str, gaps: Sequence[tuple[str, float | None]]) -> str:
     bars = (_gap_html(label, over) for label, over in gaps if over is not None)
-    return str(div(".card")[div(".thumb")[_image(picture)], b[name], span[about], bars])
-
-
-def _image(svg: str) -> Node:
-    """An image element, since pages keep no SVG elements in their HTML; nothing for no picture."""
-    if not svg:
-        return None
-    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
-    return img(alt="memory map", src=source)
+    return str(div(".card")[div(".thumb")[image_html(picture)], b[name], span[about], bars])
 
 
 def _best_name(entry: SampleEntry) -> str:
