@@ -245,12 +245,12 @@ class RegretStudy:
 
     def _study(self, move: int) -> Regret:
         before = self._position(move)
-        legal = before.legal()
-        if sum(legal) < 2:
+        legal = before.legal_actions()
+        if len(legal) < 2:
             raise KeyError(f"move {move} left no choice")
         as_played = self._as_played(move)
         own, others = [as_played], list[Line]()
-        for action in (a for a in range(NUM_ACTIONS) if legal[a] and a != as_played.action):
+        for action in (a for a in legal if a != as_played.action):
             for name in self._continuations:
                 others += self._line(before, action, name)
         # With strict rules all other actions may end in a dead end; then there is no regret.

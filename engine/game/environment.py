@@ -65,13 +65,13 @@ class Environment:
     observation_shape = (SIZE,)
 
     def __init__(
-        self, program: Program, rules: Rules | None = None, bound: Bound | None = None
+        self, program: Program, rules: Rules | None = None, prices: Bound | None = None
     ) -> None:
         """Encode `program`.
 
-        `bound`: its prices of memory and copies become part of the observation, which is zero there
-        without one. Raises SolverError if the JAX game cannot hold the program, ConfigError for
-        rules with dead ends or ones that it does not have.
+        `prices`: a bound; its prices of memory and copies become part of the observation, which is
+        zero there without one. Raises SolverError if the JAX game cannot hold the program,
+        ConfigError for rules with dead ends or ones that it does not have.
         """
         self.program, self.rules = program, rules or Rules()
         if self.rules.strict or self.rules.looks_ahead:
@@ -80,7 +80,7 @@ class Environment:
                 " leave both out of its rules"
             )
         self._encoded = encode(program, self.rules)
-        self._known = features(program, self._encoded, bound)
+        self._known = features(program, self._encoded, prices)
         self.num_steps = int(self._encoded.num_moves)
 
     def init(self, key: Array) -> EnvState:

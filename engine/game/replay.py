@@ -326,11 +326,11 @@ def replay(
         for each in some:
             progress(tried / all_tries)
             tried += 1
-            games.append(_followed(program, each, desired, choose))
+            games.append(_played(program, each, desired, choose))
             if games[-1].total_reward >= enough:
                 return games[-1]
         bests.append((max(games, key=_earned), _relaxed(choose)))
-    bests.sort(key=lambda best: -_earned(best[0]))
+    bests.sort(key=lambda best: _earned(best[0]), reverse=True)
     candidates = [bests[0][0]]
     for game, choice in bests if repairs else ():
         candidates.append(repaired(game, desired, choice, repairs // len(bests), enough))
@@ -360,7 +360,7 @@ def _ways(
     return ways
 
 
-def _followed(program: Program, rules: Rules, desired: Desired, choose: Choice) -> ReferenceGame:
+def _played(program: Program, rules: Rules, desired: Desired, choose: Choice) -> ReferenceGame:
     game = ReferenceGame(program, rules)
     while not game.is_over:
         game.step(choose(game, desired))

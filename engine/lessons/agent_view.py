@@ -25,7 +25,7 @@ class Imagined:
 def seen(game: ReferenceGame, depth: int) -> dict[int, float]:
     """By legal action the most seconds that a search of `depth` moves sees it save."""
     savings = {}
-    for action in _legal(game):
+    for action in game.legal_actions():
         reward = look_ahead(game, action, depth)
         if reward is not None:
             savings[action] = reward * game.program.all_slow_s
@@ -43,7 +43,7 @@ def imagined(game: ReferenceGame, fast_bytes: int) -> dict[int, Imagined]:
     for action in game.actions:
         mind.step(_nearest(mind, action))
     expected = {}
-    for action in _legal(game):
+    for action in game.legal_actions():
         after = mind.clone()
         after.step(_nearest(after, action))
         best = best_from(after)
@@ -63,13 +63,9 @@ def _against_the_rules(game: ReferenceGame, line: tuple[int, ...], saved_s: floa
     return Imagined(saved_s)
 
 
-def _legal(game: ReferenceGame) -> list[int]:
-    return [action for action, is_legal in enumerate(game.legal()) if is_legal]
-
-
 def _nearest(game: ReferenceGame, action: int) -> int:
     """The action if it is legal, else one of its kind, else any that serves the touch."""
-    legal = _legal(game)
+    legal = game.legal_actions()
     for wanted in (action, KINDS[action]):
         if wanted in legal:
             return wanted

@@ -47,7 +47,7 @@ def look_ahead(game: ReferenceGame, action: int, depth: int) -> float | None:
     reward = after.step(action)
     if after.is_over or depth <= 1:
         return reward
-    rest = [look_ahead(after, a, depth - 1) for a, is_legal in enumerate(after.legal()) if is_legal]
+    rest = [look_ahead(after, a, depth - 1) for a in after.legal_actions()]
     known = [r for r in rest if r is not None]
     return reward + max(known) if known else None
 
@@ -79,8 +79,7 @@ class _Search:
             raise LessonError(
                 f"{game.program.name}: more than {MOST_POSITIONS:,} positions; take fewer steps"
             )
-        legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
-        for action in sorted(legal, key=lambda a: -immediate_reward(game, a)):
+        for action in sorted(game.legal_actions(), key=lambda a: -immediate_reward(game, a)):
             following = game.clone()
             following.step(action)
             self._visit(following)

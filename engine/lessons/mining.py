@@ -15,7 +15,6 @@ from engine.lessons.opponents import (
     Recorded,
     judged,
     known_games,
-    legal_actions,
     recorded,
 )
 from engine.lessons.positions import Mined
@@ -188,7 +187,7 @@ def _careless(start: ReferenceGame, dice: random.Random) -> Iterator[Sequence[in
         game = start.clone()
         while not game.is_over:
             is_lost = dice.random() < _CARELESS
-            action = dice.choice(legal_actions(game)) if is_lost else best_action(game)
+            action = dice.choice(game.legal_actions()) if is_lost else best_action(game)
             game.step(action)
         yield game.actions
 
@@ -247,7 +246,7 @@ def _is_weighty(game: ReferenceGame) -> bool:
 
 def _has_choice(game: ReferenceGame) -> bool:
     """Whether more can be answered than where to place."""
-    return len({KINDS[action] for action in legal_actions(game)}) > 1
+    return len({KINDS[action] for action in game.legal_actions()}) > 1
 
 
 def _is_wanted(finds: Sequence[Find], move: int, is_trap: bool) -> bool:

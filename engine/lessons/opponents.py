@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.debugging.games import Continuation, finish, likewise
@@ -14,6 +14,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 
+_RULES = Rules()
 _SPACING = 32
 """Moves between two kept positions of the game that is bettered."""
 _LONGEST_STRETCH = 6
@@ -61,9 +62,7 @@ def recorded(program: Program, rules: Rules, actions: Sequence[int]) -> Recorded
 def known_games(program: Program, plans: Sequence[Plan]) -> tuple[Rules, tuple[Recorded, ...]]:
     """Plans and `greedy` as games under one place rule, the best first; the rule is the best's."""
     games = [replay(program, plan, may_look_up=False) for plan in plans]
-    greedy = ReferenceGame(program)
-    finish(greedy, best_action)
-    best = max([greedy, *games], key=lambda game: game.total_reward)
+    best = max([_greedy(program), *games], key=lambda game: game.total_reward)
     rules = best.rules
     under_it = [
         g if g.rules == rules else replay(program, plan, rules)
@@ -74,7 +73,7 @@ def known_games(program: Program, plans: Sequence[Plan]) -> tuple[Rules, tuple[R
     return rules, tuple(sorted(records, key=lambda game: -game.total))
 
 
-def _greedy(program: Program, rules: Rules) -> ReferenceGame:
+def _greedy(program: Program, rules: Rules = _RULES) -> ReferenceGame:
     game = ReferenceGame(program, rules)
     finish(game, best_action)
     return game
@@ -91,12 +90,7 @@ def judged(
     if own:
         whole = (*game.actions, *own)
         ways.append(likewise(whole, (0.0,) * len(whole)))
-    return {action: _judged(game, action, ways) for action in legal_actions(game)}
-
-
-def legal_actions(game: ReferenceGame) -> list[int]:
-    """The actions that may be played."""
-    return [action for action, is_legal in enumerate(game.legal()) if is_legal]
+    return {action: _judged(game, action, ways) for action in game.legal_actions()}
 
 
 def _judged(game: ReferenceGame, action: int, ways: Sequence[Continuation]) -> Judged:
@@ -246,13 +240,12 @@ def opponents(
 
 def _dice(game: ReferenceGame) -> int:
     """Any legal action, all equally likely; the same ones again in the same position."""
-    return random.Random(game.move_index).choice(legal_actions(game))
+    return random.Random(game.move_index).choice(game.legal_actions())
 
 
-def _latency_s(program: Program, choose: Callable[[ReferenceGame], int]) -> float:
+def _latency_s(program: Program, choose: Continuation) -> float:
     game = ReferenceGame(program)
-    while not game.is_over:
-        game.step(choose(game))
+    finish(game, choose)
     return simulate(program, game.plan("opponent")).latency_s
 
 
@@ -274,8 +267,7 @@ def play_on(game: ReferenceGame, own: frozenset[int]) -> None:
 def greedy_end_s(game: ReferenceGame) -> float:
     """The latency of the whole program if greedy plays the rest."""
     end = game.clone()
-    while not end.is_over:
-        end.step(best_action(end))
+    finish(end, best_action)
     return end.program.all_slow_s * (1 - end.total_reward)
 
 
@@ -289,8 +281,4 @@ def saved_before(program: Program, known: Recorded) -> tuple[float, ...]:
 
 def greedy_game(program: Program, rules: Rules) -> Recorded:
     """Greedy's game under these rules."""
-    game = ReferenceGame(program, rules)
-    rewards = []
-    while not game.is_over:
-        rewards.append(game.step(best_action(game)))
-    return Recorded(tuple(game.actions), tuple(rewards))
+    return recorded(program, rules, _greedy(program, rules).actions)

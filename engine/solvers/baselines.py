@@ -71,7 +71,7 @@ def play_randomly(program: Program, rng: random.Random) -> ReferenceGame:
     """One game of uniformly random legal actions."""
     game = ReferenceGame(program)
     while not game.is_over:
-        game.step(rng.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+        game.step(rng.choice(game.legal_actions()))
     return game
 
 

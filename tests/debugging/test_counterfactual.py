@@ -23,7 +23,7 @@ RULES = Rules()
 def random_actions(program: Program, seed: int) -> list[int]:
     chance, game = random.Random(seed), ReferenceGame(program)
     while not game.is_over:
-        game.step(chance.choice([a for a, legal in enumerate(game.legal()) if legal]))
+        game.step(chance.choice(game.legal_actions()))
     return game.actions
 
 
@@ -42,7 +42,7 @@ def test_every_answer_equals_a_full_replay_by_the_simulator(seed: int) -> None:
     assert forcing.original_s == replayed_s(program, tuple(actions))
     game, asked = ReferenceGame(program, RULES), 0
     for move, action in enumerate(actions):
-        for other in (a for a in range(NUM_ACTIONS) if game.legal()[a]):
+        for other in game.legal_actions():
             for name in (AS_PLAYED, GREEDY):
                 found = forcing.play(move, other, name)
                 assert found.actions is not None

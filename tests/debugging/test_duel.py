@@ -19,7 +19,7 @@ from tests.strategies import random_program
 def random_game(program: Program, seed: int) -> ReferenceGame:
     chance, game = random.Random(seed), ReferenceGame(program)
     while not game.is_over:
-        game.step(chance.choice([a for a, legal in enumerate(game.legal()) if legal]))
+        game.step(chance.choice(game.legal_actions()))
     return game
 
 

@@ -209,7 +209,7 @@ def test_a_random_game_has_findings_of_both_kinds_of_punishment() -> None:
     chance, program = random.Random(0), random_program(2, 60)
     game = ReferenceGame(program)
     while not game.is_over:
-        game.step(chance.choice([a for a, legal in enumerate(game.legal()) if legal]))
+        game.step(chance.choice(game.legal_actions()))
     study = RegretStudy(program, game.actions, Rules())
     shares = [r.punished for r in study.run() if r.regret_us]
     assert min(shares) < 0.5 <= max(shares)

@@ -10,7 +10,6 @@ import pytest
 from engine.debugging.play_report import report
 from engine.debugging.regret import RegretStudy, study_of
 from engine.debugging.surprise import surprises
-from engine.game.moves import NUM_ACTIONS
 from engine.game.reference.game import ReferenceGame
 from tests.debugging.traces import hand_made, real_run
 
@@ -44,7 +43,7 @@ def test_the_worst_moves_come_first() -> None:
     program, rules, trace = real_run()
     game = ReferenceGame(program, rules)
     while not game.is_over:
-        game.step(max(a for a in range(NUM_ACTIONS) if game.legal()[a]))
+        game.step(max(game.legal_actions()))
     study = RegretStudy(program, game.actions, rules)
     body = report(trace, study, limit=2)["regret"]
     costs = [row["regret_us"] for row in body["worst"]]

@@ -11,7 +11,7 @@ import pytest
 from engine.debugging.games import finish, likewise
 from engine.debugging.regret import AS_PLAYED, GREEDY, RegretStudy, study_of
 from engine.errors import CheckpointError
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS, Rules
+from engine.game.moves import COPY, DROP, NO_COPY, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.program.io import content_hash
@@ -30,7 +30,7 @@ RULES = Rules()
 def random_game(program: Program, seed: int, rules: Rules = RULES) -> list[int]:
     chance, game = random.Random(seed), ReferenceGame(program, rules)
     while not game.is_over:
-        game.step(chance.choice([a for a in range(NUM_ACTIONS) if game.legal()[a]]))
+        game.step(chance.choice(game.legal_actions()))
     return game.actions
 
 
@@ -46,7 +46,7 @@ class Endings:
             return game.total_reward, -1
         position = tuple(game.actions)
         if position not in self._known:
-            legal = (action for action in range(NUM_ACTIONS) if game.legal()[action])
+            legal = game.legal_actions()
             ways = ((self.after(game, action), action) for action in legal)
             self._known[position] = max(ways, key=lambda way: way[0])
         return self._known[position]
@@ -86,7 +86,7 @@ def test_with_perfect_continuations_regrets_are_exact(program: Program, seed: in
         before = ReferenceGame(program, RULES)
         for action in actions[:move]:
             before.step(action)
-        legal = [action for action in range(NUM_ACTIONS) if before.legal()[action]]
+        legal = before.legal_actions()
         worth = {action: endings.after(before, action) for action in legal}
         played = worth.pop(actions[move])
         lead = max(worth.values()) - played

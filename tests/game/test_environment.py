@@ -116,7 +116,7 @@ def test_nothing_happens_after_the_end(
 
 def test_a_bound_shows_its_prices(program: Program, env: Environment) -> None:
     bare = env.init(jax.random.key(0)).observation
-    priced = Environment(program, bound=lower_bound(program)).init(jax.random.key(0)).observation
+    priced = Environment(program, prices=lower_bound(program)).init(jax.random.key(0)).observation
     of_prices = np.zeros(bare.shape, bool)
     for name in ("prices", "prices_ahead"):
         of_prices[PARTS[name].start : PARTS[name].end] = True

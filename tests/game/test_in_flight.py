@@ -19,7 +19,7 @@ from tests.strategies import random_program
 def play_at_random(game: ReferenceGame, chance: random.Random) -> None:
     """Any legal action, those that place something more often."""
     while not game.is_over:
-        legal = [action for action, may in enumerate(game.legal()) if may]
+        legal = game.legal_actions()
         placing = [action for action in legal if action != DROP]
         game.step(chance.choice(placing if placing and chance.random() < 0.7 else legal))
 

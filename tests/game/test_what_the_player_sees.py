@@ -67,7 +67,7 @@ def walk(program: Program, seed: int) -> list[tuple[ReferenceGame, np.ndarray]]:
     rng, seen = random.Random(seed), []
     while not game.is_over:
         seen.append((game.clone(), np.asarray(OBSERVE(encoded, known, position))))
-        action = rng.choice([a for a, legal in enumerate(game.legal()) if legal])
+        action = rng.choice(game.legal_actions())
         game.step(action)
         position, _ = STEP(encoded, position, action)
     return seen

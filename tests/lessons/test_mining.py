@@ -18,7 +18,7 @@ from engine.lessons import mining
 from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import best_from
 from engine.lessons.mining import MARGIN, mine
-from engine.lessons.opponents import Polish, judged, known_games, legal_actions, recorded
+from engine.lessons.opponents import Polish, judged, known_games, recorded
 from engine.lessons.positions import Mined, read_positions, write_positions
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program import library
@@ -53,7 +53,7 @@ def test_every_position_leads_by_the_margin_whatever_follows(name: str) -> None:
         total = recorded(program, found.rules, whole).total
         for move in found.moves:
             game = found.at(program, move)
-            for action in legal_actions(game):
+            for action in game.legal_actions():
                 if action != whole[move]:
                     after = game.clone()
                     after.step(action)
@@ -73,7 +73,7 @@ def test_the_same_seed_finds_the_same() -> None:
 def test_polishing_never_makes_worse_and_leaves_the_beginning_alone() -> None:
     program = board(NAMES[0])
     start = ReferenceGame(program)
-    start.step(legal_actions(start)[0])
+    start.step(start.legal_actions()[0])
     begun = list(start.actions)
     end = start.clone()
     while not end.is_over:

@@ -51,7 +51,7 @@ def test_a_board_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 def test_looking_ahead_sees_as_far_as_it_looks() -> None:
     game = ReferenceGame(library.load_sample("teach-fragmentation"))
-    legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
+    legal = game.legal_actions()
     whole = {a: look_ahead(game, a, game.num_moves) for a in legal}
     assert max(v for v in whole.values() if v is not None) == pytest.approx(max(every_end(game)))
     for action in legal:

@@ -276,9 +276,6 @@ def common_shape(encodings: Sequence[EncodedProgram]) -> Shape:
     return Shape(**{f.name: max(getattr(s, f.name) for s in shapes) for f in fields(Shape)})
 
 
-__all__ = ["COLUMN", "EncodedProgram", "MoveRow", "Shape", "common_shape", "encode"]
-
-
 def encode(
     program: Program, rules: Rules | None = None, shape: Shape | None = None
 ) -> EncodedProgram:

@@ -165,6 +165,10 @@ class ReferenceGame:
             return (False,) * NUM_ACTIONS
         return tuple(self.placement(action).is_legal for action in range(NUM_ACTIONS))
 
+    def legal_actions(self) -> list[int]:
+        """The actions that are legal now, in ascending order; none when the game is over."""
+        return [action for action, is_legal in enumerate(self.legal()) if is_legal]
+
     def step(self, action: int) -> float:
         """Play `action`; returns its reward. Raises ValueError if illegal or the game is over."""
         if self.is_over:
@@ -313,10 +317,10 @@ class ReferenceGame:
         """Play all moves that have one legal action; returns their rewards' sum."""
         reward = 0.0
         while not self.is_over:
-            legal = self.legal()
-            if sum(legal) != 1:
+            legal = self.legal_actions()
+            if len(legal) != 1:
                 break
-            reward += self.step(legal.index(True))
+            reward += self.step(legal[0])
         return reward
 
     def nearest(self, action: int) -> int:

@@ -47,7 +47,7 @@ def microseconds(program: Program) -> float:
 def play(program: Program, chance: random.Random) -> Plan:
     game = ReferenceGame(program)
     while not game.is_over:
-        game.step(chance.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+        game.step(chance.choice(game.legal_actions()))
     return game.plan("random play")
 
 

@@ -53,7 +53,7 @@ def test_every_game_is_a_point(seed: int) -> None:
     for _ in range(10):
         game = ReferenceGame(program)
         while not game.is_over:
-            game.step(chance.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+            game.step(chance.choice(game.legal_actions()))
         judge(program, game.plan("random play"))
 
 

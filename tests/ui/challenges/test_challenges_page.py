@@ -199,7 +199,7 @@ def test_no_value_is_shown_before_the_answer(questions: AppTest) -> None:
     assert "What would you play?" in html(at)
     assert "in the end" not in html(at) and "the best known" not in html(at)
     seat = seat_of(at, "position")
-    legal = [a for a, is_legal in enumerate(seat.attempt.tip.game.legal()) if is_legal]
+    legal = seat.attempt.tip.game.legal_actions()
     ask(at, legal[0])
     text = html(at)
     assert "the best known" in text and "in the end" in text and "Next position" in text

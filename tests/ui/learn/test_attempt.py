@@ -60,7 +60,7 @@ def test_dead_ends_are_undone_and_counted() -> None:
     attempt = Attempt.from_start(lesson.begin())
     while not attempt.is_over:
         game = attempt.tip.game
-        legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
+        legal = game.legal_actions()
         attempt.play(game.move_index, min(legal))
     assert attempt.tip.dead_ends > 0
     assert not Judge(lesson).verdict(attempt.tip.game, attempt.tip.dead_ends).is_reached

@@ -54,7 +54,7 @@ def test_every_position_has_choices_and_small_overlays(seed: int) -> None:
     game, granule = ReferenceGame(program), program.hardware.alignment
     while not game.is_over:
         found = offered(game)
-        legal = [a for a, is_legal in enumerate(game.legal()) if is_legal]
+        legal = game.legal_actions()
         assert sorted(a for a, c in found.items() if c.is_legal) == legal
         assert all(c.text for c in found.values())
         overlay = ghosts(game, SURE)
@@ -99,7 +99,7 @@ def test_the_line_of_the_other_end_says_what_differs() -> None:
                 assert ("takes the place of" in choice.text) == bool(effect.evicted)
                 assert ("stalls" in choice.text) == (effect.stall_ticks != main.stall_ticks)
                 told |= {word for word in ("takes", "stalls", "high", "low") if word in choice.text}
-            game.step(dice.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+            game.step(dice.choice(game.legal_actions()))
     assert told == {"takes", "stalls", "high", "low"}
 
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
+from engine.game.moves import COPY, DROP, NO_COPY
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -202,7 +202,7 @@ def test_the_browser_sees_what_was_played(seed: int) -> None:
         if game.is_over or dice.random() < 0.2:
             move = dice.randrange(line.tip)
             continue
-        move = line.play(move, dice.choice([a for a in range(NUM_ACTIONS) if game.legal()[a]]))
+        move = line.play(move, dice.choice(game.legal_actions()))
         if line.is_on_plan:
             continue
         is_same = line.draft is held_of and browser is not None

@@ -262,7 +262,7 @@ class RandomPlayer:
         dice = random.Random(game.move_index)
         end = _end(game, num_moves)
         while game.move_index < end:
-            game.step(dice.choice([a for a, is_legal in enumerate(game.legal()) if is_legal]))
+            game.step(dice.choice(game.legal_actions()))
 
 
 def players(film: Film) -> dict[str, Player]:
