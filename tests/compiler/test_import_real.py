@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.compiler.capture.importer import import_hlo
+from engine.compiler.reading.repair import PACKED_ANEW
 from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import ProgramFormatError, UsageError
 from engine.plan.check import check
@@ -73,6 +74,7 @@ def test_a_kernel_that_the_memory_pass_gave_its_scratch_is_read_whole() -> None:
     assert check(program, plan) is None
     assert plan.notes["left_out_saving_share"] == 0.0
     assert {stay.offset // MIB for stay in plan.stays} == {64, 96}
+    assert plan.notes["offsets"] == PACKED_ANEW
 
 
 def test_a_kernel_for_which_the_chip_is_too_small_is_refused(tmp_path: Path) -> None:

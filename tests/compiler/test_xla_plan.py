@@ -23,6 +23,8 @@ from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.io import content_hash
 from tests.program.hlo.modules import FIXTURES, decoded, flow
+from tests.program.hlo.modules import imported as imported_text
+from tests.program.hlo.modules import module as module_text
 
 HARDWARE = PRESETS["tpu-v5e"]
 HEAP = DEVICES["tpu-v5e"].scoped_bytes
@@ -200,3 +202,54 @@ def test_an_instruction_may_have_another_name_in_the_default_compile() -> None:
     compiled = flow(renamed((FIXTURES / "big_on.hlo").read_text()))
     plan = read_plan(slow("big"), compiled, renamed(dump("big")), HEAP)
     assert plan == plan_of("big")
+
+
+def updates_in_a_loop(fast: str) -> str:
+    """A loop in a loop. The inner one makes a value, updates it in place, reads it, and goes on."""
+    inner = f"""inner (p: (s32[], A)) -> (s32[], A)
+  p = (s32[], A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = A get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  row = f32[1,128] constant({{...}})
+  made = f32[64,128]{{1,0{fast}}} add(x, x)
+  updated = f32[64,128]{{1,0{fast}}} dynamic-update-slice(made, row, i, zero)
+  read = A multiply(updated, x)
+  last = A subtract(read, x)
+  next = s32[] add(i, one)
+  ROOT result = (s32[], A) tuple(next, last)"""
+    outer = """outer (p: (s32[], A)) -> (s32[], A)
+  p = (s32[], A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = A get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  begin = (s32[], A) tuple(zero, x)
+  loop = (s32[], A) while(begin), condition=few, body=inner
+  inside = A get-tuple-element(loop), index=1
+  after = A negate(inside)
+  next = s32[] add(i, one)
+  ROOT result = (s32[], A) tuple(next, after)"""
+    few = """few (p: (s32[], A)) -> pred[]
+  p = (s32[], A) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  most = s32[] constant(3)
+  ROOT less = pred[] compare(i, most), direction=LT"""
+    entry = """  x = A parameter(0)
+  zero = s32[] constant(0)
+  first = A negate(x)
+  begin = (s32[], A) tuple(zero, first)
+  loop = (s32[], A) while(begin), condition=few, body=outer
+  ROOT out = A get-tuple-element(loop), index=1"""
+    return module_text(entry, few, inner, outer)
+
+
+def test_what_a_loop_updates_in_place_is_held_to_its_last_reader_alone() -> None:
+    """Not to the end of the loops around it, which only carry other values on."""
+    imported = imported_text(updates_in_a_loop(""))
+    plan = read_plan(imported, flow(updates_in_a_loop(":S(1)")), None, 0)
+    names = [i.name for i in imported.program.instructions]
+    begin, end = names.index("made"), names.index("read") + 1
+    assert [(s.start, s.end) for s in plan.stays] == [(begin, end)]
+    assert check(imported.program, plan) is None

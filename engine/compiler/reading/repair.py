@@ -37,14 +37,22 @@ def repaired(program: Program, plan: Plan, is_fast: Sequence[bool]) -> Plan:
     return replace(plan, notes=notes)
 
 
+PACKED_ANEW = "packed anew: more of XLA's plan keeps our rules than at its own offsets"
+"""What a plan's notes say of its offsets, where XLA's own are known but others are better."""
+
+
 def fuller(own: Plan, packed: Plan) -> Plan:
     """Of two readings, the one that has lost less of the saving; at XLA's own offsets if equal.
 
     Our scratch is at offset 0; where the memory pass gave it another place, its offsets are no plan
-    of ours, but packed anew the same stays may be.
+    of ours, but packed anew the same stays may be. Likewise where XLA lets an instruction write its
+    result over an operand that is no longer needed.
     """
     lost = [plan.notes["left_out_saving_share"] for plan in (own, packed)]
-    return own if lost[0] <= lost[1] else packed
+    if lost[0] <= lost[1]:
+        return own
+    is_known = "offsets" not in own.notes
+    return replace(packed, notes={**packed.notes, "offsets": PACKED_ANEW}) if is_known else packed
 
 
 def _culprit(program: Program, plan: Plan) -> int | None:

@@ -20,6 +20,7 @@ from engine.compiler.reading.matching import Matching
 from engine.compiler.reading.observation import fast_accesses
 from engine.errors import ProgramFormatError
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
+from engine.program.hlo.alias import boundary
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import COPY_DONE, COPY_START, JOIN, FlowRegion
@@ -82,7 +83,7 @@ class _Reader:
         self.offsets = None if buffers is None else fast_offsets(buffers, self.matching.space)
         self.slot_of = self.matching.slot_of
         self.next_slot = self._next_slots()
-        self.carried = {value for pair in flow.aliases for value in pair}
+        self.carried_ends = self._carried_ends()
         self.stands_for = self._copies_of_the_program()
 
     def plan(self) -> Plan:
@@ -167,7 +168,7 @@ class _Reader:
             starts = self._starts(value)
             if starts[0] >= self.program.num_slots:
                 continue
-            end = max(ends[value], starts[0] + 1, self._carried_end(value))
+            end = max(ends[value], starts[0] + 1, self.carried_ends.get(value, 0))
             place = self._place(value)
             held.append(Held(value, group, place, starts[0], end, tuple(starts[1:])))
         return held
@@ -227,14 +228,29 @@ class _Reader:
         inside = [self.slot_of[e] for e in range(region.start, region.end) if e in self.slot_of]
         return max(inside, default=-1) + 1
 
-    def _carried_end(self, value: int) -> int:
-        """The slot up to which a loop holds a value that it carries on; 0 for any other value."""
-        event = self.flow.values[value].event
-        if value not in self.carried or event not in self.slot_of:
-            return 0
-        slot = self.slot_of[event]
-        ends = [r.end for r in self.program.regions if r.start <= slot < r.end]
-        return max(ends, default=0)
+    def _carried_ends(self) -> dict[int, int]:
+        """Value -> the slot up to which a loop or a conditional holds its place.
+
+        What enters a loop and changes there, and what goes round, to the loop's end; what a branch
+        returns, to the branch's.
+        """
+        ends: dict[int, int] = {}
+        for pair in self.flow.aliases:
+            for value, merged in (pair, pair[::-1]):
+                region = self._held_by(value, merged)
+                if region is not None:
+                    ends[value] = max(ends.get(value, 0), self._end_slot(region))
+        return ends
+
+    def _held_by(self, value: int, merged: int) -> FlowRegion | None:
+        """The loop or branch that holds `value` in the place of what it merges into, if it does."""
+        known, other = self.flow.values[value], self.flow.values[merged]
+        if known.event < 0 or not other.is_merged:
+            return None
+        loop = self.flow.regions[other.region] if other.region >= 0 else None
+        if loop is not None and other.point == boundary(loop.start):
+            return loop
+        return self.flow.regions[known.region] if known.region >= 0 else None
 
     def _done_events(self) -> dict[int, int]:
         """Copy-start event -> its copy-done event."""

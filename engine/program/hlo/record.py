@@ -47,6 +47,11 @@ class FlowValue:
     origin: int
     kind: str = OWN
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether it is what goes round a loop, or comes out of several branches."""
+        return self.event < 0 and self.point != BEFORE
+
 
 @dataclass(slots=True)
 class Event:
