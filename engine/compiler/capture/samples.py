@@ -117,5 +117,8 @@ def exported_workload(workload: Workload) -> bytes:
     """The serialised StableHLO of a workload."""
     import jax
 
-    shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), workload.args)
+    def shape(a: Any) -> Any:
+        return jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=a.sharding)
+
+    shapes = jax.tree.map(shape, workload.args)
     return exported(jax.jit(workload.fn, donate_argnums=workload.donate_argnums), *shapes)
