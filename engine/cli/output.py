@@ -13,13 +13,13 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.program.provenance import (
-    compiled_under,
     import_remarks,
     observed,
     offsets_of_compiled_plan,
     reading_warning,
     refining_remark,
     share_read,
+    target_facts_of,
 )
 from engine.solvers.clock import NOT_COUNTED
 
@@ -99,7 +99,7 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
         "all_slow_s": program.all_slow_s,
         "all_fast_s": program.all_fast_s,
     }
-    facts |= compiled_under(program)
+    facts |= target_facts_of(program)
     savings = observed(program)
     if savings is not None:
         facts["saving_observed"] = savings.share

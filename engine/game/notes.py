@@ -15,7 +15,8 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
 
-_DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
+ACTION_DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
+"""What a text of moves is made of: an action a digit."""
 
 
 def notes_of(game: ReferenceGame) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def noted_actions(plan: Plan, num_moves: int) -> tuple[int, ...] | None:
     text = plan.notes.get("moves")
     if plan.notes.get("rules") != RULES_VERSION:
         return None
-    if not isinstance(text, str) or len(text) > num_moves or not _DIGITS.issuperset(text):
+    if not isinstance(text, str) or len(text) > num_moves or not ACTION_DIGITS.issuperset(text):
         return None
     return tuple(map(int, text))
 

@@ -75,7 +75,7 @@ class Lesson:
     start: tuple[int, ...] = ()
     docs: tuple[str, ...] = ()
     reading: tuple[Reading, ...] = ()
-    aid: AgentView | None = None
+    agent_view: AgentView | None = None
 
     @cached_property
     def _first(self) -> ReferenceGame:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import LessonError
-from engine.files import write_bytes
-from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
+from engine.files import Finite, json_of, typed, write_bytes
+from engine.game.moves import PLACE_RULES, RULES_VERSION, Rules
+from engine.game.notes import ACTION_DIGITS
 from engine.game.reference.game import ReferenceGame
 from engine.lessons.opponents import Recorded, recorded
 from engine.program.io import content_hash
@@ -23,9 +24,8 @@ from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
 
 FORMAT = "mallocmuzero-positions"
-VERSION = 1
+VERSION = 2
 FILE = SAMPLES_FOLDER / "positions.json"
-_DIGITS = frozenset("0123456789"[:NUM_ACTIONS])
 _MOST_BYTES = 2**24
 
 
@@ -47,7 +47,7 @@ class Mined:
     game: str
     moves: tuple[int, ...]
     pivotal: tuple[int, ...] = ()
-    lead: float = 0.0
+    lead: Finite = 0.0
 
     @property
     def rules(self) -> Rules:
@@ -84,25 +84,11 @@ _STALE = (
 
 def write_positions(games: Sequence[Mined], path: Path) -> None:
     """Write the positions of these games as one file, whole or not at all."""
-    programs = [
-        {
-            "program": mined.program,
-            "content_hash": mined.content_hash,
-            "place": mined.place,
-            "seed": mined.seed,
-            "tries": mined.tries,
-            "game": mined.game,
-            "moves": list(mined.moves),
-            "decisive": list(mined.pivotal),
-            "lead": mined.lead,
-        }
-        for mined in games
-    ]
     body = {
         "format": FORMAT,
         "version": VERSION,
         "rules_version": RULES_VERSION,
-        "programs": programs,
+        "programs": [asdict(mined) for mined in games],
     }
     write_bytes(path, (json.dumps(body, indent=1) + "\n").encode())
 
@@ -114,7 +100,7 @@ def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
     if path.stat().st_size > _MOST_BYTES:
         raise LessonError(f"{path.name}: larger than {_MOST_BYTES // 2**20} MiB")
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        body = json_of(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise LessonError(f"{path.name}: not JSON ({type(error).__name__})") from error
     if not isinstance(body, dict) or (body.get("format"), body.get("version")) != (FORMAT, VERSION):
@@ -125,34 +111,17 @@ def read_positions(path: Path = FILE) -> tuple[Mined, ...]:
             f" {RULES_VERSION}; mine them anew: python -m engine mine --again"
         )
     try:
-        return tuple(_mined(row) for row in body["programs"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise LessonError(f"{path.name}: malformed ({error!r:.100})") from error
+        return tuple(_mined(row) for row in typed(body.get("programs"), list[Any]))
+    except ValueError as error:
+        raise LessonError(f"{path.name}: malformed ({error!s:.100})") from error
 
 
 def _mined(row: Any) -> Mined:
-    place, game, moves = _text(row["place"]), _text(row["game"]), tuple(map(int, row["moves"]))
-    pivotal = tuple(map(int, row["decisive"]))
-    if place not in PLACE_RULES:
-        raise ValueError(f"place rule {place:.20}")
-    if not _DIGITS.issuperset(game):
+    mined = typed(row, Mined)
+    if mined.place not in PLACE_RULES:
+        raise ValueError(f"place rule {mined.place:.20}")
+    if not ACTION_DIGITS.issuperset(mined.game):
         raise ValueError("a game with another action")
-    if any(not 0 <= move < len(game) for move in (*moves, *pivotal)):
+    if any(not 0 <= move < len(mined.game) for move in (*mined.moves, *mined.pivotal)):
         raise ValueError("a move that the game does not have")
-    return Mined(
-        program=_text(row["program"]),
-        content_hash=_text(row["content_hash"]),
-        place=place,
-        seed=int(row["seed"]),
-        tries=int(row["tries"]),
-        game=game,
-        moves=moves,
-        pivotal=pivotal,
-        lead=float(row["lead"]),
-    )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
-    return value
+    return mined

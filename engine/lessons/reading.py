@@ -398,7 +398,7 @@ def read_lesson(path: Path) -> Lesson:
         start=_start(root, program, rules),
         docs=root.texts("docs"),
         reading=tuple(_reading(row) for row in root.rows("reading")),
-        aid=_aid(root.table("aid")) if "aid" in root else None,
+        agent_view=_agent_view(root.table("agent_view")) if "agent_view" in root else None,
     )
     root.end()
     return lesson
@@ -442,7 +442,7 @@ def _goal(table: TomlTable, rules: Rules) -> Goal:
     return goal
 
 
-def _aid(table: TomlTable) -> AgentView:
+def _agent_view(table: TomlTable) -> AgentView:
     kind = table.text("kind")
     if kind not in AGENT_VIEWS:
         raise table.error(f"{kind!r} is none of {', '.join(AGENT_VIEWS)}", "kind")

@@ -115,7 +115,8 @@ class _GroupReferee:
             if stay.end > program.level_end(level):
                 self._note("region", "a stay outlives the region in which it begins", stay.start)
         for copy, level, index in zip(self._copies, self._levels, self._stay_of_copy, strict=True):
-            if copy.start < copy.deadline and self._crosses(copy, level):
+            is_empty = copy.start == copy.deadline
+            if not (is_empty or program.ends_at_level(copy.start, copy.deadline, level)):
                 self._note("region", "a copy starts and ends at different levels", copy.start)
             self._judge_cover(index, level, copy.start)
         for touch_index in program.touches_of_group[self._group]:
@@ -123,19 +124,6 @@ class _GroupReferee:
             if self._plan.is_fast[touch.accesses[0]]:
                 level = program.level_at(touch.time)
                 self._judge_cover(self._stay_at(touch.time), level, touch.time)
-
-    def _crosses(self, copy: Copy, level: int) -> bool:
-        """Whether a copy ends outside its level's region, or inside a region that began during it.
-
-        A deadline where a region begins is before the region, one where it ends is after it.
-        """
-        program = self._program
-        if copy.deadline > program.level_end(level):
-            return True
-        return any(
-            region.start < copy.deadline < region.end and copy.start < region.start
-            for region in program.regions
-        )
 
     def _judge_cover(self, index: int | None, level: int, time: int) -> None:
         """A stay from before a region that is used in it must cover it, in every iteration."""

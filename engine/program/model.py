@@ -318,3 +318,11 @@ class Program:
     def level_end(self, level: int) -> int:
         """End of a level's region; `T` for the top level."""
         return self.num_slots if level == TOP_LEVEL else self.regions[level].end
+
+    def ends_at_level(self, start: int, end: int, level: int) -> bool:
+        """Whether what begins at slot `start`, at that level, ends there at `end`.
+
+        An end where a region begins is before the region, one where it ends is after it.
+        """
+        crosses = any(start < region.start < end < region.end for region in self.regions)
+        return end <= self.level_end(level) and not crosses

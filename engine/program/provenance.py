@@ -22,7 +22,7 @@ WHOLE_SHARE = 0.99
 """A plan of which a smaller share of its saving was read is no measure for other plans."""
 
 
-def compiled_under(program: Program) -> dict[str, Any]:
+def target_facts_of(program: Program) -> dict[str, Any]:
     """What a program was compiled for beyond its chip, and how far its capture has come.
 
     Devices of a mesh and their topology, the user's own flags and trip counts, and, where the
@@ -112,24 +112,24 @@ LITTLE = 0.005
 class Observed:
     """All that fast memory may save in one run, in seconds, by what it rests on.
 
-    `shown_s`: the compiles tell it, use by use. `estimated_s`: it counts too, but was only seen
-    together with what other uses save, or not at all. `uncounted_s`: what may be saved besides, at
-    most.
+    `observed_s`: the compiles tell it use by use. `estimated_s`: it counts too, but was observed
+    only together with what other uses save, or not at all. `uncounted_s`: what may be saved
+    besides, at most.
     """
 
-    shown_s: float
+    observed_s: float
     estimated_s: float
     uncounted_s: float
 
     @property
     def possible_s(self) -> float:
         """The most that may be saved."""
-        return self.shown_s + self.estimated_s + self.uncounted_s
+        return self.observed_s + self.estimated_s + self.uncounted_s
 
     @property
     def share(self) -> float:
-        """The part of it that compiles have shown; 1 where nothing may be saved."""
-        return self.shown_s / self.possible_s if self.possible_s > 0 else 1.0
+        """The part of it that compiles observed; 1 where nothing may be saved."""
+        return self.observed_s / self.possible_s if self.possible_s > 0 else 1.0
 
 
 def observed(program: Program) -> Observed | None:
@@ -140,17 +140,17 @@ def observed(program: Program) -> Observed | None:
     is_guess = is_estimated(program)
     if not is_guess and not _is_fitted(program):
         return None
-    shown, counted, possible = ([0.0] * program.num_slots for _ in range(3))
+    told, counted, possible = ([0.0] * program.num_slots for _ in range(3))
     for access in program.accesses:
         saving_s = max(0.0, access.saving_s)
         counted[access.time] += saving_s
         possible[access.time] += saving_s + access.uncertainty_s
-        shown[access.time] += 0.0 if is_guess or access.uncertainty_s > 0 else saving_s
+        told[access.time] += 0.0 if is_guess or access.uncertainty_s > 0 else saving_s
     rooms = [_room_s(program, time) for time in range(program.num_slots)]
-    shown_s, counted_s, possible_s = (
-        sum(map(min, seconds, rooms)) for seconds in (shown, counted, possible)
+    observed_s, counted_s, possible_s = (
+        sum(map(min, seconds, rooms)) for seconds in (told, counted, possible)
     )
-    return Observed(shown_s, counted_s - shown_s, possible_s - counted_s)
+    return Observed(observed_s, counted_s - observed_s, possible_s - counted_s)
 
 
 def more_s(program: Program, touch: Touch) -> float:
@@ -169,10 +169,10 @@ def more_s(program: Program, touch: Touch) -> float:
 def uncounted_by_slot(
     program: Program, is_fast: Sequence[bool], other: Sequence[bool] | None = None
 ) -> list[float]:
-    """`[T]` seconds that instructions may take less than shown, where two placements differ.
+    """`[T]` seconds that instructions may take less than counted, where two placements differ.
 
-    `is_fast`, `other`: flags of the accesses. No `other` means everything slow, whose times the
-    compiles show in full.
+    `is_fast`, `other`: flags of the accesses. No `other` means everything slow, whose times were
+    observed in full.
     """
     seconds = [0.0] * program.num_slots
     for touch in program.touches:

@@ -114,7 +114,8 @@ def flight_problems(program: Program) -> Iterator[tuple[int, str]]:
     """The groups whose accesses in flight end at another level or meet others; and how they do."""
     last: dict[int, Touch] = {}
     for touch in program.touches:
-        if touch.is_in_flight and not _ends_at_its_level(program, touch):
+        level = program.level_at(touch.time)
+        if touch.is_in_flight and not program.ends_at_level(touch.time, touch.end, level):
             yield touch.group, f"an access in flight at slot {touch.time} ends at another level"
         before = last.get(touch.group)
         if before is not None and touch.time < before.end and (before.writes or touch.writes):
@@ -122,16 +123,6 @@ def flight_problems(program: Program) -> Iterator[tuple[int, str]]:
             yield touch.group, message
         if before is None or touch.end > before.end:
             last[touch.group] = touch
-
-
-def _ends_at_its_level(program: Program, touch: Touch) -> bool:
-    level = program.level_at(touch.time)
-    if touch.end > program.level_end(level):
-        return False
-    return not any(
-        region.start < touch.end < region.end and touch.time < region.start
-        for region in program.regions
-    )
 
 
 def _time_problem(program: Program) -> str:

@@ -58,7 +58,7 @@ def study(compiler: TinyCompiler, said: list[str]) -> Study:
     )
 
 
-def test_in_the_end_our_own_plans_are_foretold() -> None:
+def test_in_the_end_our_own_plans_are_predicted() -> None:
     compiler, said = TinyCompiler(), []
     done = study(compiler, said)
     found = done.run(12)

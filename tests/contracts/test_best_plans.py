@@ -12,6 +12,7 @@ from engine.plan.io import load_plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget, solve
+from engine.solvers.registry import Solver
 from tests.chosen import chosen
 
 KNOWN = (*library.index(), *library.held_out())
@@ -68,7 +69,7 @@ def test_a_plan_that_was_played_notes_the_game_it_came_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those that ship, if some are games, and one that is made now."""
-    monkeypatch.setattr("engine.solvers.registry.floor_plan", lambda *_: None)
+    monkeypatch.setattr(Solver, "wants_floor", lambda *_: False)
     made = [
         ("lstm-v5e-b128", solve("evolution", library.load_sample("lstm-v5e-b128"), Budget(1.0)))
     ]

@@ -53,7 +53,7 @@ def sample(request: pytest.FixtureRequest) -> tuple[Program, Program]:
     return program, refitted(program, found)
 
 
-def test_no_placement_is_slower_than_the_others_foretell(sample: tuple[Program, Program]) -> None:
+def test_no_placement_is_slower_than_the_others_predict(sample: tuple[Program, Program]) -> None:
     program, fresh = sample
     fit = fresh.provenance["fit"]
     limit = NOT_ADDITIVE.get(program.name, MAX_PAID_FOR_NOTHING)
@@ -69,7 +69,7 @@ def test_the_compilers_plan_is_valid_on_refitted_costs(sample: tuple[Program, Pr
     assert fresh.all_slow_s == pytest.approx(program.all_slow_s, rel=1e-9)
 
 
-def test_the_command_says_how_well_costs_foretell_and_writes_the_program(
+def test_the_command_says_how_well_costs_predict_and_writes_the_program(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["refit", NAMES[0], "--json", "-o", str(tmp_path)]) == 0

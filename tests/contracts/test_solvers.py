@@ -20,6 +20,7 @@ from engine.solvers import (
     practice,
 )
 from engine.solvers.evolution import COMPILE_S
+from engine.solvers.registry import Solver
 from engine.workflows.solver_contract import all_is_slow_where_nothing_fits, made, run_is_sound
 from tests.strategies import random_program
 
@@ -34,7 +35,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Solvers that start a process of their own run in this one; tests/solvers/test_apart.py has
     the process. Their own plans are asked for, not the quick one that may be better.
     """
-    monkeypatch.setattr("engine.solvers.registry.floor_plan", lambda *_: None)
+    monkeypatch.setattr(Solver, "wants_floor", lambda *_: False)
     for module in (evolution, muzero):
         monkeypatch.setattr(module, "is_child", lambda: True)
 

@@ -108,7 +108,7 @@ def is_imagined_wrongly(row: Finding) -> bool:
     return DRIFT in row.signs and (is_bad(row) or row.drift_us > 1.5 * most_us)
 
 
-def is_foretold_wrongly(row: Finding) -> bool:
+def is_predicted_wrongly(row: Finding) -> bool:
     """The value is off by more than anywhere in the healthy game's first rows."""
     most_us = max(abs(r.value_jump_us) for r in rows_of(healthy()))
     return VALUE_JUMP in row.signs and abs(row.value_jump_us) > 1.5 * most_us
@@ -152,7 +152,7 @@ FAULTS = [
     Fault(
         "optimistic value head",
         lambda: changed("value_out", "b", optimism),
-        is_foretold_wrongly,
+        is_predicted_wrongly,
     ),
     Fault(
         "reward head off by a factor of -1",

@@ -93,7 +93,7 @@ def test_what_bars_a_stay_of_the_plan_is_moved() -> None:
     assert repaired.total_reward > 1.1 * plain.total_reward
 
 
-def test_amended_wishes() -> None:
+def test_relaxed_stays() -> None:
     program = library.load_sample("teach-evict-and-return")
     plan = solve("greedy", program)
     desired, moves = Desired(program, plan), ReferenceGame(program).moves

@@ -56,18 +56,18 @@ def test_its_words_are_in_the_glossary(lesson: Lesson) -> None:
 
 
 def test_following_the_search_or_the_model_is_not_enough() -> None:
-    (lesson,) = (x for x in LESSONS if x.aid and x.aid.kind == SEARCH)
-    assert lesson.aid is not None
-    depth = lesson.aid.depth
+    (lesson,) = (x for x in LESSONS if x.agent_view and x.agent_view.kind == SEARCH)
+    assert lesson.agent_view is not None
+    depth = lesson.agent_view.depth
 
     def search(game: ReferenceGame) -> int:
         found = seen(game, depth)
         return max(found, key=lambda a: found[a])
 
     assert not played(lesson, Judge(lesson), search).is_reached
-    (dreamer,) = (x for x in LESSONS if x.aid and x.aid.kind == MODEL)
-    assert dreamer.aid is not None
-    fast_bytes = dreamer.aid.fast_bytes
+    (dreamer,) = (x for x in LESSONS if x.agent_view and x.agent_view.kind == MODEL)
+    assert dreamer.agent_view is not None
+    fast_bytes = dreamer.agent_view.fast_bytes
 
     def model(game: ReferenceGame) -> int:
         expected = imagined(game, fast_bytes)

@@ -1,9 +1,8 @@
-"""A plan carried out byte by byte: what is where at every moment, and where a reader finds garbage.
+"""Brute-force model of a plan's execution, to hold the checker to: fast memory granule by granule.
 
-Brute force, apart from the checker: fast memory is a list of granules, each of which holds a piece
-of some version of some group's content. Copies, work in flight and scratch write when the plan says
-so, and a place that is given up fills with garbage; whoever reads looks at the granules themselves.
-Every region is passed three times.
+Each granule holds a piece of one version of one group's content, or garbage. Copies, work in flight
+and scratch write their granules when the plan says so; a place that is given up becomes garbage.
+Every read compares the granules with the version that it must find. Each region runs three times.
 """
 
 from __future__ import annotations

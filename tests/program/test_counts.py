@@ -23,7 +23,7 @@ from engine.program.counts import (
 )
 from engine.program.io import load
 from engine.program.model import Program, Region
-from engine.program.provenance import compiled_under, import_remarks
+from engine.program.provenance import import_remarks, target_facts_of
 from engine.program.validate import validate
 from tests.program.floored import floored
 from tests.program.hlo.modules import module, program
@@ -83,7 +83,7 @@ def test_given_counts_scale_what_is_inside_alone(dump: Path) -> None:
     assert seconds(given, "d") == pytest.approx(seconds(assumed, "d"))
     assert [r.multiplicity for r in given.regions] == [20, 0.25]
     assert not any("assumed" in remark or "alike" in remark for remark in import_remarks(given))
-    assert compiled_under(given)["counts"] == "w=20 c=[0.75, 0.25]"
+    assert target_facts_of(given)["counts"] == "w=20 c=[0.75, 0.25]"
 
 
 def test_counts_are_changed_later(dump: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.program.provenance import (
-    compiled_under,
     has_compiled_plan,
     reading_warning,
     refining_remark,
     share_read,
+    target_facts_of,
 )
 
 BY_HAND = load_sample("teach-prefetch")
@@ -59,8 +59,8 @@ def test_a_capture_that_goes_on_is_said() -> None:
     remark = refining_remark(replace(BY_HAND, provenance=going_on))
     assert remark is not None and "3 of up to 8" in remark
     assert refining_remark(BY_HAND) is None
-    facts = compiled_under(
+    facts = target_facts_of(
         replace(BY_HAND, provenance={**going_on, "compiler_options": {"a": "1"}})
     )
     assert facts == {"compiler_options": "a=1", "refined_by": "3 of 8 compiles"}
-    assert compiled_under(BY_HAND) == {}
+    assert target_facts_of(BY_HAND) == {}

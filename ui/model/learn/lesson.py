@@ -126,7 +126,7 @@ def decision_html(judge: Judge, seat: Seat) -> Node:
     game = seat.attempt.points[number].game
     if game.is_over:
         return None
-    thoughts = thoughts_of(game, judge.lesson.aid)
+    thoughts = thoughts_of(game, judge.lesson.agent_view)
     chosen = seat.attempt.chosen(number)
     cards = (
         choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
@@ -135,18 +135,18 @@ def decision_html(judge: Judge, seat: Seat) -> Node:
     return [story_html(story(game.program, game.move)), cards]
 
 
-def thoughts_of(game: ReferenceGame, aid: AgentView | None) -> Mapping[int, str]:
+def thoughts_of(game: ReferenceGame, agent_view: AgentView | None) -> Mapping[int, str]:
     """What the lesson's search or model says of each legal action."""
-    if aid is None:
+    if agent_view is None:
         return {}
-    if aid.kind == SEARCH:
+    if agent_view.kind == SEARCH:
         return {
-            a: f"a search of {count_text(aid.depth, 'move')}: {gain_text(s)}"
-            for a, s in seen(game, aid.depth).items()
+            a: f"a search of {count_text(agent_view.depth, 'move')}: {gain_text(s)}"
+            for a, s in seen(game, agent_view.depth).items()
         }
     return {
         a: _dream(game, i.saved_s, i.breaks_at, i.wanted)
-        for a, i in imagined(game, aid.fast_bytes).items()
+        for a, i in imagined(game, agent_view.fast_bytes).items()
     }
 
 

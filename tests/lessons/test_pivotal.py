@@ -10,15 +10,15 @@ from engine.lessons.opponents import greedy_game
 from engine.lessons.positions import Mined, read_positions
 from engine.program import library
 
-DECISIVE = [mined for mined in read_positions() if mined.pivotal]
+PIVOTAL = [mined for mined in read_positions() if mined.pivotal]
 
 
 def test_several_programs_can_be_won() -> None:
-    assert len(DECISIVE) >= 12
-    assert len({mined.program for mined in DECISIVE}) == len(DECISIVE)
+    assert len(PIVOTAL) >= 12
+    assert len({mined.program for mined in PIVOTAL}) == len(PIVOTAL)
 
 
-@pytest.mark.parametrize("mined", DECISIVE, ids=lambda mined: mined.program)
+@pytest.mark.parametrize("mined", PIVOTAL, ids=lambda mined: mined.program)
 def test_the_moves_that_ship_beat_greedy_and_none_is_idle(mined: Mined) -> None:
     program = library.load_sample(mined.program)
     strong, greedy = mined.strong(program), greedy_game(program, mined.rules)
@@ -31,13 +31,13 @@ def test_the_moves_that_ship_beat_greedy_and_none_is_idle(mined: Mined) -> None:
         assert without.total_reward < wanted, f"{move} is idle"
 
 
-def test_without_a_lead_nothing_is_decisive() -> None:
+def test_without_a_lead_nothing_is_pivotal() -> None:
     program, rules = library.load_sample("teach-fragmentation"), Rules()
     assert pivotal_moves(program, rules, greedy_game(program, rules)) == ()
 
 
 def test_at_all_moves_it_is_the_strong_game() -> None:
-    mined = min(DECISIVE, key=lambda m: len(m.game))
+    mined = min(PIVOTAL, key=lambda m: len(m.game))
     program = library.load_sample(mined.program)
     strong = mined.strong(program)
     game = strong_at(program, mined.rules, strong, range(len(strong.actions)))
