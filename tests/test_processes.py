@@ -68,6 +68,7 @@ CHILDREN = (
     "engine.compiler.toolchain.child",
     "engine.program.hlo.child",
     "engine.solvers.apart.worker",
+    "engine.workflows.solver_contract",
     "ui.jobs.worker",
 )
 

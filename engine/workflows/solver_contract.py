@@ -23,6 +23,7 @@ from engine.errors import EngineError, SolverError
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
+from engine.processes import child_environment, end_with_parent
 from engine.program import library
 from engine.program.io import to_json
 from engine.program.model import Program
@@ -249,7 +250,7 @@ def _process(
         [*_COMMAND, name, str(seconds), json.dumps(waiting)],
         stdout=subprocess.PIPE,
         bufsize=0,
-        env={**os.environ, "PYTHONPATH": path},
+        env=child_environment(PYTHONPATH=path),
     )
     assert process.stdout is not None
     with process.stdout as answers:
@@ -292,6 +293,7 @@ def _death(code: int) -> str:
 
 def main(arguments: list[str]) -> int:
     """Work through cases and write what each one broke, as a line of JSON."""
+    end_with_parent()
     name, seconds, waiting = arguments[0], float(arguments[1]), json.loads(arguments[2])
     # What the solver prints must not come between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
