@@ -69,8 +69,7 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument(
         "--games",
         type=int,
-        default=own.games,
-        help="of identity and agreement; plans of soundness, kills",
+        help="of identity and agreement, plans of soundness (10,000); kills (40)",
     )
     root.add_argument("--steps", type=int, default=own.steps, help="of one browser")
     root.add_argument("--rectangles", type=int, default=own.rectangles)

@@ -129,7 +129,7 @@ def baselines(settings: Settings) -> Rows:
 def identity(settings: Settings) -> Rows:
     """Return of random games against the simulator, over all programs."""
     names = settings.programs or library.sample_names()
-    each = -(-settings.games // len(names))
+    each = -(-settings.num_games() // len(names))
     rows = []
     # Fresh processes; every program has random numbers of its own, so that order means nothing.
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
@@ -161,7 +161,7 @@ def _judge_random_games(job: tuple[str, int]) -> dict[str, Any]:
 
 def agreement(settings: Settings) -> Rows:
     """Random games of the JAX rules, replayed in the plain-Python game move by move."""
-    command = [sys.executable, "-m", "benchmarks.agreement", str(settings.games)]
+    command = [sys.executable, "-m", "benchmarks.agreement", str(settings.num_games())]
     rows: Rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -8,6 +8,8 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import gap
 
+GAMES = 10_000
+"""What the sections of random games play, where they are not told how many."""
 CONTESTED = 0.03
 """XLA's plan of a contested program is at least so much above the lower bound."""
 
@@ -16,8 +18,8 @@ CONTESTED = 0.03
 class Settings:
     """What the sections are asked for; `None` and empty tuples stand for a section's own choice.
 
-    `games`: random games in all. `weights`: checkpoints as `NAME=FOLDER`. `steps`, `rectangles`,
-    `visitors` and `steps_among` belong to the section `steps`.
+    `games`: in all, random ones, plans or kills. `weights`: checkpoints as `NAME=FOLDER`. `steps`,
+    `rectangles`, `visitors` and `steps_among` belong to the section `steps`.
     """
 
     programs: tuple[str, ...] = ()
@@ -26,11 +28,15 @@ class Settings:
     weights: tuple[str, ...] = ()
     seconds: float | None = None
     seed: int = 0
-    games: int = 10_000
+    games: int | None = None
     steps: int = 200
     rectangles: int = 50_000
     visitors: int = 10
     steps_among: int = 40
+
+    def num_games(self, usual: int = GAMES) -> int:
+        """How many games are asked for, else `usual`."""
+        return usual if self.games is None else self.games
 
     def contested(self) -> tuple[str, ...]:
         """The programs asked for, else the captured ones whose XLA plan leaves something to win."""

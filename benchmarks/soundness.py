@@ -32,7 +32,7 @@ def run(section: str, settings: Settings) -> None:
     ]
     compile_all(lambda share, message: True)
     for entry in entries:
-        row = _row(entry, -(-settings.games // len(entries)), settings.seed)
+        row = _row(entry, -(-settings.num_games() // len(entries)), settings.seed)
         print(_line(row), flush=True)
         keep(path, [*(r for r in read(path) if r["program"] != entry.name), row])
     rows = read(path)

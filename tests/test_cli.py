@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -361,6 +362,10 @@ def test_options_that_cannot_count_are_refused(
     assert (code, out) == (2, "")
     assert idle in err
     assert list(tmp_path.iterdir()) == [tmp_path / TABLE]
+    with pytest.raises(SystemExit):
+        main([arguments[0], "--help"])
+    options = set(re.findall("--[a-z-]+", capsys.readouterr().out))
+    assert set(re.findall("--[a-z-]+", err)) <= options
 
 
 def test_what_is_above_a_bound_of_zero_is_no_share_of_it(

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments import add_command, refuse_given
+from engine.cli.arguments import add_command
 from engine.cli.output import note, show
-from engine.errors import LessonError
+from engine.errors import LessonError, UsageError
 from engine.lessons.lesson import Lesson
 
 
@@ -23,7 +23,8 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """List lessons, or check a file."""
     if options.check is not None:
-        refuse_given("learn", "words are for the search; leave out --check", search=options.search)
+        if options.search:
+            raise UsageError("learn: give words to search for, or --check with a file, not both")
         return _check(options)
     from engine.lessons.catalogue import load_catalogue
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -43,6 +43,7 @@ def run_observe(options: argparse.Namespace) -> int:
     Of several, one that cannot be compiled is noted on stderr and passed over.
     """
     names = options.names or quick_first(captured_names())
+    rows = []
     for name in names:
         try:
             count = _observe(library.find_sample(name), options)
@@ -51,14 +52,20 @@ def run_observe(options: argparse.Namespace) -> int:
                 raise
             note(f"{name}: {error}")
             continue
-        show(options, {"program": name, "compiles": count}, [f"{name}: {count} compiles known"])
+        rows.append({"program": name, "compiles": count})
+    lines = [f"{row['program']}: {row['compiles']} compiles known" for row in rows]
+    show(options, {"programs": rows}, lines)
     return 0
 
 
 def run_refit(options: argparse.Namespace) -> int:
     """Predict each placement by the others; write the refitted programs where asked."""
+    rows, lines = [], []
     for name in options.names or observed_names():
-        _refit(library.find_sample(name), options)
+        errors = _refit(library.find_sample(name), options)
+        rows.append({"program": name, "errors": errors})
+        lines += _error_lines(name, errors)
+    show(options, {"programs": rows}, lines)
     return 0
 
 
@@ -80,26 +87,30 @@ def observed_names() -> list[str]:
     return [name for name in captured_names() if observations_path(name).exists()]
 
 
-def _refit(entry: SampleEntry, options: argparse.Namespace) -> None:
+def _refit(entry: SampleEntry, options: argparse.Namespace) -> dict[str, float]:
+    """The relative error of each placement's prediction by the others; writes where asked."""
     from engine.compiler.costs.observations import load_observations, observations_path
     from engine.compiler.costs.refit import left_out, refitted
     from engine.workflows.catalogue import recost
 
-    name, program = entry.name, library.load_entry(entry)
-    observations = load_observations(observations_path(name, entry.folder), program)
+    program = library.load_entry(entry)
+    observations = load_observations(observations_path(entry.name, entry.folder), program)
     errors = {one.compile.name: one.error for one in left_out(program, observations)}
-    sizes = [abs(error) for error in errors.values()]
-    text = [f"{name} without {other}: {error:+.2%}" for other, error in errors.items()]
-    text.append(
-        f"{name}: {len(observations.compiles)} compiles, {len(errors)} placements, each predicted"
-        f" by the others: error median {median(sizes):.2%}, worst {max(sizes):.2%}"
-    )
-    show(options, {"program": name, "errors": errors}, text)
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
-        save(refitted(program, observations), options.output / f"{name}.json.gz")
+        save(refitted(program, observations), options.output / f"{entry.name}.json.gz")
     if options.keep:
         recost(entry, refitted(program, observations))
+    return errors
+
+
+def _error_lines(name: str, errors: Mapping[str, float]) -> list[str]:
+    sizes = [abs(error) for error in errors.values()]
+    return [
+        *(f"{name} without {other}: {error:+.2%}" for other, error in errors.items()),
+        f"{name}: {len(errors)} placements, each predicted by the others:"
+        f" error median {median(sizes):.2%}, worst {max(sizes):.2%}",
+    ]
 
 
 def _observe(entry: SampleEntry, options: argparse.Namespace) -> int:

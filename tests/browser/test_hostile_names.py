@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from typing import Any
+from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +21,8 @@ from ui.components.map_svg import picture, thumbnail
 from ui.screenshots import SIZE
 
 STRIKE = "window.struck = 1"
-MARKUP = f'"><img src=x onerror="{STRIKE}"><svg onload="{STRIKE}">'
+MARKDOWN = "`![](x)[here](/struck):red[x]$x$"
+MARKUP = f'"><img src=x onerror="{STRIKE}"><svg onload="{STRIKE}">{MARKDOWN}'
 
 
 def hostile(thing: Any) -> Any:
@@ -41,7 +43,9 @@ def hostile_program() -> Program:
 
 def assert_nothing_struck(page: Page) -> None:
     assert page.evaluate("window.struck ?? 0") == 0
-    assert page.locator('img[src="x"]').count() == 0
+    assert (
+        page.locator('img[src="x"], a[href*="struck"], .katex, .stMarkdownColoredText').count() == 0
+    )
     assert_no_error(page)
 
 
@@ -66,7 +70,24 @@ def test_names_in_an_upload_are_only_shown(browser: Browser, server: str) -> Non
     page.keyboard.press("Escape")
     assert_nothing_struck(page)
     page.get_by_role("link", name="Compare").first.click()
-    assert eventually(lambda: "greedy" in page.locator("body").inner_text())
+    page.get_by_role("radio", name="Peak").click(timeout=PATIENCE_MS)
+    page.wait_for_selector("text=largest gap", timeout=PATIENCE_MS)
+    assert_nothing_struck(page)
+    page.get_by_role("link", name="Programs").first.click()
+    page.wait_for_selector("text=Yours", timeout=PATIENCE_MS)
+    assert_nothing_struck(page)
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("query", [{"program": MARKUP}, dict.fromkeys(("move", "axis"), MARKDOWN)])
+def test_what_a_link_says_is_only_shown(
+    browser: Browser, server: str, query: dict[str, str]
+) -> None:
+    page = browser.new_page(viewport=SIZE)
+    page.goto(f"{server}/play?{urlencode({'program': 'teach-prefetch', **query})}")
+    warning = page.get_by_text("![](x)", exact=False).first
+    warning.wait_for(timeout=PATIENCE_MS)
     assert_nothing_struck(page)
     page.close()
 

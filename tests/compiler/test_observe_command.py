@@ -44,10 +44,10 @@ def test_the_number_of_known_compiles_is_told(
     asked: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = load_observations(observations_path(NAME), library.load_sample(NAME))
-    assert main(["observe", NAME, "--compiles", "20", "--json"]) == 0
-    assert asked == [20]
+    assert main(["observe", NAME, NAME, "--compiles", "20", "--json"]) == 0
+    assert asked == [20, 20]
     body = json.loads(capsys.readouterr().out)
-    assert body == {"program": NAME, "compiles": len(known.compiles)}
+    assert body == {"programs": [{"program": NAME, "compiles": len(known.compiles)}] * 2}
 
 
 def test_of_several_one_that_cannot_be_compiled_is_passed_over(

@@ -1,11 +1,15 @@
 """Pages say at which address the explorer is served, and give a newcomer a name."""
 
 import asyncio
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from ui import server
+from ui.model.programs.uploads import MOST_MIB
 from ui.server import Pages
 from ui.session.visitor import COOKIE, visitor_of
 
@@ -82,3 +86,8 @@ def test_a_newcomer_is_given_a_name_and_keeps_it() -> None:
 @pytest.mark.parametrize("cookie", [f"{COOKIE}=../../etc", f"{COOKIE}=", "\x00;=;", COOKIE])
 def test_who_brings_what_is_none_of_ours_is_a_newcomer(cookie: str) -> None:
     assert b"set-cookie" in answer("/", cookie)[0]
+
+
+def test_no_file_is_taken_in_that_is_larger_than_any_page_reads() -> None:
+    settings = tomllib.loads((Path(server.__file__).parent / ".streamlit/config.toml").read_text())
+    assert settings["server"]["maxUploadSize"] == MOST_MIB

@@ -12,6 +12,7 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
+from ui.components.markdown import plain
 from ui.components.units import column_texts, share_text, time_text
 from ui.learn import board_view
 from ui.model.challenges.match import CHOICES, EVERY, Match, MatchScene, inviting, leads_of
@@ -29,7 +30,7 @@ def show_programs(learning: Learning) -> str | None:
     try:
         mined = caching.mined_positions()
     except EngineError as error:
-        st.warning(str(error), icon=":material/error:")
+        st.warning(plain(error), icon=":material/error:")
         mined = ()
     played = {name.partition("/")[0] for name in learning.progress.won}
     entries = inviting(caching.sample_index(), mined, _MOST, played)

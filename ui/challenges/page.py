@@ -9,6 +9,7 @@ import streamlit as st
 from engine.errors import EngineError
 from ui.challenges.match_view import show_match, show_programs
 from ui.challenges.question_view import show_questions
+from ui.components.markdown import plain
 from ui.learn.progress_view import keep_progress, progress_files
 from ui.session import caching
 from ui.session.jobs_view import with_jobs
@@ -42,7 +43,7 @@ def _match(session: Session, name: str) -> bool:
     try:
         show_match(name, session.learning, session.challenges)
     except EngineError as error:
-        st.warning(str(error), icon=":material/link_off:")
+        st.warning(plain(error), icon=":material/link_off:")
         return False
     caching.last_views().put(session.identity, View("challenges", {_PROGRAM: name}))
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import EngineError
+from ui.components.markdown import plain
 from ui.components.units import count_text
 from ui.learn import board_view
 from ui.model.challenges.question import QuestionScene, keys_of, today
@@ -19,7 +20,7 @@ def show_questions(learning: Learning, state: ChallengeState) -> None:
     try:
         keys = keys_of(caching.mined_positions())
     except EngineError as error:
-        st.warning(str(error), icon=":material/error:")
+        st.warning(plain(error), icon=":material/error:")
         return
     if not keys:
         st.info("There are no positions yet. `python -m engine mine` looks for some.")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ui.components.markdown import plain
 from ui.components.names import instruction_name
 from ui.model.compare.differences import move_at
 from ui.session import caching
@@ -21,7 +22,7 @@ def jump_buttons(session: Session, plans: Sequence[str], time: int, group: int, 
     places = st.columns(len(plans))
     for number, (place, name) in enumerate(zip(places, plans, strict=True)):
         if place.button(
-            f"Play “{name}” at {where}",
+            f"Play “{name}” at {plain(where)}",
             key=f"{key}_{number}",
             icon=":material/memory:",
             width="stretch",

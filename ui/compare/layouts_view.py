@@ -8,6 +8,7 @@ import streamlit as st
 from engine.analysis.plan_diff import first_divergence
 from ui.compare.jumps_view import jump_buttons
 from ui.compare.maps.component import SIDE_BY_SIDE
+from ui.components.markdown import code
 from ui.components.names import tensor_name
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.components.units import gain_text, share_text, time_text
@@ -109,7 +110,7 @@ def _sheet() -> None:
     )
     if state.group >= 0 and picked:
         name = tensor_name(session.open.program, state.group)
-        st.caption(f"`{name}` is selected. Open it on the map:")
+        st.caption(f"{code(name)} is selected. Open it on the map:")
         jump_buttons(session, state.plans, max(0, state.slot), state.group, "picked")
 
 

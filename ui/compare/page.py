@@ -7,6 +7,7 @@ import streamlit as st
 from ui.compare import layouts_view, peak_view, runtimes_view, time_view
 from ui.compare.exports_view import export_button
 from ui.components.glossary import about
+from ui.components.markdown import plain
 from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
 from ui.model.compare.comparison import MODES
@@ -123,7 +124,7 @@ def _controls(session: Session) -> None:
 def _failures(opened: OpenProgram) -> None:
     for job in opened.jobs:
         if job.state == FAILED and job.order.kind in _SHOWN:
-            st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
+            st.error(f"**{job.solver}**: {plain(job.error)}", icon=":material/error:")
 
 
 def _mode_bar(session: Session, rows: list[Row]) -> None:

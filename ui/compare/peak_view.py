@@ -7,6 +7,7 @@ import streamlit as st
 from engine.analysis.peak import fullest_slot, largest_hole, residents
 from ui.compare.jumps_view import jump_buttons
 from ui.components.charts import CHART_CONFIG
+from ui.components.markdown import plain
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
@@ -129,7 +130,7 @@ def _answer(session: Session, plan: OpenPlan, slot: int) -> None:
     if not job.is_over:
         st.caption("The advisor plays the game again.")
     elif job.state == FAILED:
-        st.error(job.error, icon=":material/error:")
+        st.error(plain(job.error), icon=":material/error:")
     elif job.state == DONE:
         _relief(session, plan, job)
 

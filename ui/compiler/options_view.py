@@ -10,6 +10,7 @@ from engine.compiler.steering.export import aims, exports
 from engine.compiler.steering.flags import Flags
 from engine.errors import PlanError
 from ui.components.copyable_view import copyable
+from ui.components.markdown import plain
 from ui.components.units import count_text
 from ui.jobs.protocol import VERIFY, Order
 from ui.session import caching
@@ -34,7 +35,7 @@ def show(session: Session, hindrance: str) -> None:
     try:
         made = exports(opened.program, plan.plan)
     except PlanError as error:
-        st.info(str(error), icon=":material/info:")
+        st.info(plain(error), icon=":material/info:")
         return
     number = second.selectbox(
         "Order",
@@ -78,7 +79,7 @@ def _compile(session: Session, plan: OpenPlan, hindrance: str) -> None:
         start(session, Order(VERIFY, f"{PREFIX}{plan.name}", 0.0, basis=plan.identity), plan)
         st.rerun()
     if hindrance:
-        st.info(f"Nothing can be compiled here: {hindrance}", icon=":material/info:")
+        st.info(f"Nothing can be compiled here: {plain(hindrance)}", icon=":material/info:")
 
 
 def start(session: Session, order: Order, plan: OpenPlan | None = None) -> None:

@@ -9,6 +9,7 @@ from engine.compiler.toolchain.libtpu import require_compiler
 from engine.errors import EngineError
 from ui.compiler import known_view, options_view, tune_view, verdict_view
 from ui.components.glossary import about
+from ui.components.markdown import plain
 from ui.components.units import share_text
 from ui.jobs.protocol import FAILED, OF_COMPILER
 from ui.session import caching, opening
@@ -71,7 +72,7 @@ def _figures(opened: OpenProgram, places: list[st.delta_generator.DeltaGenerator
 def _failures(opened: OpenProgram) -> None:
     for job in opened.jobs:
         if job.state == FAILED and job.order.kind in OF_COMPILER:
-            st.error(f"**{job.solver}**: {job.error}", icon=":material/error:")
+            st.error(f"**{job.solver}**: {plain(job.error)}", icon=":material/error:")
 
 
 def _remember(session: Session) -> None:

@@ -81,6 +81,12 @@ function wheelGuard(canvas) {
 
 const WHEEL_HINT = "Ctrl and the wheel zoom, or click first";
 
+// Without a secure address there is no clipboard, and the browser may refuse it.
+function copyText(text, done, failed) {
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, failed);
+  else failed();
+}
+
 function saveAs(href, name) {
   const anchor = document.createElement("a");
   anchor.href = href;

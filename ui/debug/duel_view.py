@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
@@ -92,7 +93,7 @@ def _order(
     sides: list[tuple[str, int | str]],
     programs: list[str],
 ) -> None:
-    details = (*sides, ("programs", ",".join(programs)))
+    details = (*sides, ("programs", json.dumps(programs)))
     order = Order(DUEL, "A/B", _SECONDS, basis=thought.identity, details=details)
     used = [str(value) for name, value in sides if name.endswith("_weights")]
     jobs_view.start(session, thought, order, studies.given_for(session, thought, *used))

@@ -13,6 +13,7 @@ from engine.debugging.game_curves import curves
 from engine.debugging.move_notes import notes_from_json
 from engine.errors import EngineError, UsageError
 from engine.files import json_of
+from ui.components.markdown import plain
 from ui.components.units import time_text
 from ui.debug import force_view, studies
 from ui.model.search.state import Thought, brought, search_name
@@ -38,7 +39,7 @@ def show(session: Session, thought: Thought) -> None:
         try:
             _open(session, upload.getvalue(), upload.name)
         except EngineError as error:
-            st.error(str(error), icon=":material/error:")
+            st.error(plain(error), icon=":material/error:")
             return
         st.rerun()
 

@@ -12,6 +12,7 @@ from engine.debugging.counterfactual import AS_PLAYED, GREEDY, Counterfactual, F
 from engine.errors import EngineError
 from engine.game.moves import ACTION_NAMES
 from engine.game.notes import noted_rules
+from ui.components.markdown import plain
 from ui.components.table_view import show_table
 from ui.components.units import time_text
 from ui.debug import studies
@@ -82,7 +83,7 @@ def _force(session: Session, thought: Thought, move: int, action: int, agent: st
         forcing = Forcing(session.open.program, thought.trace.action.tolist(), rules)
         outcomes = [forcing.play(move, action, name) for name in (AS_PLAYED, GREEDY)]
     except EngineError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(error), icon=":material/error:")
         return
     session.open.debug.forced[thought.identity, move, action] = outcomes
     details = (("move", move), ("action", action), ("weights", agent))

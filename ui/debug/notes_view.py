@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.debugging.move_notes import LONGEST_NOTE, Note
 from engine.errors import UsageError
+from ui.components.markdown import plain
 from ui.debug import studies
 from ui.model.search.state import Thought
 from ui.session.state import Session
@@ -25,7 +26,7 @@ def show(session: Session, thought: Thought) -> None:
             try:
                 debug.notes.put(Note(game, state.move, text.strip(), is_marked))
             except UsageError as error:
-                st.error(str(error), icon=":material/error:")
+                st.error(plain(error), icon=":material/error:")
                 return
             st.rerun()
     with right:

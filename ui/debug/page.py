@@ -7,6 +7,7 @@ import streamlit as st
 from engine.debugging.move_notes import notes_from_link
 from engine.errors import UsageError
 from ui.components.glossary import about
+from ui.components.markdown import plain
 from ui.components.units import share_text
 from ui.debug import duel_view, export_view, force_view, inbox_view, notes_view, studies
 from ui.model.debug.table import PANELS, counts_text
@@ -81,7 +82,7 @@ def _take_link(session: Session) -> None:
         debug.notes.take(notes_from_link(text))
     except UsageError as error:
         session.notices.append(str(error))
-        st.warning(str(error), icon=":material/link_off:")
+        st.warning(plain(error), icon=":material/link_off:")
 
 
 def _header(session: Session, thought: Thought) -> None:

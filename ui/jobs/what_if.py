@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,15 @@ def force(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, 
 
 
 def compete(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """A duel of two agents; `order["details"]`: `programs`, and of `first_` and `second_` each the
-    `weights`, `model` and `simulations`. Returns the fields of a `Duel` without its plans.
+    """A duel of two agents; returns the fields of a `Duel` without its plans.
+
+    `order["details"]`: `programs`, a JSON list of names, and of `first_` and `second_` each the
+    `weights`, `model` and `simulations`.
     """
     keep_compiled()
     details = dict(order["details"])
     own = load(folder / PROGRAM)
-    names = str(details["programs"]).split(",")
+    names = json.loads(str(details["programs"]))
     programs = [own if name == own.name else library.load_sample(name) for name in names]
     sides = [_fighter(folder, details, which, order["seed"]) for which in ("first", "second")]
     outcome = duel(programs, sides[0], sides[1], progress)

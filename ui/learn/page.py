@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.errors import EngineError, UnknownNameError
 from engine.lessons.catalogue import Catalogue
+from ui.components.markdown import plain
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
 from ui.learn.progress_view import keep_progress, progress_files
@@ -33,10 +34,10 @@ def render() -> None:
         try:
             show_lesson(lessons.find(name), lessons, learning)
         except UnknownNameError as error:
-            st.warning(str(error), icon=":material/link_off:")
+            st.warning(plain(error), icon=":material/link_off:")
             _overview(learning, lessons)
         except EngineError as error:
-            st.error(str(error), icon=":material/error:")
+            st.error(plain(error), icon=":material/error:")
         else:
             caching.last_views().put(session.identity, View("learn", {_QUERY: name}))
         return
@@ -58,7 +59,7 @@ def _follow(learning: Learning, lessons: Catalogue) -> None:
 
 def _overview(learning: Learning, lessons: Catalogue) -> None:
     for complaint in lessons.broken:
-        st.warning(f"A lesson cannot be read. {complaint}", icon=":material/error:")
+        st.warning(f"A lesson cannot be read. {plain(complaint)}", icon=":material/error:")
     if not lessons.lessons:
         st.info("There are no lessons here: `sample_programs/lessons/` is empty.")
         return

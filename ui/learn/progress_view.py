@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.errors import LessonError
 from ui.components.browser_store_view import browser_store
+from ui.components.markdown import plain
 from ui.model.learn.progress import MOST_BYTES
 from ui.model.learn.state import Learning, with_merged
 
@@ -55,11 +56,11 @@ def progress_files(learning: Learning) -> None:
 
 def _add(learning: Learning, data: bytes, name: str) -> None:
     if len(data) > MOST_BYTES:
-        st.error(f"{name}: larger than {MOST_BYTES // 1024} KiB")
+        st.error(f"{plain(name)}: larger than {MOST_BYTES // 1024} KiB")
         return
     try:
         learning.keep(with_merged(learning, data.decode("utf-8", errors="replace"), name))
     except LessonError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(error), icon=":material/error:")
         return
     st.rerun()

@@ -13,6 +13,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from ui.components.html import names_html, values_html
+from ui.components.markdown import plain
 from ui.components.memory_map.component import MEMORY_MAP
 from ui.components.memory_map.draft import plan_so_far
 from ui.components.units import share_text, time_text
@@ -123,7 +124,7 @@ def _follow(session: Session, line: Line | None, query: dict[str, str]) -> None:
     before = len(session.notices)
     links.follow(session, line, query)
     for text in session.notices[before:]:
-        st.warning(text, icon=":material/link_off:")
+        st.warning(plain(text), icon=":material/link_off:")
 
 
 def _shown(session: Session, plan: OpenPlan) -> _Shown:

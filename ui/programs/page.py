@@ -10,6 +10,7 @@ from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
+from ui.components.markdown import plain
 from ui.model.programs import uploads
 from ui.model.programs.catalogue import (
     SORTS,
@@ -151,7 +152,7 @@ def _go(session: Session, name: str, view: str) -> None:
 def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
     opened = session.open
     entry = next((e for e in entries if e.name == opened.name), None)
-    st.subheader(short_title(entry) if entry else opened.name, anchor=False)
+    st.subheader(short_title(entry) if entry else plain(opened.name), anchor=False)
     if entry is not None:
         about = " · ".join(
             part for part in (f"`{entry.name}`", family(entry), step_of(entry)) if part
@@ -192,7 +193,7 @@ def _upload(session: Session) -> None:
                 with st.spinner("Reading …"):
                     program = uploads.read([(f.name, f.getvalue()) for f in files], hardware)
             except EngineError as error:
-                st.error(str(error), icon=":material/error:")
+                st.error(plain(error), icon=":material/error:")
                 return
             opening.add_program(session, program.name, program)
             opening.keep(session, uploads.summary(program, [f.name for f in files]))

@@ -8,6 +8,7 @@ from engine.errors import EngineError
 from engine.hardware.presets import PRESETS
 from engine.hardware.what_if import WhatIf, wish_of
 from engine.program.model import Program
+from ui.components.markdown import plain
 from ui.model.programs import uploads
 from ui.session import caching, opening
 from ui.session.state import Session
@@ -80,7 +81,7 @@ def _derive(session: Session, original: Program, wish: WhatIf) -> None:
     try:
         opening.open_what_if(session, original, wish)
     except EngineError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(error), icon=":material/error:")
         return
     session.open.comparison.expected = list(_SOLVERS)
     st.switch_page(session.pages["compare"])

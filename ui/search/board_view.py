@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.debugging.findings import inbox
 from engine.errors import EngineError
+from ui.components.markdown import plain
 from ui.model.play.film import Film
 from ui.model.search.messages import Root, position_message
 from ui.model.search.state import Thought, search_name
@@ -27,7 +28,7 @@ def collect(session: Session) -> None:
     except EngineError as error:
         failure = str(error)
     if failure:
-        st.error(failure, icon=":material/error:")
+        st.error(plain(failure), icon=":material/error:")
 
 
 def identity_of(session: Session, thought: Thought) -> str:

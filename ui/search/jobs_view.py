@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.debugging.findings import VERSION
 from engine.errors import EngineError
+from ui.components.markdown import plain
 from ui.jobs.protocol import (
     FAILED,
     FINDINGS,
@@ -117,7 +118,7 @@ def failures(session: Session) -> None:
     """Show the errors of the jobs of this page that have failed."""
     for job in _jobs(session):
         if job.state == FAILED:
-            st.error(f"**{title_of(job)}**: {job.error}", icon=":material/error:")
+            st.error(f"**{title_of(job)}**: {plain(job.error)}", icon=":material/error:")
 
 
 def _jobs(session: Session) -> list[Job]:
@@ -209,6 +210,6 @@ def upload(session: Session) -> None:
         try:
             session.open.searches.add(brought(session.open.program, file.getvalue(), file.name))
         except EngineError as error:
-            st.error(str(error), icon=":material/error:")
+            st.error(plain(error), icon=":material/error:")
             return
         st.rerun()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.components.markdown import plain
 from ui.jobs.protocol import FAILED, STOPPED
 from ui.jobs.run import Job
 from ui.model.search.watch import best_game, order_of
@@ -21,9 +22,9 @@ def first_game(session: Session) -> None:
     job = next((j for j in state.jobs if not j.is_over), None)
     if job is not None:
         st.info(
-            f"You will see **{job.order.name}** on {opened.name} with all its searches. That takes"
-            " a minute, on a busy machine several; the bar below says how far it is. You can go to"
-            " another page meanwhile.",
+            f"You will see **{job.order.name}** on {plain(opened.name)} with all its searches."
+            " That takes a minute, on a busy machine several; the bar below says how far it is. You"
+            " can go to another page meanwhile.",
             icon=":material/hourglass_empty:",
         )
     elif any(j.state in (FAILED, STOPPED) for j in state.jobs) and st.button(

@@ -15,7 +15,7 @@ import streamlit as st
 from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
 from engine.analysis.plan_diff import TouchDifference, touch_differences
-from engine.compiler.costs.observations import observations_path
+from engine.compiler.costs.observations import kept_path
 from engine.debugging.findings import findings
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import Surprises, surprises
@@ -107,8 +107,12 @@ def _best_plan(state: State, content_hash: str, _entry: SampleEntry) -> Plan:
 
 
 def kept_compiles(identity: str, program: Program) -> tuple[KeptCompile, ...]:
-    """The kept answers of earlier compiles of a sample, the default's first."""
-    return _kept_compiles(identity, state_of(observations_path(program.name)), program)
+    """The kept answers of earlier compiles of a sample, the default's first; empty for others."""
+    try:
+        state = state_of(kept_path(program.name))
+    except EngineError:
+        return ()
+    return _kept_compiles(identity, state, program)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

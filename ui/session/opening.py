@@ -13,6 +13,7 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from ui.components.markdown import plain
 from ui.components.memory_map.actions import telling_move
 from ui.jobs.protocol import DONE
 from ui.jobs.run import Job
@@ -53,7 +54,7 @@ def ensure_open(session: Session) -> None:
         open_link(session, st.query_params.to_dict())
     _await_linked_plan(session)
     for text in session.notices:
-        st.warning(text, icon=":material/link_off:")
+        st.warning(plain(text), icon=":material/link_off:")
 
 
 def open_link(session: Session, query: Mapping[str, str]) -> None:
@@ -268,7 +269,7 @@ def first_plan(session: Session) -> None:
     if job is None:
         job = order(session, FIRST_SOLVER, _FIRST_SECONDS)
     if job.is_over and job.state != DONE:
-        st.error(f"There is no plan yet: {job.error or 'the run was stopped'}")
+        st.error(f"There is no plan yet: {plain(job.error or 'the run was stopped')}")
         if st.button("Try again", key="again"):
             order(session, FIRST_SOLVER, _FIRST_SECONDS)
             st.rerun()
@@ -284,7 +285,7 @@ def _solve_here(opened: OpenProgram) -> None:
         try:
             plan = solve(FIRST_SOLVER, opened.program, Budget(_FIRST_SECONDS))
         except EngineError as error:
-            st.error(f"No plan could be made: {error}")
+            st.error(f"No plan could be made: {plain(error)}")
             return
     opened.add_plan(FIRST_SOLVER, plan)
 
@@ -294,6 +295,6 @@ def try_open(session: Session, name: str) -> bool:
     try:
         open_named(session, name)
     except EngineError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(error), icon=":material/error:")
         return False
     return True

@@ -8,6 +8,7 @@ from engine.hardware.unestimated import unestimated_remark
 from engine.program.counts import counts_remarks
 from engine.program.model import Program
 from engine.program.provenance import reading_warning, refining_remark
+from ui.components.markdown import plain
 from ui.session.opening import COMPILED
 
 
@@ -26,4 +27,4 @@ def warn_of_reading(program: Program) -> None:
     )
     for warning in warnings:
         if warning is not None:
-            st.warning(f"{warning[0].upper()}{warning[1:]}.", icon=":material/rule:")
+            st.warning(plain(f"{warning[0].upper()}{warning[1:]}."), icon=":material/rule:")

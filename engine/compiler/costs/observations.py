@@ -69,6 +69,11 @@ def observations_path(name: str, programs: Path = SAMPLES_FOLDER) -> Path:
     return programs / OBSERVATIONS_FOLDER.name / f"{name}.json.gz"
 
 
+def kept_path(name: str) -> Path:
+    """The file with the observations of a sample or held-out program. Raises UnknownNameError."""
+    return observations_path(name, find_sample(name).folder)
+
+
 def save_observations(observations: Observations, path: Path) -> None:
     """Write `observations` to the file `path`, whole or not at all."""
     slow = observations.slow
@@ -107,8 +112,7 @@ def load_observations(path: Path, program: Program) -> Observations:
 def observations_of(program: Program) -> Observations | None:
     """The observations kept of a sample or held-out program; None of others, whatever the name."""
     try:
-        folder = find_sample(program.name).folder
-        return load_observations(observations_path(program.name, folder), program)
+        return load_observations(kept_path(program.name), program)
     except (ProgramFormatError, UnknownNameError, OSError):
         return None
 

@@ -209,7 +209,7 @@ def test_a_duel_is_ordered_and_shown(shown: AppTest, thought: Thought) -> None:
     assert not shown.exception
     (job,) = [j for j in session_of(shown).open.searches.jobs if j.order.kind == DUEL]
     details = dict(job.order.details)
-    assert details["programs"] == PROGRAM
+    assert details["programs"] == json.dumps([PROGRAM])
     assert (details["first_model"], details["second_model"]) == ("learned", "policy")
     kind = {"change": "Copy → Drop", "kind": "input", "size": "x", "tensors": 1, "change_us": 2.0}
     bout = {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from engine.plan.io import load_plan, save_plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import save
+from engine.program.model import Program
 from tests.ui.waiting import are_over
 from ui.components.memory_map.board import estimates_of
 from ui.jobs import agent, what_if
@@ -223,7 +227,7 @@ def test_two_agents_play_several_programs(practised: OpenProgram, tmp_path: Path
     other = "teach-evict-and-return"
     sides = {"weights": PRACTISED, "model": "policy", "simulations": 1}
     order = ordered(
-        programs=f"{PROGRAM.name},{other}",
+        programs=json.dumps([PROGRAM.name, other]),
         **{
             f"{which}_{name}": value
             for which in ("first", "second")
@@ -241,3 +245,21 @@ def test_two_agents_play_several_programs(practised: OpenProgram, tmp_path: Path
         change_us = (bout["second_s"] - bout["first_s"]) * 1e6
         assert total_us == pytest.approx(change_us, abs=1e-9 * bout["first_s"] * 1e6)
     assert any(other in word for word in words)
+
+
+def test_a_name_with_a_comma_is_one_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = replace(PROGRAM, name="mine, tuned")
+    save(own, tmp_path / what_if.PROGRAM)
+    met = []
+
+    def duel(programs: list[Program], *sides: object) -> SimpleNamespace:
+        met.extend(programs)
+        return SimpleNamespace(to_json=dict)
+
+    monkeypatch.setattr(what_if, "duel", duel)
+    monkeypatch.setattr(what_if, "_fighter", lambda *_: None)
+    sides = [(f"{which}_weights", FRESH) for which in ("first", "second")]
+    what_if.compete(tmp_path, ordered(programs=json.dumps([own.name]), **dict(sides)), heard([]))
+    assert met == [own]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from engine.compiler.costs.observations import kept_path, observations_path
 from engine.errors import ProgramFormatError
 from engine.lessons.catalogue import FOLDER as LESSONS
 from engine.plan.io import save_plan
@@ -69,6 +70,19 @@ def test_a_best_plan_that_was_damaged_is_there_once_it_is_whole(folder: Path) ->
     assert caching.best_plan(NAME) is not None
     install(renamed(2), folder, best_plan="plan.json")
     assert caching.best_plan(NAME) is None, "the plan of another program"
+
+
+def test_compiles_of_a_held_out_program_are_met_once_they_are_there(folder: Path) -> None:
+    (entry,) = (e for e in library.index(LESSONS.parent) if e.name == "lstm-v5e-b128")
+    (folder / library.HELD_OUT).mkdir()
+    shutil.copy(entry.path, folder / library.HELD_OUT / entry.file)
+    library.write_index([entry], folder / library.HELD_OUT / library.INDEX_NAME)
+    library.write_index([], folder / library.INDEX_NAME)
+    program, kept = library.load_sample(entry.name), kept_path(entry.name)
+    assert caching.kept_compiles("x", program) == ()
+    kept.parent.mkdir()
+    shutil.copy(observations_path(entry.name, entry.folder), kept)
+    assert caching.kept_compiles("x", program)
 
 
 def test_a_lesson_that_changes_is_judged_anew(

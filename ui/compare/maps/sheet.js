@@ -218,9 +218,11 @@ class Sheet extends View {
   copyLink() {
     const address = new URL(location.href);
     address.searchParams.set("window", this.window.text);
-    navigator.clipboard?.writeText(address.href);
     history.replaceState(history.state, "", address);
-    this.status.textContent = "The link is in the address bar and on the clipboard.";
+    const say = (where) => () => {
+      this.status.textContent = `The link is ${where}.`;
+    };
+    copyText(address.href, say("in the address bar and on the clipboard"), say("in the address bar"));
   }
 
   // All panels under one another, as they look now.

@@ -138,10 +138,11 @@ function lettersOf(actions) {
 MapView.prototype.copyLink = function () {
   const text = this.linkText();
   this.root.dataset.link = text;
-  const done = () => this.say("Link copied"),
-    failed = () => window.prompt("Copy this link", text);
-  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, failed);
-  else failed();
+  copyText(
+    text,
+    () => this.say("Link copied"),
+    () => window.prompt("Copy this link", text),
+  );
 };
 
 MapView.prototype.lookNow = function () {

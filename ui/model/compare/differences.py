@@ -14,6 +14,7 @@ from engine.game.moves import Move
 from engine.program.floors import worth_s
 from engine.program.model import Program, Touch
 from engine.program.provenance import more_s
+from ui.components.markdown import code
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, time_text, times_text
 
@@ -57,8 +58,8 @@ def divergence_text(program: Program, difference: TouchDifference, names: tuple[
     verb = "updates" if touch.reads and touch.writes else "reads" if touch.reads else "writes"
     instruction = program.instructions[difference.time].name
     return (
-        f"Slot {difference.time:,}, `{instruction}` {verb}"
-        f" `{tensor_name(program, difference.group)}` ({_stake_text(program, touch)}):"
+        f"Slot {difference.time:,}, {code(instruction)} {verb}"
+        f" {code(tensor_name(program, difference.group))} ({_stake_text(program, touch)}):"
         f" {names[0]} {_service_text(difference.first, touch)},"
         f" {names[1]} {_service_text(difference.second, touch)}."
     )

@@ -12,6 +12,7 @@ from engine.analysis.peak import Resident, used_bytes
 from engine.plan.model import Plan
 from engine.program.model import Program
 from ui.components.charts import LINE, memory_chart
+from ui.components.markdown import code
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import address_text, count_text, share_text, size_text, times_text
 
@@ -49,7 +50,7 @@ def moment_text(program: Program, plan: Plan, slot: int, hole: int) -> str:
     used = int(used_bytes(program, plan.stays)[slot])
     total = program.hardware.fast_bytes
     return (
-        f"**Slot {slot:,}, `{instruction_name(program, slot)}`:** {size_text(used)} of"
+        f"**Slot {slot:,}, {code(instruction_name(program, slot))}:** {size_text(used)} of"
         f" {size_text(total)} taken ({share_text(used / total)}), of them"
         f" {size_text(program.instructions[slot].reserved_bytes)} scratch; largest gap"
         f" {size_text(hole)}."
@@ -58,7 +59,7 @@ def moment_text(program: Program, plan: Plan, slot: int, hole: int) -> str:
 
 def relief_text(program: Program, result: Mapping[str, Any]) -> str:
     """The peak advisor's proposal, as Markdown. `result`: as `ui.jobs.worker` writes it."""
-    names = [f"`{tensor_name(program, d['group'])}`" for d in result["dropped"]]
+    names = [code(tensor_name(program, d["group"])) for d in result["dropped"]]
     change_s = result["after_s"] - result["before_s"]
     change, before, after = times_text(abs(change_s), result["before_s"], result["after_s"])
     way = "costs" if change_s >= 0 else "even saves"

@@ -1,0 +1,72 @@
+"""The campaign of kills: what it finds, and what counts as one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from benchmarks import kills
+from benchmarks.settings import Settings
+from tests.ui.waiting import eventually
+
+HALF = """
+import sys, time
+from pathlib import Path
+folder = Path(sys.argv[1])
+is_again = (folder / "begun").exists()
+(folder / "plan.json").write_text("{")
+(folder / "begun").touch()
+time.sleep(0 if is_again else 3600)
+sys.exit(3)
+"""
+"""It leaves half a file, and its second start fails."""
+
+
+def kill(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, code: str, when: Callable[[float], object]
+) -> list[str] | None:
+    command = [sys.executable, "-c", code, str(folder)]
+    clock = SimpleNamespace(sleep=when, monotonic=time.monotonic, monotonic_ns=time.monotonic_ns)
+    monkeypatch.setattr(kills, "commands", lambda folder: {"it": command})
+    monkeypatch.setattr(kills, "time", clock)
+    return kills.faults_of("it", folder, 0.0)
+
+
+def test_half_a_file_and_a_start_that_fails_are_faults(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    found = kill(monkeypatch, tmp_path, HALF, lambda _: eventually(begun.exists))
+    assert found is not None
+    assert len(found) == 3
+    assert "plan.json" in found[0]
+    assert found[1] == "started again, it ends with 3"
+
+
+def test_what_had_ended_was_not_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def until_it_ends(_: float) -> None:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+
+    assert kill(monkeypatch, tmp_path, "", until_it_ends) is None
+
+
+def test_kills_of_the_living_are_counted_each_in_a_folder_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = iter([None, [], ["process 7 goes on"], None, []])
+    folders = []
+
+    def faults_of(kind: str, folder: Path, after_s: float) -> list[str] | None:
+        folders.append(folder)
+        return next(found)
+
+    monkeypatch.setattr(kills, "faults_of", faults_of)
+    kills.run("kills", Settings(games=3))
+    assert capsys.readouterr().out.splitlines()[-1] == "3 kills, 1 faults"
+    assert len(set(folders)) == 5
