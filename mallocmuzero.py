@@ -395,7 +395,7 @@ def verify(
     engine.errors.ProgramFormatError: teach-prefetch: holds no StableHLO to compile again; ...
     """
     from engine.compiler.reading.own_compile import stored_answers
-    from engine.compiler.steering.compiled_plan import Bench
+    from engine.compiler.steering.compiled_plan import bench_of
     from engine.compiler.steering.verify import DEFAULT, asked_by_plan
     from engine.compiler.steering.verify import verify as compiled
     from engine.compiler.toolchain.target import init_args
@@ -403,7 +403,7 @@ def verify(
 
     folder = answers_folder() if answers is None else Path(answers)
     options = dict(compiler_options or {})
-    bench = Bench(program, stored_answers(program, folder, options, init_args()))
+    bench = bench_of(program, stored_answers(program, folder, options, init_args()))
     asked = DEFAULT if plan is None else asked_by_plan(bench, plan, lambda _: None)
     return compiled(bench, asked)
 

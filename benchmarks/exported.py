@@ -20,7 +20,7 @@ from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings
 from engine.compiler.costs.observations import load_observations, observations_path
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.compiled_plan import Bench, Outcome
+from engine.compiler.steering.compiled_plan import Bench, Outcome, bench_of
 from engine.compiler.steering.export import ORDERS, Steering, exports
 from engine.compiler.steering.tune import total
 from engine.compiler.steering.verify import best_export
@@ -100,7 +100,7 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     program = library.load_entry(entry)
     plan = solve(solver, program, budget)
     answers = stored_answers(program, answers_folder())
-    bench = Bench(program, answers)
+    bench = bench_of(program, answers)
     default = bench.full(DEFAULT_OPTIONS)
     outcome = bench.full(_best(bench, plan).options)
     planned = simulate(program, plan).latency_s * program.hardware.clock_hz

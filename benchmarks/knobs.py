@@ -22,7 +22,7 @@ from engine.compiler.toolchain.target import SCOPED_LIMIT
 from engine.errors import EngineError
 from engine.program import library
 from engine.workflows.capturing import answers_folder
-from engine.workflows.knob_search import compiled_under
+from engine.workflows.knob_search import bench_under
 
 ROWS = RESULTS / "knobs.json"
 PROGRAMS = ("lstm-v5e-b128", "mlpae-v5p-b4096", "mlpae-v6e-b4096-train", "alexnet-v4-b24")
@@ -58,7 +58,7 @@ def run(section: str, given: Settings) -> None:
         program = library.resolve(name)
         answers = stored_answers(program, answers_folder())
         base = answers.stopped({})
-        default = total(compiled_under(answers, {}))
+        default = total(bench_under(answers, {}).full({}))
         wanted = settings(program.hardware.name, base.devices)
         for setting in (*wanted, *(Setting(*one) for one in ALSO)):
             key = [program.name, setting.title]
@@ -79,7 +79,7 @@ def _row(answers: Answers, setting: Setting, base: str, default: float) -> Row:
     if fingerprint(early) == fingerprint(base):
         return {**facts, "effect": SAME}
     try:
-        gain = 1.0 - total(compiled_under(answers, setting.options)) / default
+        gain = 1.0 - total(bench_under(answers, setting.options).full({})) / default
     except EngineError:
         return {**facts, "effect": REFUSED}
     return {**facts, "effect": OTHER, "gain": gain}

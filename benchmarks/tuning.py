@@ -18,7 +18,7 @@ from benchmarks.rows import RESULTS, Row, commit, keep, read
 from benchmarks.settings import Settings, is_contested
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.candidates import knobs, random_rules
-from engine.compiler.steering.compiled_plan import Bench
+from engine.compiler.steering.compiled_plan import Bench, bench_of
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS
@@ -99,7 +99,7 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         "knobs": tuned.knob_improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement or 0.0,
-        "plain": _as_they_come(Bench(program, answers), tuned.compiles, seed),
+        "plain": _as_they_come(bench_of(program, answers), tuned.compiles, seed),
         "compiles": tuned.compiles,
         "chosen_compiles": tuned.random_compiles,
         "seconds": seconds,

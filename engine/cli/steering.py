@@ -182,13 +182,13 @@ def run_verify(options: argparse.Namespace) -> int:
     """
     from engine.compiler.reading.own_compile import stored_answers
     from engine.compiler.steering import verify
-    from engine.compiler.steering.compiled_plan import Bench
+    from engine.compiler.steering.compiled_plan import bench_of
     from engine.compiler.toolchain.target import init_args, read_flags
 
     program = library.resolve(options.program)
     own = read_flags(options.compiler_options)
     answers = stored_answers(program, _answers_folder(options), own, init_args(), note)
-    usual = Bench(program, answers)
+    usual = bench_of(program, answers)
     asked, bench = _asked(usual, options.plan)
     placed = verify.place(bench, asked, usual)
     if options.early:

@@ -1,15 +1,16 @@
 """The first part of `tune`: which of the compiler's own settings make a faster program.
 
-Successive halving, from cheap to dear: an early stop says which settings make another program at
-all; these are compiled whole, those first that gained most elsewhere; the best two of different
-kinds are tried together. Placement is then tuned in the programs of the best two. (What an early
-stop shows of the bytes in slow memory does not tell which program is faster: it was measured.)
+From cheap to dear: early stops say which settings make another program; as many of these as there
+are compiles for, kinds in turn, are compiled whole, and last the best two of different kinds
+together. Placement is then tuned in the programs of the best two. (What an early stop shows of the
+bytes in slow memory does not tell which program is faster: it was measured.)
 """
 
 from __future__ import annotations
 
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +19,12 @@ from engine.compiler.capture.capture import Capturing, Source, captured_by
 from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import device_of
-from engine.compiler.steering.compiled_plan import Bench, Outcome
+from engine.compiler.steering.compiled_plan import Bench, bench_of
 from engine.compiler.steering.knobs import Setting, distinct, settings, together
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.errors import EngineError
-from engine.program.counts import COUNTS, with_counts
+from engine.program.counts import COUNTS, refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
@@ -35,10 +36,15 @@ NEXT_TO_NOTHING = 5e-4
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting as compiled: `total`, cycles and stalls of its own default placement."""
+    """A setting as compiled whole.
+
+    `total`: cycles and stalls of its own default placement. `bench`: of the program that it makes,
+    with costs by operations and bytes alone.
+    """
 
     setting: Setting
     total: float
+    bench: Bench
 
 
 @dataclass(frozen=True)
@@ -46,24 +52,17 @@ class KnobSearch:
     """What a search over settings found.
 
     `tried`: what was compiled whole, the fewest cycles and stalls first. `default_total`: of the
-    user's default. `num_distinct`, `num_settings`: how many make another program, of how many.
+    user's default.
     """
 
     tried: tuple[Tried, ...]
     default_total: float
-    num_distinct: int
-    num_settings: int
 
     @property
     def better(self) -> tuple[Tried, ...]:
         """Those below the default by more than next to nothing, the best first."""
         least = self.default_total * (1 - NEXT_TO_NOTHING)
         return tuple(one for one in self.tried if one.total < least)
-
-    @property
-    def improvement(self) -> float:
-        """What the best setting alone gains, relative to the default; 0 if none gains."""
-        return max([0.0, *(1.0 - one.total / self.default_total for one in self.better)])
 
 
 def search_knobs(
@@ -76,26 +75,28 @@ def search_knobs(
 ) -> KnobSearch:
     """Try the settings for a chip until the compiles or the time are used up; minutes.
 
-    `answers`: of the program under the user's own flags; settings that these name are left alone.
+    The last compile is for the best two of different kinds together, where two are better than the
+    default. `answers`: of the program under the user's own flags; settings that these name are left
+    alone.
     """
-    wanted = _wanted(answers)
 
     def goes_on() -> bool:
         return time.monotonic() < deadline
 
-    others = distinct(answers, wanted, note, goes_on)
     tried: list[Tried] = []
-    for setting in others:
-        if len(tried) < compiles and goes_on():
-            _try(answers, setting, default_total, tried, note)
-    tried.sort(key=lambda one: one.total)
-    search = KnobSearch(tuple(tried), default_total, len(others), len(wanted))
-    pair = _pair(search.better)
-    if pair is not None and len(tried) < compiles and goes_on():
-        _try(answers, pair, default_total, tried, note)
-        tried.sort(key=lambda one: one.total)
-        search = replace(search, tried=tuple(tried))
-    return search
+
+    def found() -> KnobSearch:
+        return KnobSearch(tuple(sorted(tried, key=lambda one: one.total)), default_total)
+
+    left = deque(distinct(answers, _wanted(answers), note, goes_on))
+    while left and len(tried) < compiles - 1 and goes_on():
+        _try(answers, left.popleft(), default_total, tried, note)
+    pair = _pair(found().better)
+    if pair is not None:
+        left.appendleft(pair)
+    while left and len(tried) < compiles and goes_on():
+        _try(answers, left.popleft(), default_total, tried, note)
+    return found()
 
 
 def random_settings(
@@ -141,22 +142,37 @@ def _try(
     note: Callable[[str], None],
 ) -> None:
     try:
-        cycles = total(compiled_under(answers, setting.options))
+        bench = bench_under(answers, setting.options)
+        cycles = total(bench.full({}))
     except EngineError as error:
         note(f"{setting.title}: {error}")
         return
-    tried.append(Tried(setting, cycles))
+    tried.append(Tried(setting, cycles, bench))
     note(f"knob {setting.title}: {1.0 - cycles / default_total:+.2%}")
 
 
-def compiled_under(answers: Answers, options: Mapping[str, str]) -> Outcome:
-    """The whole compile of the default placement under `options` that change the program.
+def bench_under(answers: Answers, options: Mapping[str, str]) -> Bench:
+    """The bench of what a program becomes under `options`, its costs by operations and bytes alone.
 
-    An early stop with everything slow gives the program by which it is read. Raises CompilerError,
-    ProgramFormatError.
+    An early stop with everything slow gives the program. Raises CompilerError, ProgramFormatError,
+    UsageError for counts of loops and branches that it does not have.
     """
     own = answers.under(options)
-    return Bench(rough_program(own), own).full({})
+    slow = own.early(SLOW_OPTIONS)
+    target = own.target
+    device = device_of(slow, target.hardware, target.scoped_bytes)
+    rough = build_program(
+        parse_hlo(slow.hlo.encode(), "all slow"),
+        name="tuned",
+        hardware=device.hardware,
+        where="all slow",
+        reserved_bytes=device.scoped_bytes,
+        roofline=roofline(device),
+    )
+    refuse_unknown(rough.program, target.counts)
+    rough = rough.with_counts(target.counts)
+    origin = {COUNTS: target.counts.to_json()}
+    return Bench(replace(rough, program=replace(rough.program, provenance=origin)), own)
 
 
 def program_under(
@@ -171,21 +187,4 @@ def program_under(
     source = Source(program.name, own.target, own.stablehlo)
     how = Capturing(planners(SOLVERS, SECONDS), Path(), 1, note=note)
     captured, observations = captured_by(own, source, how)
-    return Bench(captured, own), [one.seen for one in observations.compiles]
-
-
-def rough_program(answers: Answers) -> Program:
-    """The program of an early stop with everything slow, with costs by its operations and bytes."""
-    slow = answers.early(SLOW_OPTIONS)
-    target = answers.target
-    device = device_of(slow, target.hardware, target.scoped_bytes)
-    rough = build_program(
-        parse_hlo(slow.hlo.encode(), "all slow"),
-        name="tuned",
-        hardware=device.hardware,
-        where="all slow",
-        reserved_bytes=device.scoped_bytes,
-        roofline=roofline(device),
-    ).program
-    rough = with_counts(rough, target.counts)
-    return replace(rough, provenance={COUNTS: target.counts.to_json()})
+    return bench_of(captured, own), [one.seen for one in observations.compiles]

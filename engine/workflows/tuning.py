@@ -15,7 +15,7 @@ from engine.compiler.capture.capture import capture
 from engine.compiler.costs.observations import observations_of
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.compiled_plan import Bench
+from engine.compiler.steering.compiled_plan import Bench, bench_of
 from engine.compiler.steering.export import Aim, aims
 from engine.compiler.steering.flags import INIT_ARGS_NOTE, Flags
 from engine.compiler.steering.knobs import Setting
@@ -137,9 +137,11 @@ def tune_program(
     folder = answers_folder() if folder is None else folder
     plan_fn = planner(solver) if isinstance(solver, str) else solver
     answers = stored_answers(program, folder, dict(compiler_options), init_args(), note)
-    search = _Search(program, Bench(program, answers), seed, plan_fn, note, folder, keep)
+    bench = bench_of(program, answers)
     begun = time.monotonic()
     end = begun + seconds * (OWN_SHARE if has_baseline else 1.0)
+    usual = _Place(bench, None, total(bench.full({})), _earlier(program))
+    search = _Search(program, usual, seed, plan_fn, note, folder, keep)
     if has_knobs:
         search.try_knobs(compiles // KNOB_PART, begun + KNOB_SHARE * (end - begun))
     search.place_values(compiles, end, plans)
@@ -152,12 +154,16 @@ def tune_program(
 
 @dataclass(frozen=True)
 class _Place:
-    """One program in which placement is tuned: the user's, or what a setting makes of it."""
+    """One program in which placement is tuned: the user's, or what a setting makes of it.
+
+    `default_total`: cycles and stalls of its own default placement. `earlier`: what its costs were
+    fitted to.
+    """
 
     bench: Bench
     setting: Setting | None
     default_total: float
-    earlier: Sequence[Observation]
+    earlier: Sequence[Observation] = ()
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -175,10 +181,13 @@ class _Chance:
 
 @dataclass
 class _Search:
-    """One run of `tune`: the user's program, what was tried, and the best options so far."""
+    """One run of `tune`: the user's program, what was tried, and the best options so far.
+
+    `best`: the program and the trial in it; None is the program's own default placement.
+    """
 
     program: Program
-    bench: Bench
+    usual: _Place
     seed: int
     plan_fn: PlanFn
     note: Callable[[str], None]
@@ -187,12 +196,15 @@ class _Search:
     knobs: KnobSearch | None = None
     runs: list[tuple[_Place, Tuning]] = field(default_factory=list)
     num_captures: int = 0
-    best: tuple[_Place, Trial | None] | None = None
+    best: tuple[_Place, Trial | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.best = self.usual, None
 
     @property
-    def default_total(self) -> float:
-        """Cycles and stalls of the user's default."""
-        return total(self.bench.full({}))
+    def num_captured(self) -> int:
+        """Whole compiles that the capture of the user's program had made."""
+        return sum(run.num_captured for place, run in self.runs if place is self.usual)
 
     @property
     def num_compiles(self) -> int:
@@ -203,45 +215,70 @@ class _Search:
 
     def try_knobs(self, compiles: int, deadline: float) -> None:
         """Search the settings that make another program, if there is time for two compiles."""
-        default = self.bench.full({})
-        left = deadline - time.monotonic()
-        if compiles < 1 or left < 2 * default.seconds:
-            self.note(f"no time for knobs: a whole compile takes {default.seconds:.0f} s")
+        if compiles < 1:
             return
+        whole_s = self.usual.bench.full({}).seconds
+        if deadline - time.monotonic() < 2 * whole_s:
+            self.note(f"no time for knobs: a whole compile takes {whole_s:.0f} s")
+            return
+        answers = self.usual.bench.answers
         self.knobs = search_knobs(
-            self.bench.answers, total(default), compiles=compiles, deadline=deadline, note=self.note
+            answers,
+            self.usual.default_total,
+            compiles=compiles,
+            deadline=deadline,
+            note=self.note,
         )
         for one in self.knobs.better[:1]:
-            self.keep(self._flags({**one.setting.options}, None, one.setting))
+            self._better(_Place(one.bench, one.setting, one.total), None)
 
     def place_values(self, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
-        """Tune the placement in the programs of the best two settings, the default among them."""
-        usual = _Place(self.bench, None, self.default_total, _earlier(self.program))
-        better = () if self.knobs is None else self.knobs.better[:2]
-        wanted: list[Tried | None] = [*better, None][:2]
-        if len(wanted) > 1 and compiles - self.num_compiles - _captures(wanted) < len(wanted):
-            wanted = wanted[:1]
+        """Tune the placement in the programs of the best two settings, the default among them.
+
+        In the user's own program in place of the last one, if that cannot be captured.
+        """
+        wanted = self._wanted(compiles - self.num_compiles, bool(plans))
         left = compiles - self.num_compiles - _captures(wanted)
         for number, one in enumerate(wanted):
-            place = usual if one is None else self._captured(one)
+            is_last = number == len(wanted) - 1
+            place = self.usual if one is None else self._captured(one)
+            if place is None and is_last:
+                place = self.usual
             if place is None:
                 continue
-            is_last = number == len(wanted) - 1
             now = time.monotonic()
             until = deadline if is_last else now + BEST_SHARE * (deadline - now)
             fresh = left if is_last else round(BEST_SHARE * left)
             left -= fresh
-            self._tune(place, 1 + max(1, fresh), until, plans if one is None else ())
+            self._tune(place, 1 + fresh, until, plans if place is self.usual else ())
+
+    def _wanted(self, left: int, has_plans: bool) -> list[Tried | None]:
+        """The best two programs, None being the user's own, as far as `left` compiles go.
+
+        Each takes one besides its capture. Plans of the user's are for the own program.
+        """
+        better = () if self.knobs is None else self.knobs.better
+        choices: list[list[Tried | None]] = [[*better, None][:2], [*better[:1]]]
+        if has_plans:
+            choices = [[*better[:1], None]]
+        for wanted in choices:
+            if wanted and len(wanted) + _captures(wanted) <= left:
+                return wanted
+        return [None]
 
     def _captured(self, one: Tried) -> _Place | None:
-        before = self.bench.answers
+        """The program of a setting with fitted costs; None where it cannot be captured."""
+        before = self.usual.bench.answers
         try:
             bench, seen = program_under(self.program, before, one.setting.options, self.note)
         except EngineError as error:
             self.note(f"{one.setting.title}: {error}")
             return None
         self.num_captures += CAPTURE_COMPILES
-        return _Place(bench, one.setting, one.total, seen)
+        place = _Place(bench, one.setting, one.total, seen)
+        if self.best[0].setting is one.setting:
+            self.best = place, None
+        return place
 
     def _tune(self, place: _Place, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:
         if place.setting is not None:
@@ -268,44 +305,33 @@ class _Search:
 
     def _better(self, place: _Place, trial: Trial | None) -> None:
         """Keep a trial, or the place's own default, if it is the best so far."""
-        if self._total(place, trial) < self.best_total:
+        if self._total(place, trial) < self._total(*self.best):
             self.best = place, trial
             self.keep(self.flags)
-
-    @property
-    def best_total(self) -> float:
-        """Cycles and stalls of the best so far; the default's if none is better."""
-        return self.default_total if self.best is None else self._total(*self.best)
 
     def _total(self, place: _Place, trial: Trial | None) -> float:
         return place.default_total if trial is None else total(trial.full)
 
     @property
     def flags(self) -> Flags:
-        """The best options so far, ready to save."""
-        if self.best is None:
-            return self._flags({}, None, None)
+        """The best options so far on top of the user's own, ready to save."""
         place, trial = self.best
-        own = {} if trial is None else trial.candidate.steering.options
-        return self._flags({**place.options, **own}, trial, place.setting)
-
-    def _flags(
-        self, options: Mapping[str, str], trial: Trial | None, setting: Setting | None
-    ) -> Flags:
-        """Options on top of the user's own; a trial's plan is of a program with other costs."""
-        title = "default" if trial is None else trial.candidate.steering.title
-        target = self.bench.answers.target
+        target = self.usual.bench.answers.target
+        options = {**target.options, **place.options}
+        title = "default" if place.setting is None else place.setting.title
+        aimed: tuple[Aim, ...] = ()
+        if trial is not None:
+            title = trial.candidate.steering.title
+            options |= trial.candidate.steering.options
+            # The trial's plan is of the program with other costs.
+            program = place.bench.program
+            aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
         notes: dict[str, Any] = {"title": title, "versions": versions()}
         if target.init_args:
             notes |= {INIT_ARGS_NOTE: target.init_args}
-        if setting is not None:
-            notes |= {"knobs": dict(setting.options)}
-        aimed: tuple[Aim, ...] = ()
-        if trial is not None and self.best is not None:
-            program = self.best[0].bench.program
-            aimed = aims(program, replace(trial.early.plan, program_hash=content_hash(program)))
-        complete = {**target.options, **options}
-        return Flags.of(self.program, complete, aimed, notes)
+        if place.setting is not None:
+            notes |= {"knobs": dict(place.setting.options)}
+        return Flags.of(self.program, options, aimed, notes)
 
     def by_chance(self, deadline: float) -> _Chance:
         """As many whole compiles, and at least as many early stops, of options chosen by chance.
@@ -317,28 +343,27 @@ class _Search:
         num_knobs = 0 if self.knobs is None else len(self.knobs.tried) + self.num_captures
         now = time.monotonic()
         settings = random_settings(
-            self.bench.answers,
-            self.default_total,
+            self.usual.bench.answers,
+            self.usual.default_total,
             num_knobs,
             self.seed,
             now + KNOB_SHARE * (deadline - now),
             self.note,
         )
-        captured = sum(run.num_captured for _, run in self.runs)
         chance = Tuning(
-            self.bench,
-            self.num_compiles + captured - num_knobs,
+            self.usual.bench,
+            self.num_compiles + self.num_captured - num_knobs,
             deadline,
             self.seed,
             self.plan_fn,
             self.note,
             TuneLog(None),
-            earlier=_earlier(self.program),
+            earlier=self.usual.earlier,
             is_planning=False,
             first_random=max([1, *(len(run.trials) for _, run in self.runs)]),
         )
         chance.run()
-        found = _Chance(self.default_total, chance.num_compiles + len(settings), {})
+        found = _Chance(self.usual.default_total, chance.num_compiles + len(settings), {})
         if chance.best is not None:
             options = chance.best.candidate.steering.options
             found = replace(found, total=total(chance.best.full), options=options)
@@ -349,12 +374,8 @@ class _Search:
 
     def tuned(self, chance: _Chance | None) -> Tuned:
         """The result of the search."""
-        place = self.runs[0][0] if self.best is None else self.best[0]
-        usual = self.bench
-        bench = usual if self.best is None else place.bench
-        flags = self.flags
-        verdict = verify(bench, asked_by_flags(self.program, flags), usual)
-        knobs = 0.0 if self.best is None else 1.0 - place.default_total / self.default_total
+        place, flags, default_total = self.best[0], self.flags, self.usual.default_total
+        verdict = verify(place.bench, asked_by_flags(self.program, flags), self.usual.bench)
         has_chance = chance is not None and chance.compiles > 1
         return Tuned(
             flags=flags,
@@ -362,12 +383,12 @@ class _Search:
             compiles=self.num_compiles,
             random_compiles=0 if chance is None else chance.compiles,
             random_improvement=(
-                1.0 - chance.total / self.default_total if chance and has_chance else None
+                1.0 - chance.total / default_total if chance and has_chance else None
             ),
             random_options=chance.options if chance and has_chance and chance.options else None,
-            captured=sum(run.num_captured for _, run in self.runs),
+            captured=self.num_captured,
             ran_out=any(run.ran_out for _, run in self.runs),
-            knob_improvement=knobs,
+            knob_improvement=1.0 - place.default_total / default_total,
             tried_knobs=() if self.knobs is None else self.knobs.tried,
         )
 

@@ -96,7 +96,7 @@ def test_flags_of_another_program_and_bad_settings_are_refused(
         def __init__(self, program: object, answers: object) -> None:
             self.program = program
 
-    monkeypatch.setattr("engine.compiler.steering.compiled_plan.Bench", Bench)
+    monkeypatch.setattr("engine.compiler.steering.compiled_plan.bench_of", Bench)
     save_flags(Flags("other", "0123", "tpu-v5e", {}), tmp_path / "flags.json")
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)
     refused(answer, "made for another program", "other")
@@ -192,7 +192,7 @@ def test_flags_that_make_another_program_are_verified_in_that_program(
         asked.append(knobs)
         return "its bench", []
 
-    monkeypatch.setattr("engine.compiler.steering.compiled_plan.Bench", Bench)
+    monkeypatch.setattr("engine.compiler.steering.compiled_plan.bench_of", Bench)
     monkeypatch.setattr("engine.compiler.steering.verify.place", place)
     monkeypatch.setattr("engine.workflows.knob_search.program_under", program_under)
     answer = run("verify", "gptdecode-v5e-b8", tmp_path / "flags.json", "--answers", tmp_path)

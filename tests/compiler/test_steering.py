@@ -12,7 +12,7 @@ import pytest
 
 from engine.cli import main
 from engine.compiler.capture.importer import roofline
-from engine.compiler.steering.compiled_plan import Bench, unknown_names
+from engine.compiler.steering.compiled_plan import Bench, bench_of, unknown_names
 from engine.compiler.steering.export import SORT_ORDER, exports, instruction_patterns, sort_rules
 from engine.compiler.steering.flags import Flags, save_flags
 from engine.compiler.steering.verify import asked_by_flags, placements, verify
@@ -58,7 +58,7 @@ def bench(folder: Path) -> Bench:
     ).program
     packed = base64.b64encode(gzip.compress(source)).decode()
     stored = replace(program, provenance={"stablehlo_gzip_base64": packed})
-    return Bench(stored, answers)
+    return bench_of(stored, answers)
 
 
 def fast_values(program: Program, is_fast: tuple[bool, ...]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,7 +45,7 @@ from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.workflows import tuning as tuned_module
 from engine.workflows.knob_search import KnobSearch, Tried
-from engine.workflows.tuning import tune_program
+from engine.workflows.tuning import Tuned, tune_program
 
 DEFAULT_CYCLES = 1000.0
 
@@ -231,7 +231,7 @@ def test_the_answer_is_the_best_with_the_baseline_beside_it(
         return 950.0 if is_better else 1200.0
 
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
-    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
     monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
     tuned = tune_program(
         program,
@@ -267,7 +267,7 @@ def test_what_is_best_so_far_is_kept_though_the_search_is_broken_off(
 
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
     bench.limit = 5
-    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
     kept: list[Flags] = []
     with pytest.raises(KeyboardInterrupt):
         tune_program(
@@ -298,7 +298,7 @@ def test_the_baseline_has_as_long_as_the_search(
 
     known: set[str] = set()
     bench = FakeBench(program, plan, FakeAnswers(), cycles)
-    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
     monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
     clock = SimpleNamespace(monotonic=lambda: now)
     monkeypatch.setattr(module, "time", clock)
@@ -354,6 +354,24 @@ def test_time_that_is_over_leaves_the_default(program: Program, plan: Plan) -> N
     run.run()
     assert bench.asked == ["[]"]
     assert run.best is None
+
+
+def test_time_that_passes_after_a_run_does_not_say_that_it_ran_out(
+    program: Program, plan: Plan, clock: SimpleNamespace
+) -> None:
+    """The run ends early for want of candidates: every early stop is refused."""
+
+    class Refusing(FakeBench):
+        def early(self, options: Mapping[str, str]) -> Outcome:
+            raise CompilerError("the compiler refused it")
+
+    bench = Refusing(program, plan, FakeAnswers(), lambda _: 900.0)
+    run = tuning(bench, plan, deadline=100.0)
+    run.run()
+    assert run.num_compiles == 1
+    assert not run.ran_out
+    clock.seconds = 200.0
+    assert not run.ran_out
 
 
 def test_random_rules_differ_and_are_the_seeds(program: Program, plan: Plan) -> None:
@@ -502,58 +520,167 @@ def test_what_the_capture_compiled_is_known_for_nothing(program: Program, plan: 
     assert baseline.num_captured == 0
 
 
-def test_what_knobs_and_what_placement_gain_is_told_apart(
-    program: Program, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The default takes 1010, the best setting 960, the second 980, rules in the former 910."""
-    knob, second = Setting("fusion", {"xla_x": "1"}), Setting("scratch", {"xla_y": "1"})
-    usual = FakeBench(program, plan, FakeAnswers(), lambda _: 1000.0)
-    under = {
-        "xla_x": FakeBench(program, plan, FakeAnswers(), lambda _: 900.0),
-        "xla_y": FakeBench(program, plan, FakeAnswers(), lambda _: 970.0),
-    }
-    found = KnobSearch((Tried(knob, 960.0), Tried(second, 980.0)), 1010.0, 2, 9)
-    asked: list[Any] = []
+KNOB, SECOND = Setting("fusion", {"xla_x": "1"}), Setting("scratch", {"xla_y": "1"})
+
+
+@dataclass
+class Settings:
+    """A made-up search for settings, and the benches of the programs that they make.
+
+    The default takes 1010 cycles and stalls, `KNOB` alone 960, `SECOND` 980. `asked`: what was
+    verified; `titles`: of the programs that were captured. `broken`: settings whose program cannot
+    be.
+    """
+
+    program: Program
+    plan: Plan
+    usual: FakeBench
+    under: dict[str, FakeBench]
+    rough: dict[str, FakeBench]
+    broken: tuple[Setting, ...] = ()
+    asked: list[Any] = field(default_factory=list)
+    quota: int = 0
+
+    @property
+    def tried(self) -> tuple[Tried, ...]:
+        pairs = ((KNOB, 960.0), (SECOND, 980.0))
+        made = (Tried(s, total, self.rough[next(iter(s.options))]) for s, total in pairs)  # type: ignore[arg-type]
+        return tuple(made)[: self.quota]
+
+    def search(self, *given: Any, compiles: int, **more: Any) -> KnobSearch:
+        self.quota = compiles
+        return KnobSearch(self.tried, 1010.0)
 
     def program_under(
-        program: Program, answers: Any, options: Mapping[str, str], note: Any
+        self, program: Program, answers: Any, options: Mapping[str, str], note: Any
     ) -> tuple[Any, list[Any]]:
+        if any(options == one.options for one in self.broken):
+            raise CompilerError("the compiler refused it")
         (name,) = options
-        return under[name], []
+        return self.under[name], []
 
-    def verified(bench: Any, verdict_of: Any, beside: Any) -> Any:
-        asked.append((bench, dict(verdict_of.steering.options), beside))
+    def verified(self, bench: Any, verdict_of: Any, beside: Any) -> Any:
+        self.asked.append((bench, dict(verdict_of.steering.options), beside))
         return SimpleNamespace(improvement=0.1)
 
-    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: usual)
-    monkeypatch.setattr(tuned_module, "search_knobs", lambda *given, **more: found)
-    monkeypatch.setattr(tuned_module, "program_under", program_under)
-    monkeypatch.setattr(tuned_module, "random_settings", lambda *given: [Tried(second, 980.0)])
-    monkeypatch.setattr(tuned_module, "verify", verified)
-    kept: list[Flags] = []
-    tuned = tune_program(
+    def tuned(self, folder: Path, **changes: Any) -> Tuned:
+        given: dict[str, Any] = {"compiles": 12, "seconds": 600, "folder": folder}
+        plan_fn = lambda program, seconds, seed: made_for(program, self.plan)  # noqa: E731
+        return tune_program(self.program, plan_fn, **{**given, **changes})
+
+    @property
+    def num_whole(self) -> int:
+        """Whole compiles: the default's, of settings, of captures, and of placements."""
+        benches = [self.usual, *self.under.values()]
+        placed = sum(len(bench.asked) - 1 for bench in benches if bench.asked)
+        captured = sum(bool(bench.asked) for bench in self.under.values())
+        return 1 + len(self.tried) + 2 * captured + placed
+
+
+@pytest.fixture
+def knob_search(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    def bench(cycles: float) -> FakeBench:
+        return FakeBench(program, plan, FakeAnswers(), lambda _: cycles)
+
+    made = Settings(
         program,
-        lambda program, seconds, seed: made_for(program, plan),
-        compiles=12,
-        seconds=600,
-        folder=tmp_path,
-        keep=kept.append,
+        plan,
+        bench(1000.0),
+        {"xla_x": bench(900.0), "xla_y": bench(970.0)},
+        {"xla_x": bench(1000.0), "xla_y": bench(1000.0)},
     )
+    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: made.usual)
+    monkeypatch.setattr(tuned_module, "search_knobs", made.search)
+    monkeypatch.setattr(tuned_module, "program_under", made.program_under)
+    monkeypatch.setattr(tuned_module, "random_settings", lambda *given: list(made.tried[1:]))
+    monkeypatch.setattr(tuned_module, "verify", made.verified)
+    return made
+
+
+def test_what_knobs_and_what_placement_gain_is_told_apart(
+    knob_search: Settings, tmp_path: Path
+) -> None:
+    """Rules in the program of the best setting take 910."""
+    kept: list[Flags] = []
+    tuned = knob_search.tuned(tmp_path, keep=kept.append)
     assert tuned.knob_improvement == pytest.approx(50 / 1010)
     assert tuned.placement_improvement == pytest.approx(0.1 - 50 / 1010)
     assert tuned.random_improvement == pytest.approx(30 / 1010)
-    assert tuned.tried_knobs == found.tried
+    assert tuned.tried_knobs == knob_search.tried
     assert tuned.compiles <= 12
     assert tuned.random_compiles <= tuned.compiles + 1
-    assert all(len(bench.asked) > 1 for bench in under.values())
+    assert all(len(bench.asked) > 1 for bench in knob_search.under.values())
     options = dict(tuned.flags.compiler_options)
     assert options["xla_x"] == "1"
     assert "xla_y" not in options
     assert len(options) > 1
     assert tuned.flags.knobs == {"xla_x": "1"}
-    assert tuned.flags.program_hash == content_hash(program)
+    assert tuned.flags.program_hash == content_hash(knob_search.program)
     assert kept[0].knobs == {"xla_x": "1"}
-    assert asked == [(under["xla_x"], options, usual)]
+    assert kept[0].notes["title"] == "xla_x=1"
+    assert knob_search.asked == [(knob_search.under["xla_x"], options, knob_search.usual)]
+
+
+def test_what_a_setting_gains_counts_though_its_program_cannot_be_captured(
+    knob_search: Settings, tmp_path: Path
+) -> None:
+    """Placement is then tuned in the user's own program, where it gains less."""
+    knob_search.broken = (KNOB, SECOND)
+    tuned = knob_search.tuned(tmp_path, has_baseline=False)
+    assert tuned.flags.knobs == dict(tuned.flags.compiler_options) == {"xla_x": "1"}
+    assert tuned.flags.notes["title"] == "xla_x=1"
+    assert tuned.knob_improvement == pytest.approx(50 / 1010)
+    assert len(knob_search.usual.asked) > 1
+    assert knob_search.asked[0][0] is knob_search.rough["xla_x"]
+    assert knob_search.num_whole <= tuned.compiles <= 12
+
+
+def test_settings_that_gain_nothing_and_cannot_be_captured_leave_the_default(
+    knob_search: Settings, tmp_path: Path
+) -> None:
+    knob_search.broken = (KNOB, SECOND)
+    knob_search.usual.cycles = lambda _: 940.0
+    tuned = knob_search.tuned(tmp_path, has_baseline=False)
+    assert not tuned.flags.knobs
+    assert tuned.flags.compiler_options
+    assert tuned.knob_improvement == 0.0
+    assert knob_search.asked[0][0] is knob_search.usual
+
+
+@pytest.mark.parametrize("compiles", [2, 3, 4, 5, 6, 8, 12])
+def test_captures_of_settings_stay_within_the_compiles(
+    knob_search: Settings, tmp_path: Path, compiles: int
+) -> None:
+    tuned = knob_search.tuned(tmp_path, compiles=compiles, has_baseline=False)
+    assert tuned.compiles == knob_search.num_whole <= compiles
+    if compiles >= 3:
+        assert tuned.flags.knobs == {"xla_x": "1"}
+
+
+def test_plans_of_the_users_are_exported_in_the_own_program(
+    knob_search: Settings, tmp_path: Path
+) -> None:
+    """Though two settings are better than the default."""
+    seen: list[str] = []
+    knob_search.tuned(tmp_path, plans=[knob_search.plan], has_baseline=False, note=seen.append)
+    assert len(knob_search.usual.asked) > 1
+    assert not knob_search.under["xla_y"].asked
+    knob_search.usual.answers.full.clear()
+    knob_search.usual.asked.clear()
+    other = tmp_path / "other"
+    knob_search.tuned(other, plans=[knob_search.plan], has_baseline=False, compiles=5)
+    assert len(knob_search.usual.asked) > 1
+
+
+def test_compiles_of_a_settings_capture_count_once(knob_search: Settings, tmp_path: Path) -> None:
+    options = {CROSS_PROGRAM: "0"}
+    bench = knob_search.under["xla_x"]
+    placements = {"placements": {"knob": options}}
+    bench.program = replace(bench.program, provenance={**bench.program.provenance, **placements})
+    bench.answers.full.append(key(options))
+    tuned = knob_search.tuned(tmp_path)
+    assert tuned.captured == 0
+    assert tuned.random_compiles <= tuned.compiles + 1
 
 
 def test_flags_of_the_user_stand_in_the_answer(
@@ -562,7 +689,7 @@ def test_flags_of_the_user_stand_in_the_answer(
     answers = FakeAnswers()
     answers.target = Target("tpu-v5e", options={"xla_mine": "7"})
     bench = FakeBench(program, plan, answers, lambda _: 1500.0)
-    monkeypatch.setattr(tuned_module, "Bench", lambda program, answers: bench)
+    monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: bench)
     monkeypatch.setattr(tuned_module, "verify", lambda bench, asked, usual: None)
     tuned = tune_program(
         program,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.compiler.reading.own_compile import stored_answers
-from engine.compiler.steering.compiled_plan import Bench, Outcome
+from engine.compiler.steering.compiled_plan import Bench, Outcome, bench_of
 from engine.compiler.steering.export import exports
 from engine.compiler.steering.instruction_cycles import instruction_cycles
 from engine.compiler.steering.verify import Verdict, asked_by_plan
@@ -82,7 +82,7 @@ def _bench(program: Program, folder: Path, progress: Progress) -> Bench:
     answers = stored_answers(program, _answers_folder(folder), init_args=init_args(), note=note)
     require_compiler(program.hardware.name)
     use_cpu_here()
-    return Bench(program, answers)
+    return bench_of(program, answers)
 
 
 def _answers_folder(folder: Path) -> Path:

@@ -55,16 +55,20 @@ class Outcome:
         return self.cycles + self.stall_cycles
 
 
+@dataclass(frozen=True, eq=False)
 class Bench:
     """One program and the compiler, which gives its `Outcome` under any options.
 
-    The first use costs an early stop, which maps the program's instructions to the compiler's.
+    `imported`: the program, and how its instructions map to those of the all-slow compile.
     """
 
-    def __init__(self, program: Program, answers: Answers) -> None:
-        self.program = program
-        self.answers = answers
-        self.imported = own_compile(program, answers)
+    imported: Imported
+    answers: Answers
+
+    @property
+    def program(self) -> Program:
+        """The program, with the costs by which outcomes are predicted."""
+        return self.imported.program
 
     def early(self, options: Mapping[str, str]) -> Outcome:
         """The outcome under `options`, with cycles only if known; seconds. Raises CompilerError."""
@@ -76,10 +80,7 @@ class Bench:
 
     def with_costs(self, program: Program) -> Bench:
         """This bench for the program with other costs."""
-        bench = object.__new__(Bench)
-        bench.program, bench.answers = program, self.answers
-        bench.imported = replace(self.imported, program=program)
-        return bench
+        return replace(self, imported=replace(self.imported, program=program))
 
     def _outcome(self, compiled: Compiled) -> Outcome:
         program, where = self.program, f"{self.program.name}, compiled"
@@ -101,6 +102,14 @@ class Bench:
             stall_cycles=_stall_cycles(self.imported, plan, observation) if total else None,
             seconds=compiled.seconds,
         )
+
+
+def bench_of(program: Program, answers: Answers) -> Bench:
+    """The bench of a stored program, after an early stop that maps its instructions anew.
+
+    Raises CompilerError where the compiler makes another program of it.
+    """
+    return Bench(own_compile(program, answers), answers)
 
 
 def unknown_names(patterns: tuple[str, ...], outcome: Outcome) -> tuple[str, ...]:

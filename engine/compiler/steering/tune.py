@@ -125,7 +125,8 @@ class Tuning:
     made and exported; without, only knobs and random rules are tried. `plans`: of the bench's
     program, exported first. `earlier`: what its costs were fitted to. `first_random`: how
     many random rules the first round tries. `keep`: gets every trial that is the best so far, once
-    it is compiled in full.
+    it is compiled in full. `ran_out`: whether the run ended because the seconds were used up before
+    the compiles.
     """
 
     bench: Bench
@@ -144,6 +145,7 @@ class Tuning:
     default: Outcome | None = None
     num_random: int = 0
     num_varied: int = 0
+    ran_out: bool = False
     exploring_ends: float = math.inf
 
     def run(self) -> None:
@@ -179,6 +181,7 @@ class Tuning:
             if not progress and len(self.trials) == before:
                 break
         self._compile_after_all()
+        self.ran_out = self.num_compiles < self.compiles and time.monotonic() >= self.deadline
         if self.ran_out:
             self.note(
                 f"time ran out after {self.num_compiles} of {self.compiles} compiles and"
@@ -195,11 +198,6 @@ class Tuning:
     def num_captured(self) -> int:
         """Whole compiles that the program's capture had made."""
         return sum(trial.candidate.origin == CAPTURED for trial in self.trials)
-
-    @property
-    def ran_out(self) -> bool:
-        """Whether the seconds were used up before the compiles."""
-        return self.num_compiles < self.compiles and time.monotonic() >= self.deadline
 
     @property
     def is_over(self) -> bool:
