@@ -9,12 +9,14 @@ from typing import Any
 
 from engine.errors import PlanError, UsageError
 from engine.files import refuse_unwritable, refuse_unwritable_folder
+from engine.folders import cache_folder
 from engine.plan.check import check
 from engine.plan.io import load_plan
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.counts import DEFAULT_TRIP_COUNT
 from engine.program.model import Program
+from engine.workflows.capturing import COMPILES_CACHE
 
 Run = Callable[[argparse.Namespace], int]
 _OUTPUTS = "outputs"
@@ -75,6 +77,16 @@ def add_counts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_raw(parser: argparse.ArgumentParser) -> None:
+    """The folder in which captures keep what the compiler answered; None where nothing is cached.
+
+    `engine.workflows.capturing.compiles_folder` then says what to do.
+    """
+    default = cache_folder(COMPILES_CACHE)
+    about = "where compile results are kept, so that nothing is compiled twice"
+    add_output(parser, "--raw", is_folder=True, default=default, metavar="FOLDER", help=about)
+
+
 def add_output(
     parser: argparse._ActionsContainer, *flags: str, is_folder: bool = False, **settings: Any
 ) -> None:
@@ -98,7 +110,7 @@ def refuse_bad_outputs(options: argparse.Namespace) -> None:
 def refuse_given(command: str, why: str, **given: object) -> None:
     """Raises UsageError if one of these options, which cannot count beside others, was given."""
     for name, value in given.items():
-        if value not in (None, False, []):
+        if not (value is None or value is False or value == []):
             raise UsageError(f"{command}: --{name.replace('_', '-')} {why}")
 
 

@@ -11,16 +11,16 @@ from engine.cli.arguments import (
     add_compiler_options,
     add_counts,
     add_output,
+    add_raw,
     refuse_given,
 )
 from engine.cli.output import note, show, show_program
 from engine.errors import OutOfMemoryError, UsageError
 from engine.files import read_bytes
-from engine.folders import cache_folder
 from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
-from engine.workflows.capturing import COMPILES, COMPILES_CACHE, SECONDS, SOLVERS, capturing
+from engine.workflows.capturing import COMPILES, SECONDS, SOLVERS, capturing
 
 if TYPE_CHECKING:
     from engine.compiler.capture.capture import Capturing
@@ -76,9 +76,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
         "--solvers", default=SOLVERS, metavar="A,B", help="whose plans are compiled, in turn"
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each plan")
-    default = cache_folder(COMPILES_CACHE)
-    about = "where compile results are kept, so that nothing is compiled twice"
-    add_output(parser, "--raw", is_folder=True, default=default, metavar="FOLDER", help=about)
+    add_raw(parser)
 
 
 def run(options: argparse.Namespace) -> int:

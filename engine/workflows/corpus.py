@@ -1,8 +1,8 @@
 """The training corpus: random networks, compiled by the real compiler, as small program files.
 
-Each program is made of two compiles, everything slow and the default one: enough for costs to learn
-from, not to publish. A file holds no StableHLO; `engine.compiler.models.random_model` makes the
-network again from its number.
+Each program is made of two or three compiles, everything slow and the default one among them:
+enough for costs to learn from, not to publish. A file holds no StableHLO;
+`engine.compiler.models.random_model` makes the network again from its number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from engine.errors import CompilerError, ProgramFormatError
+from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError
 from engine.files import write_bytes
 from engine.program.io import load, save
 from engine.program.model import Program
@@ -42,9 +42,10 @@ def load_corpus(folder: Path = FOLDER) -> Iterator[Program]:
 def make_corpus(count: int, first: int, folder: Path, raw: Path, note: Note) -> int:
     """Capture networks `first` to `first + count - 1`; half a minute each; resumable.
 
-    `raw`: a folder for compile results. What was made or refused before is not compiled again.
-    Returns how many programs the folder holds of these networks. Raises MissingDependencyError
-    without the compiler, OutputError where `folder` cannot be written.
+    `raw`: a folder for compile results. What was made or refused before is not compiled again; a
+    compile that took too long or was killed is tried again the next time. Returns how many programs
+    the folder holds of these networks. Raises MissingDependencyError without the compiler,
+    ProgramFormatError where `folder` cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     refused = _refused(folder)
@@ -54,11 +55,14 @@ def make_corpus(count: int, first: int, folder: Path, raw: Path, note: Note) -> 
         path = folder / f"{name}.json.gz"
         if not path.exists() and name not in refused:
             try:
-                save(_captured(number, raw, note), path)
+                program = _captured(number, raw, note)
             except (CompilerError, ProgramFormatError) as error:
-                refused[name] = str(error)
-                _keep_refused(folder, refused)
                 note(f"{name}: {error}")
+                if not isinstance(error, CompileInterruptedError):
+                    refused[name] = str(error)
+                    _keep_refused(folder, refused)
+            else:
+                save(program, path)
         made += path.exists()
     return made
 

@@ -24,14 +24,15 @@ from engine.compiler.reading.own_compile import refuse_other_region, stored_answ
 from engine.compiler.toolchain import results as answers
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.target import Target, target_of
-from engine.errors import CompilerError, ProgramFormatError, UnknownNameError
+from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
 from engine.plan.check import check
 from engine.plan.io import plan_from_json
+from engine.program.counts import Counts, given_counts
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from tests.compiler.tiny_compiler import TinyCompiler, hlo
-from tests.program.hlo.modules import imported
+from tests.program.hlo.modules import imported, module
 
 FLAGGED = Target(
     "tpu-v5e", options={"xla_tpu_scoped_vmem_limit_kib": "24576"}, init_args="--xla_a=1"
@@ -44,11 +45,16 @@ class Interrupted(TinyCompiler):
 
     limit = 1000
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Target, Mapping[str, str]]] = []
+
     def compile_full(
         self, stablehlo: bytes, target: Target, options: Mapping[str, str]
     ) -> Compiled:
         if len(self.whole) == self.limit:
             raise KeyboardInterrupt
+        self.asked.append((target, options))
         return self.full(options)
 
     def compile_early(
@@ -107,6 +113,64 @@ def test_a_program_can_be_worked_with_after_two_compiles(
     plan = plan_from_json(first.provenance["xla_plan"], "here")
     assert check(first, plan) is None
     assert written[-1].accesses == program.accesses
+
+
+def test_how_many_compiles_there_may_be_is_said_also_where_the_first_did_not_do(
+    tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.compiler.capture.capture.is_trusted", lambda program: False)
+    written: list[Program] = []
+    capture_stablehlo(SOURCE, replace(how(tmp_path), compiles=2, keep=written.append))
+    refining = [one.provenance["refining"] for one in written]
+    assert refining[-1]["compiles"] > 2
+    assert all(one["compiles"] <= one["of"] for one in refining)
+
+
+def test_captures_under_other_flags_learn_nothing_from_each_other(
+    tmp_path: Path, compiler: Interrupted
+) -> None:
+    """Though the program be the same; other counts of loops ask for no other compile."""
+    plain = replace(SOURCE, name="net")
+    flagged = replace(plain, target=Target("tpu-v5e", options={"xla_a": "1"}))
+    for source in (plain, flagged):
+        capture_source(source, how(tmp_path))
+    asked = [
+        [options for target, options in compiler.asked if target == source.target]
+        for source in (plain, flagged)
+    ]
+    assert asked[0] == asked[1]
+    assert len(asked[0]) > 2
+    folders = sorted({path.name for path in tmp_path.iterdir()} - {"answers"})
+    assert folders[0] == "net" and folders[1].startswith("net-") and len(folders) == 2
+
+
+BRANCHING = module(
+    """  a = A parameter(0)
+  n = s32[] parameter(1)
+  b = A custom-call(a), custom_call_target="x", backend_config=CONFIG
+  c = A conditional(n, b, b), branch_computations={%one, %two}
+  ROOT d = A exponential(c)""",
+    "%one\n  p1 = A parameter(0)\n  ROOT e1 = A abs(p1)",
+    "%two\n  p2 = A parameter(0)\n  ROOT e2 = A tanh(p2)",
+).replace("CONFIG", '{"window_config":{"estimated_cycles":"900"}}')
+
+
+def test_shares_of_branches_are_captured_and_unknown_ones_refused(
+    tmp_path: Path, compiler: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "full", lambda options: Compiled(BRANCHING, "", ""))
+    monkeypatch.setattr(
+        compiler, "early", lambda options: Compiled(BRANCHING, "", "", is_full=False)
+    )
+    counts = Counts(shares={"c": (0.9, 0.1)})
+    few = replace(how(tmp_path), compiles=1)
+    program = capture_stablehlo(replace(SOURCE, target=Target("tpu-v5e", counts=counts)), few)
+    assert [region.multiplicity for region in program.regions] == [0.9, 0.1]
+    assert given_counts(program).shares == {"c": [0.9, 0.1]}
+    other = Target("tpu-v5e", counts=Counts(shares={"d": (0.9, 0.1)}))
+    with pytest.raises(UsageError, match="no conditional called 'd'; it has c"):
+        capture_stablehlo(replace(SOURCE, target=other), few)
+    assert len({path.name for path in tmp_path.iterdir()}) == 2
 
 
 def test_a_program_remembers_the_flags_it_was_compiled_under(

@@ -120,6 +120,8 @@ def test_without_the_compiler_one_line_says_how_to_get_it(
 def test_capture_takes_a_model_or_a_file_and_not_both(run: Run, tmp_path: Path) -> None:
     refused(run("capture", "--stablehlo", "x", "t5", "-o", tmp_path / "p.json"), "--stablehlo")
     refused(run("capture", "--stablehlo", tmp_path / "x", "-o", tmp_path / "p.json"), "x")
+    none = run("capture", "--stablehlo", "x", "--batch", 0, "-o", tmp_path / "p.json")
+    refused(none, "--batch is for a MODEL")
     big = tmp_path / "big"
     with big.open("wb") as file:
         file.truncate(65 * 2**20)

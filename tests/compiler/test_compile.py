@@ -33,7 +33,9 @@ def child_that(tmp_path: Path, *lines: str) -> tuple[str, ...]:
             6,
             "(code -6: F1124 x.cc:1] Check failed: size > 0)",
         ),
+        ("F0203 x.cc:1] out of range", 6, "(code -6: F0203 x.cc:1] out of range)"),
         ("I1124 Linux version", 11, "(code -11: it died of SIGSEGV without a word)"),
+        ("I1124 operand in BF16", 11, "(code -11: it died of SIGSEGV without a word)"),
     ],
 )
 def test_an_abort_is_an_error_that_names_the_options(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.reading.repair import repaired
+from engine.compiler.reading.repair import readings, repaired
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
@@ -95,3 +95,22 @@ def test_whatever_is_broken_ends_valid(program: Program, chance: object) -> None
     mended = repaired(program, bad, bad.is_fast)
     assert check(program, mended) is None
     assert 0.0 <= mended.notes["left_out_saving_share"] <= 1.0
+
+
+def test_of_two_readings_the_fuller_one_counts_and_xlas_own_offsets_if_equal() -> None:
+    program = two_inputs()
+    whole, elsewhere = plan(program, Stay(0, 0, -1, 2)), plan(program, Stay(0, 2048, -1, 2))
+    broken = plan(program, Stay(0, 100, -1, 2))
+    for own, best in ((elsewhere, elsewhere), (broken, whole)):
+        asked: list[str | None] = []
+
+        def read(buffers: str | None, own: Plan = own, asked: list[str | None] = asked) -> Plan:
+            asked.append(buffers)
+            return whole if buffers is None else own
+
+        chosen, packed = readings(program, read, "buffers", whole.is_fast)
+        assert (chosen.stays, packed.stays) == (best.stays, whole.stays)
+        assert sorted(map(str, asked)) == ["None", "buffers"]
+        asked.clear()
+        assert readings(program, read, None, whole.is_fast) == (packed, packed)
+        assert asked == [None]

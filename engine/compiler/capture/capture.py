@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from engine.compiler.costs.refit import refitted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
 from engine.compiler.reading.own_compile import device_of, stored_stablehlo
-from engine.compiler.reading.repair import fuller, repaired
+from engine.compiler.reading.repair import readings
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.libtpu import require_compiler, versions
@@ -41,18 +42,19 @@ from engine.compiler.toolchain.target import Target, target_facts
 from engine.errors import CompilerError, NotCompilableError, ProgramFormatError
 from engine.files import EXPORTED, foreign
 from engine.plan.io import plan_to_json
+from engine.plan.model import Plan
 from engine.program.counts import Counts, refuse_unknown
 from engine.program.hlo.build import Imported, build_program
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
-from engine.program.io import content_hash, load, save
+from engine.program.io import load, save
 from engine.program.model import Program
 
 MORE_COMPILES = 2
 """So many times as many are made at most where the fit is not good enough."""
 
 MAX_ERROR = 0.03
-"""No good placement held out of the fit may take longer than predicted by more, relatively."""
+"""Largest relative under-prediction allowed on held-out placements."""
 
 ANSWERS = "answers"
 """The folder of the compiler's answers to all programs, among what captures keep."""
@@ -109,9 +111,7 @@ def capture_source(
     answers = Answers(
         source.stablehlo, source.target, how.raw / ANSWERS, how.is_offline, note=how.note
     )
-    if source.target.counts != Counts():
-        refuse_unknown(_imported(source, answers).program, source.target.counts)
-    path = observations_path(source.name, how.raw / source.name)
+    path = observations_path(source.name, how.raw / _folder_name(source))
     return captured_by(answers, source, how, path, known)
 
 
@@ -122,10 +122,13 @@ def captured_by(
     path: Path | None = None,
     known: Path | None = None,
 ) -> tuple[Program, Observations]:
-    """What `capture_source` returns, by these answers; `path`: a file for the observations."""
+    """What `capture_source` returns, by these answers; `path`: a file for the observations.
+
+    Raises as `capture_source` does.
+    """
     imported = _imported(source, answers)
     observations = _begun(imported, [file for file in (path, known) if file is not None])
-    compiles = 0 if how.is_offline else how.compiles
+    limit = 0 if how.is_offline else how.compiles
 
     def keep(now: Observations) -> None:
         if path is not None:
@@ -133,14 +136,15 @@ def captured_by(
         if how.keep is None:
             return
         program = _assembled(source, imported, now, answers)
-        refining = {"compiles": len(now.compiles), "of": compiles}
+        refining = {"compiles": len(now.compiles), "of": limit}
         how.keep(replace(program, provenance={**program.provenance, "refining": refining}))
 
     study = Study(imported, answers, observations, how.solvers, how.note, keep)
-    program = _assembled(source, imported, study.run(compiles), answers)
+    program = _assembled(source, imported, study.run(limit), answers)
     if not (how.is_offline or is_trusted(program)):
-        how.note(f"{program.name}: the fit is not good enough with {compiles} compiles")
-        program = _assembled(source, imported, study.run(MORE_COMPILES * compiles), answers)
+        how.note(f"{program.name}: the fit is not good enough with {limit} compiles")
+        limit *= MORE_COMPILES
+        program = _assembled(source, imported, study.run(limit), answers)
     return program, study.observations
 
 
@@ -159,15 +163,14 @@ def capture_stablehlo(source: Source, how: Capturing) -> Program:
     Its folder in `how.raw` is named by its content. Raises as `capture_source` does, and
     NotCompilableError for a file of another kind.
     """
-    target = source.target
+    hardware = source.target.hardware
     kind = foreign(source.stablehlo)
     if kind and kind != EXPORTED:
         raise NotCompilableError(
             f"{source.name}: no program that jax.export serialised, but {kind}"
         )
-    require_compiler(target.hardware)
-    digest = hashlib.sha256(source.stablehlo + repr(target).encode()).hexdigest()[:12]
-    folder = f"{_file_name(source.name)}-{target.hardware.removeprefix('tpu-')}-{digest}"
+    require_compiler(hardware)
+    folder = f"{_file_name(source.name)}-{hardware.removeprefix('tpu-')}-{_hash(source.stablehlo)}"
     facts = {"model": source.name, **source.facts}
 
     def renamed(program: Program) -> Program:
@@ -202,7 +205,7 @@ def capture(
 def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list[str]:
     """Every program of `samples`, written to `folder` with its observations.
 
-    Programs whose costs no kept-out placement confirms, whose plan by XLA is read in part or not
+    Programs whose costs no held-out placement confirms, whose plan by XLA is read in part or not
     at all, or that cannot be compiled (offline: that are not known) are passed over. Returns the
     names of those written.
     """
@@ -257,7 +260,10 @@ def _sample_source(sample: Sample) -> Source:
 
 
 def _imported(source: Source, answers: Answers) -> Imported:
-    """The program of the all-slow compile, its costs still a prior."""
+    """The program of the all-slow compile, its costs still a prior.
+
+    Raises UsageError for counts of loops and branches that it does not have.
+    """
     slow = answers.full(SLOW_OPTIONS)
     device = device_of(slow, source.target.hardware, source.target.scoped_bytes)
     where = f"{source.name}, all slow"
@@ -268,6 +274,7 @@ def _imported(source: Source, answers: Answers) -> Imported:
         where=where,
         reserved_bytes=device.scoped_bytes,
     )
+    refuse_unknown(imported.program, source.target.counts)
     return with_unwritable(imported.with_counts(source.target.counts))
 
 
@@ -301,11 +308,10 @@ def _assembled(
     target = source.target
     scoped = device_of(default, target.hardware, target.scoped_bytes).scoped_bytes
 
-    def plan_by(buffers: str | None, scoped_bytes: int) -> Any:
-        plan = read_own_plan(imported, flow, buffers, scoped_bytes)
-        return repaired(program, replace(plan, program_hash=content_hash(program)), is_fast)
+    def read(buffers: str | None) -> Plan:
+        return read_own_plan(imported, flow, buffers, scoped)
 
-    packed = plan_by(None, 0)
+    plan, packed = readings(program, read, default.buffers, is_fast)
     provenance = {
         **source.facts,
         "hardware": target.hardware,
@@ -313,7 +319,7 @@ def _assembled(
         "versions": versions(),
         "kind": "captured",
         **program.provenance,
-        "xla_plan": plan_to_json(fuller(plan_by(default.buffers, scoped), packed)),
+        "xla_plan": plan_to_json(plan),
         "default_compile": {
             "compute_s": _compute_s(imported, flow),
             "left_out_without_offsets": packed.notes["left_out_saving_share"],
@@ -337,6 +343,22 @@ def _distrust(program: Program) -> str:
     if lost > MAX_LEFT_OUT:
         return f"{lost:.1%} of the saving of XLA's plan could not be read"
     return "" if is_trusted(program) else "its costs are not confirmed"
+
+
+def _folder_name(source: Source) -> str:
+    """The folder of a capture; flags and topology of the user's are told apart in its name.
+
+    Counts of loops and branches change no compile.
+    """
+    target = replace(source.target, counts=Counts())
+    if target == Target(target.hardware):
+        return source.name
+    asked = [target.topology, sorted(target.options.items()), target.init_args]
+    return f"{source.name}-{_hash(json.dumps(asked).encode())}"
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]
 
 
 def _file_name(name: str) -> str:

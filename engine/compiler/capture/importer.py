@@ -11,7 +11,7 @@ from types import MappingProxyType
 from engine.compiler.costs.calibrate import calibrate
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import match_events, observe
-from engine.compiler.reading.repair import fuller, repaired
+from engine.compiler.reading.repair import readings
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import fast_end, read_plan
 from engine.compiler.toolchain.target import SCOPED_LIMIT, Target, target_facts
@@ -27,7 +27,6 @@ from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import granted_bytes, scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.hlo.shape import FAST_SPACES, memory_space
-from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE
 
@@ -204,12 +203,11 @@ def import_hlo(
         if text is not None and not _has_scratch_in_heap(flow, device):
             _refuse_other_region(text, device, str(buffers))
 
-        def plan_by(buffers_text: str | None) -> Plan:
-            plan = read_plan(imported, flow, buffers_text, device.scoped_bytes)
-            plan = replace(plan, program_hash=content_hash(program))
-            return repaired(program, plan, observed.is_fast.tolist())
+        def read(buffers_text: str | None) -> Plan:
+            return read_plan(imported, flow, buffers_text, device.scoped_bytes)
 
-        provenance["xla_plan"] = plan_to_json(fuller(plan_by(text), plan_by(None)))
+        plan, _ = readings(program, read, text, observed.is_fast.tolist())
+        provenance["xla_plan"] = plan_to_json(plan)
     return replace(program, provenance=provenance)
 
 

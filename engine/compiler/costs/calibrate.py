@@ -56,7 +56,7 @@ class Fit:
 
     `slow_cycles` `[T]`: all in slow memory; `floor_cycles` `[T]`: the least, however much is fast.
     `savings` `[A]`, and `uncertainty` `[A]`: how much more an access may save by all that was seen.
-    `errors`: relative errors of the program's total on each kept-out placement.
+    `errors`: relative errors of the program's total on each held-out placement.
     """
 
     slow_cycles: NDArray[np.float64]
@@ -110,10 +110,9 @@ def fit_costs(
     estimated from its bytes. The rest is uncertainty. Writes may cost time where that explains the
     totals.
     """
-    fit = fit_savings(program, pool_of, slow, seen, guess)
-    prior = _prior(program, fit.slow_cycles, seen)
+    fit, known, prior = _fitted(program, pool_of, slow, seen, guess)
     more = np.zeros(len(program.accesses))
-    for pool in _seen_pools(program, pool_of, fit.slow_cycles, seen, prior):
+    for pool in known:
         own = pool.accesses[0]
         more[pool.accesses] = uncertainty(pool, prior[own], fit.savings[own])
     return replace(fit, uncertainty=np.where(_may_save(program), more, 0.0))
@@ -127,9 +126,21 @@ def fit_savings(
     guess: float = 0.0,
 ) -> Fit:
     """`fit_costs` without uncertainties, which predictions do not need: they are left at zero."""
+    return _fitted(program, pool_of, slow, seen, guess)[0]
+
+
+def _fitted(
+    program: Program,
+    pool_of: Sequence[int],
+    slow: Observation,
+    seen: Sequence[Observation],
+    guess: float,
+) -> tuple[Fit, list[Pool], NDArray[np.float64]]:
+    """`fit_savings`, and the pools and the prior `[A]` that it rests on."""
     slow_cycles = _least_cycles(slow, pool_of, seen)
     prior = _prior(program, slow_cycles, seen)
-    known = _seen_pools(program, pool_of, slow_cycles, seen, prior)
+    accesses, weights = accesses_by_slot(program), compile_weights(program, seen)
+    known = list(observed_pools(pool_of, accesses, slow_cycles, seen, weights, prior))
 
     def fitted(may_cost: NDArray[np.bool_]) -> Fit:
         floors, savings = np.zeros(program.num_slots), np.zeros(len(program.accesses))
@@ -140,18 +151,7 @@ def fit_savings(
         savings = np.where(_may_save(program), savings, 0.0)
         return Fit(slow_cycles, floors, savings, np.zeros(len(savings)))
 
-    return choose_write_costs(program, slow_cycles, seen, fitted)
-
-
-def _seen_pools(
-    program: Program,
-    pool_of: Sequence[int],
-    slow_cycles: NDArray[np.float64],
-    seen: Sequence[Observation],
-    prior: NDArray[np.float64],
-) -> list[Pool]:
-    accesses, weights = accesses_by_slot(program), compile_weights(program, seen)
-    return list(observed_pools(pool_of, accesses, slow_cycles, seen, weights, prior))
+    return choose_write_costs(program, slow_cycles, seen, fitted), known, prior
 
 
 def _prior(

@@ -40,7 +40,8 @@ def refitted(program: Program, observations: Observations) -> Program:
     """
     device = DEVICES.get(program.hardware.name)
     hardware = device.hardware if device else program.hardware
-    fresh = replace(with_costs(program, fit_all(program, observations)), hardware=hardware)
+    fit = fit_all(program, observations)
+    fresh = replace(with_costs(program, fit), hardware=hardware)
     plan = dict(program.provenance.get("xla_plan", {}))
     if plan:
         plan["program_hash"] = content_hash(fresh)
@@ -49,7 +50,7 @@ def refitted(program: Program, observations: Observations) -> Program:
         **program.provenance,
         "placements": {c.name: dict(c.options) for c in compiles},
         "fit": fit_record(program, list(left_out(program, observations)))
-        | {"worst_error": float(f"{worst_error(program, observations):.6g}")},
+        | {"worst_error": float(f"{worst_error(program, fit, observations):.6g}")},
         **({"xla_plan": plan} if plan else {}),
         **_default_compile(program, observations),
     }
@@ -75,12 +76,11 @@ def fit_all(program: Program, observations: Observations) -> Fit:
     return fit_costs(program, observations.pools, observations.slow.seen, seen)
 
 
-def worst_error(program: Program, observations: Observations) -> float:
-    """The largest relative error of the fit to all compiles, of the total of one of them.
+def worst_error(program: Program, fit: Fit, observations: Observations) -> float:
+    """The largest relative error of a fit, of the total of one of all compiles.
 
     Too slow counts as much as too fast: the all-fast time and every bound rest on these costs.
     """
-    fit = fit_all(program, observations)
     errors = (total_error(program, fit, one.seen) for one in observations.compiles)
     return max((abs(error) for error in errors), default=0.0)
 

@@ -12,11 +12,48 @@ from dataclasses import replace
 
 from engine.plan.check import check
 from engine.plan.model import BEFORE_START, Plan
+from engine.program.io import content_hash
 from engine.program.model import Program
+
+LOST = "left_out_saving_share"
+"""The note of a plan that says what share of the saving of XLA's own was lost in reading it."""
+
+PACKED_ANEW = "packed anew: more of XLA's plan keeps our rules than at its own offsets"
+"""What a plan's notes say of its offsets, where XLA's own are known but others are better."""
+
+
+def readings(
+    program: Program,
+    read: Callable[[str | None], Plan],
+    buffers: str | None,
+    is_fast: Sequence[bool],
+) -> tuple[Plan, Plan]:
+    """The better valid reading of XLA's plan, and the one that is packed anew.
+
+    `read`: a reading by a buffer assignment, or by none. Of two, the one that lost less of the
+    saving is better, and at XLA's own offsets if equal: our scratch is at offset 0; where the
+    memory pass gave it another place, its offsets are no plan of ours, but packed anew the same
+    stays may be. Likewise where XLA lets an instruction write its result over an operand that is no
+    longer needed. `is_fast` as for `repaired`.
+    """
+
+    def valid(text: str | None) -> Plan:
+        plan = replace(read(text), program_hash=content_hash(program))
+        return repaired(program, plan, is_fast)
+
+    packed = valid(None)
+    if buffers is None:
+        return packed, packed
+    own = valid(buffers)
+    if own.notes[LOST] <= packed.notes[LOST]:
+        return own, packed
+    is_known = "offsets" not in own.notes
+    notes = {**packed.notes, "offsets": PACKED_ANEW} if is_known else packed.notes
+    return replace(packed, notes=notes), packed
 
 
 def repaired(program: Program, plan: Plan, is_fast: Sequence[bool]) -> Plan:
-    """The plan without the groups that break a rule; notes get `left_out_saving_share`.
+    """The plan without the groups that break a rule; its notes say what share that lost (`LOST`).
 
     `is_fast`: the accesses that the compile serves from fast memory, whether or not `plan` has
     them; the share is that of their savings.
@@ -32,27 +69,9 @@ def repaired(program: Program, plan: Plan, is_fast: Sequence[bool]) -> Plan:
     notes = {
         **plan.notes,
         "left_out_groups": left_out,
-        "left_out_saving_share": float(f"{share:.6g}"),
+        LOST: float(f"{share:.6g}"),
     }
     return replace(plan, notes=notes)
-
-
-PACKED_ANEW = "packed anew: more of XLA's plan keeps our rules than at its own offsets"
-"""What a plan's notes say of its offsets, where XLA's own are known but others are better."""
-
-
-def fuller(own: Plan, packed: Plan) -> Plan:
-    """Of two readings, the one that has lost less of the saving; at XLA's own offsets if equal.
-
-    Our scratch is at offset 0; where the memory pass gave it another place, its offsets are no plan
-    of ours, but packed anew the same stays may be. Likewise where XLA lets an instruction write its
-    result over an operand that is no longer needed.
-    """
-    lost = [plan.notes["left_out_saving_share"] for plan in (own, packed)]
-    if lost[0] <= lost[1]:
-        return own
-    is_known = "offsets" not in own.notes
-    return replace(packed, notes={**packed.notes, "offsets": PACKED_ANEW}) if is_known else packed
 
 
 def _culprit(program: Program, plan: Plan) -> int | None:

@@ -45,7 +45,8 @@ _KILLED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 _ROOT = Path(__file__).resolve().parents[3]
 _NO_MEMORY = re.compile(rb"std::bad_alloc|Cannot allocate memory|Unable to allocate|MemoryError")
 """What a process says that reached our own limit: no answer of the compiler to keep."""
-_CRASH_MARKS = ("Check failed", "F1", "Fatal", "Error:")
+_CRASH = re.compile(r"^F\d{4} |Check failed|Fatal|Error:")
+"""Lines of the log that say why the compiler aborted: fatal ones begin with F and the date."""
 
 # At this level the memory pass logs its options and every refusal.
 _LOG_ENVIRONMENT = {
@@ -252,7 +253,7 @@ def _complaint(folder: Path, code: int) -> str:
     lines = (folder / "log").read_text(errors="replace").splitlines()
     if code == NOT_COMPILABLE:
         return lines[-1] if lines else "it is no program for a TPU"
-    marked = [line for line in lines if any(mark in line for mark in _CRASH_MARKS)]
+    marked = [line for line in lines if _CRASH.search(line)]
     why = " ".join(marked[0].split())[:300] if marked else _death(code)
     return f"the compiler aborted (code {code}: {why})"
 
