@@ -103,6 +103,46 @@ def test_zoom_and_pan_send_nothing(opened: tuple[Page, Traffic]) -> None:
     assert traffic.sent == 0
 
 
+def test_an_area_is_selected_by_hand_and_by_keys_and_copied(
+    opened: tuple[Page, Traffic],
+) -> None:
+    page, traffic = opened
+    page.keyboard.press("f")
+    traffic.reset()
+    box = page.locator("canvas.top").bounding_box()
+    assert box
+    x, y = box["x"] + 0.3 * box["width"], box["y"] + 40
+    page.keyboard.down("Shift")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 150, y + 120, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    pane = page.locator("section.area")
+    pane.wait_for()
+    rows, sums = pane.locator("tbody tr"), pane.locator(".sums")
+    assert "saves" in sums.inner_text() and rows.count() > 0
+    drawn = page.locator(".map").get_attribute("data-area")
+    by_hand = sums.inner_text()
+    pane.get_by_label("First slot").fill("0")
+    page.keyboard.press("Enter")
+    assert eventually(lambda: sums.inner_text() != by_hand)
+    assert page.locator(".map").get_attribute("data-area") != drawn
+    pane.get_by_role("button", name="stay", exact=True).click()
+    pane.get_by_role("button", name="copy CSV").click()
+    csv = (page.locator(".map").get_attribute("data-csv") or "").splitlines()
+    assert len(csv) == rows.count() + 1 and csv[0].startswith("tensor,shape,kind,layer,bytes")
+    page.keyboard.press("Escape")
+    pane.wait_for(state="hidden")
+    assert page.locator(".map").get_attribute("data-area") == ""
+    page.keyboard.press("a")
+    pane.wait_for()
+    page.keyboard.press("a")
+    pane.wait_for(state="hidden")
+    traffic.settle()
+    assert traffic.sent == 0, "all of it in the browser"
+
+
 def test_stays_zoomed_while_stepping(opened: tuple[Page, Traffic]) -> None:
     page, _ = opened
     whole, told = window(page), panel(page)

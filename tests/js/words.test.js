@@ -94,10 +94,13 @@ test("a tensor's card marks what no compile has shown", () => {
     group_layer: [0, 0],
     granule: 128,
     layers: ["layer"],
+    paths: ["layer / part"],
+    group_path: [0, 0],
     value_names: ["weights"],
     value_shapes: ["f32[512]"],
   };
   const [shown, marked] = [0, 1].map((stay) => words.stayCard(plan, stay));
+  assert.match(shown, /layer<\/td><td>layer \/ part<\/td>/);
   assert.match(shown, /could save<\/td><td>1.00 µs<\/td>/);
   assert.match(marked, /could save<\/td><td>1.00 µs, not observed: up to 3.00 µs<\/td>/);
 });

@@ -113,10 +113,15 @@ function stayCard(plan, i) {
     ["stays", start < 0 ? `from the previous run to slot ${whole(end)}` : `slots ${whole(start)} to ${whole(end)}`],
     ["address", `0x${(plan.stay_offset[i] * plan.granule).toString(16)}`],
     ["could save", timeText(saving) + unobservedText(saving, plan.group_more[group])],
-    ["layer", plan.layers[plan.group_layer[group]] ?? "none"],
+    ["layer", layerText(plan, group)],
   ];
   if (arrival > NONE) rows.push(["prefetched", `slots ${whole(start)} to ${whole(arrival)}`]);
   return cardOf(plan.value_names[value], rows);
+}
+
+// All that is known of where a tensor belongs; its outermost layer where paths say nothing.
+function layerText(plan, group) {
+  return plan.paths[plan.group_path[group]] || plan.layers[plan.group_layer[group]] || "none";
 }
 
 function slotCard(plan, slot) {
@@ -128,6 +133,7 @@ function slotCard(plan, slot) {
   if (plan.slot_stall[slot] > 0) rows.push(["stalls before", timeText(plan.slot_stall[slot])]);
   if (plan.slot_reserved[slot]) rows.push(["scratch", sizeText(plan.slot_reserved[slot] * plan.granule)]);
   if (plan.slot_times[slot] > 1) rows.push(["runs", `${digits(plan.slot_times[slot])} times`]);
+  if (plan.paths[plan.slot_path[slot]]) rows.push(["layer", plan.paths[plan.slot_path[slot]]]);
   if (plan.op_names[slot]) rows.push(["source", plan.op_names[slot]]);
   return cardOf(plan.instruction_names[slot], rows);
 }

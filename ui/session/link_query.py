@@ -47,14 +47,16 @@ CHOICES = {
 _FREE = ("program", "plan", "plans", "move", "line", "notes", "lesson", "peak", "free", "slot")
 """Parameters whose meaning whoever uses them checks."""
 
+_FOUR_NUMBERS = ("window", "area")
+"""Parameters that say a rectangle."""
+
 
 def ignored(query: Mapping[str, str], num_groups: int) -> str:
     """What of a link means nothing here, as a sentence; empty where all of it means something."""
     odd = [name for name, words in CHOICES.items() if name in query and query[name] not in words]
     odd += [n for n in ("select", "group") if n in query and index_of(query[n], num_groups) < 0]
-    if "window" in query and not _is_window(query["window"]):
-        odd.append("window")
-    known = {*CHOICES, *_FREE, "select", "group", "window"}
+    odd += [n for n in _FOUR_NUMBERS if n in query and not _is_window(query[n])]
+    known = {*CHOICES, *_FREE, *_FOUR_NUMBERS, "select", "group"}
     odd += [n for n in query if n not in known and not n.startswith("embed")]
     if not odd:
         return ""

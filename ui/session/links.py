@@ -15,7 +15,7 @@ from ui.session.link_query import index_of, move_of
 from ui.session.opening import COMPILED
 from ui.session.state import OpenPlan, Session
 
-LOOK = ("window", "axis", "colour", "curve")
+LOOK = ("window", "axis", "colour", "curve", "area")
 """Parameters that only the map reads."""
 _LONGEST = 300
 """Characters of a line that the address bar carries at every step; copied links carry any."""

@@ -1,22 +1,18 @@
-"""The value curve adds up to the simulator's saving; layers are read off source paths."""
+"""The value curve adds up to the simulator's saving; the layers are named."""
 
 from dataclasses import replace
 
 import pytest
 
 from engine.game.move_list import moves
+from engine.plan.io import plan_from_json
 from engine.plan.simulate import simulate
 from engine.program.library import load_sample
 from tests.strategies import random_program
 from tests.ui.builders import first_fit_plan
 from ui.components.memory_map.actions import actions_of
-from ui.components.memory_map.board import (
-    UNNAMED,
-    estimates_of,
-    layer_of,
-    layers_of_groups,
-    saved_before,
-)
+from ui.components.memory_map.board import board, estimates_of, saved_before
+from ui.components.packing import unpack
 from ui.model.play.film import Film
 
 
@@ -41,22 +37,14 @@ def test_estimates_are_one_number_per_move() -> None:
     assert estimates_of(plan, 2) is None
 
 
-@pytest.mark.parametrize(
-    ("source", "layer"),
-    [
-        ("jit(infer)/conv2_block1/dot_general", "conv2_block1"),
-        ("jit(step)/transpose(jvp(head))/while/body/mlp/add", "mlp"),
-        ("jit(step)/jvp()/div", "div"),
-        ("", UNNAMED),
-    ],
-)
-def test_the_layer_is_the_outermost_named_scope(source: str, layer: str) -> None:
-    assert layer_of(source) == layer
-
-
 def test_layers_come_in_order_of_use() -> None:
     program = load_sample("resnet50-v5e-b64")
-    names, layers = layers_of_groups(program)
-    assert names[0].startswith("conv1") and names[-1] == "predictions"
-    assert len(layers) == len(program.groups)
-    assert set(range(len(names))) <= set(layers)
+    plan = plan_from_json(program.provenance["xla_plan"], "provenance.xla_plan")
+    packed = board(program, plan, moves(program), simulate(program, plan), "plan")
+    header, columns = unpack(packed)
+    names, layers = header["layers"], columns["group_layer"]
+    assert names[0] == "conv1" and names[-1] == "predictions"
+    assert len(layers) == len(columns["group_path"]) == len(program.groups)
+    assert set(range(len(names))) <= set(layers.tolist())
+    assert header["paths"][columns["slot_path"][-1]] == "predictions"
+    assert "conv2 / block1 / 1_conv" in header["paths"]

@@ -40,6 +40,8 @@ def test_a_program_without_moves_has_none() -> None:
         ({"axis": "hours"}, ("axis=hours",)),
         ({"select": "99", "colour": "kind"}, ("select=99",)),
         ({"window": "0_nan_1_2", "mode": "x"}, ("mode=x", "window=0_nan_1_2")),
+        ({"area": "100_420_0_9000"}, ()),
+        ({"area": "all"}, ("area=all",)),
         ({"utm_source": "mail"}, ("utm_source=mail",)),
         ({f"x{n}": "" for n in range(9)}, ("and 5 more",)),
     ],

@@ -1,9 +1,8 @@
-"""The layer of the model that a tensor belongs to, by the source paths of the instructions."""
+"""The message that draws a plan on the memory map: program, plan and simulation, packed."""
 
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.analysis.layers import layers_of, outermost, paths_of_groups
 from engine.game.moves import DROP, Move
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
@@ -31,42 +31,39 @@ from ui.components.packing import (
     slot_begin,
 )
 
-UNNAMED = "no source"
-_WRAPPER = re.compile(
-    r"^(jit|pjit|jvp|transpose|vmap|remat|checkpoint|closed_call|while|body|cond)"
-)
 
+def _layer_columns(program: Program) -> tuple[dict[str, list[str]], dict[str, Column]]:
+    """Names of layers in order of first use, and of each group and slot which one it belongs to.
 
-def layer_of(op_name: str) -> str:
-    """The outermost scope of a source path that the model's author named.
-
-    `jit(infer)/conv2_block1/dot_general` is in `conv2_block1`. The last part of a path is the
-    operation; it stands for the layer where no scope has a name.
+    `layers` are the outermost ones, which have colours; `paths` say all that is known. A group that
+    nothing touches has none (`-1`).
     """
-    if not op_name:
-        return UNNAMED
-    *scopes, operation = op_name.split("/")
-    named = [s for s in scopes if s and not _WRAPPER.match(s)]
-    return named[0] if named else operation
-
-
-def layers_of_groups(program: Program) -> tuple[list[str], list[int]]:
-    """Layer names in order of first use, and for each group the number of its layer.
-
-    A group belongs to the layer of the first instruction that touches it; untouched ones to none
-    (`-1`).
-    """
-    names: dict[str, int] = {}
-    starts = [
-        min((program.touches[i].time for i in touches), default=-1)
-        for touches in program.touches_of_group
-    ]
-    layer_at = {
-        time: layer_of(program.instructions[time].op_name) for time in sorted({*starts} - {-1})
+    layers = layers_of(program)
+    of_groups = paths_of_groups(program, layers)
+    order = sorted(range(len(of_groups)), key=lambda g: _first_touch(program, g))
+    names = outermost(of_groups)
+    outer = dict.fromkeys(names[g] for g in order if of_groups[g] is not None)
+    texts = [" / ".join(path) for path in layers.paths]
+    paths = dict.fromkeys([*texts, *(" / ".join(of_groups[g] or ()) for g in order)])
+    number = {name: n for n, name in enumerate(outer)}
+    path_number = {name: n for n, name in enumerate(paths)}
+    columns = {
+        "group_layer": [
+            NONE if path is None else number[name]
+            for path, name in zip(of_groups, names, strict=True)
+        ],
+        "group_path": [
+            NONE if path is None else path_number[" / ".join(path)] for path in of_groups
+        ],
+        "slot_path": [path_number[text] for text in texts],
     }
-    for name in layer_at.values():
-        names.setdefault(name, len(names))
-    return list(names), [-1 if time < 0 else names[layer_at[time]] for time in starts]
+    packed = {name: np.array(column, "i4") for name, column in columns.items()}
+    return {"layers": list(outer), "paths": list(paths)}, packed
+
+
+def _first_touch(program: Program, group: int) -> int:
+    touches = program.touches_of_group[group]
+    return min((program.touches[i].time for i in touches), default=program.num_slots)
 
 
 NONE = -1
@@ -100,7 +97,7 @@ def board(
 ) -> bytes:
     """The packed message; `identity` names it in the browser."""
     hardware = program.hardware
-    layers, layer_of_group = layers_of_groups(program)
+    layers, layer_columns = _layer_columns(program)
     header = {
         "id": identity,
         "program": plan.program_hash,
@@ -113,7 +110,7 @@ def board(
         "opcodes": sorted({i.opcode for i in program.instructions}),
         "value_names": [v.name for v in program.values],
         "value_shapes": [v.shape for v in program.values],
-        "layers": layers,
+        **layers,
         "all_slow": program.all_slow_s,
         "marks": references.marks,
         "rival": references.rival_name,
@@ -126,7 +123,7 @@ def board(
         **table_columns("service", _service_matrix(plan, simulation)),
         **_move_columns(program, moves, actions_of(program, plan, moves)),
         **_access_columns(program),
-        "group_layer": np.array(layer_of_group, "i4"),
+        **layer_columns,
         "rival_saved": np.array(references.rival_s, "f8"),
         "estimates": np.array(references.estimates or (), "f4"),
     }

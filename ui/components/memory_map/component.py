@@ -30,6 +30,7 @@ _SCRIPTS = (
     "listing.js",
     "tree.js",
     "finder.js",
+    "area.js",
     "view.js",
     "commands.js",
     "film.js",

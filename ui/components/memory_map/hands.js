@@ -122,7 +122,9 @@ MapView.prototype.grip = function (event) {
   const [x, y] = this.pointOf(event);
   this.root.focus({ preventScroll: true });
   this.top.setPointerCapture(event.pointerId);
-  this.drag = { x, y, zone: this.zoneOf(x, y), hasMoved: false };
+  const zone = this.zoneOf(x, y),
+    isPicking = zone === "map" && !this.isSimple && (event.shiftKey || this.area.isOpen);
+  this.drag = { x, y, zone, isPicking, hasMoved: false };
   if (this.drag.zone !== "map" && this.drag.zone !== "addresses") this.pull(event);
 };
 
@@ -131,6 +133,13 @@ MapView.prototype.pull = function (event) {
     { drag, axes } = this;
   if (["ruler", "strip", "curve"].includes(drag.zone)) {
     this.go(this.plan.moveAt(axes.slotAt(Math.max(LEFT, x))));
+    return;
+  }
+  if (drag.isPicking) {
+    if (!drag.hasMoved && Math.hypot(x - drag.x, y - drag.y) < 4) return;
+    drag.hasMoved = true;
+    this.area.set(this.areaOfDrag(x, y), false);
+    this.hide();
     return;
   }
   if (drag.zone === "mini") {
@@ -145,10 +154,21 @@ MapView.prototype.pull = function (event) {
   this.draw();
 };
 
+// The area between the place where the drag began and the pointer.
+MapView.prototype.areaOfDrag = function (x, y) {
+  const { axes, drag, plan } = this,
+    slots = [drag.x, x]
+      .map((at) => axes.slotAt(Math.max(LEFT, Math.min(axes.width - RIGHT, at))))
+      .sort((a, b) => a - b),
+    granules = [drag.y, y].map((at) => axes.granuleAt(at));
+  return areaWithin(plan, slots[0], slots[1] + 1, ...granules);
+};
+
 MapView.prototype.release = function (event) {
   const { drag } = this;
   this.drag = null;
   this.top.classList.remove("dragging");
+  if (drag?.isPicking && drag.hasMoved) this.area.open(this.state.area);
   if (!drag || drag.hasMoved || drag.zone !== "map") return;
   const stay = this.pick(event);
   this.select(stay === NONE ? NONE : this.plan.stay_group[stay]);

@@ -23,6 +23,7 @@ const KEYS = {
   y: "redo",
   g: "let",
   "/": "find",
+  a: "area",
   "?": "help",
   l: "link",
 };
@@ -47,6 +48,7 @@ const HELP = [
   ["t", "slots or seconds across"],
   ["v", "the other curve"],
   ["/", "find a tensor or instruction"],
+  ["a", "an area of the map: sums and a table (also Shift and drag)"],
   ["l", "copy a link to this view"],
   ["Esc", "clear the selection"],
   ["?", "these keys"],
@@ -78,6 +80,7 @@ MapView.prototype.answers = function (key, isCtrl, isShift, code) {
     return Boolean(name);
   }
   if (key === "Escape" && !help.hidden) this.help();
+  else if (key === "Escape" && this.area.isOpen) this.area.close();
   else if (key === "Escape" && this.state.selected !== NONE) this.select(NONE);
   else if (step && isShift) this.go(this.state.move + 10 * step);
   else if (neighbour) this.go(this.plan.neighbour(this.state.move, neighbour));

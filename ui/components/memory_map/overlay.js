@@ -14,6 +14,7 @@ function drawTop(context, axes, plan, look, state) {
   drawCurrent(context, axes, plan, look.palette, state.move);
   drawGhosts(context, axes, look.palette, state);
   if (state.hover >= 0) outline(context, boxOf(axes, plan, state.hover), look.palette.text, 2, []);
+  drawArea(context, axes, look.palette, state.area);
   drawCursor(context, axes, look.palette, time);
   context.restore();
 }

@@ -149,6 +149,7 @@ MapView.prototype.lookNow = function () {
   const { axes } = this,
     look = { colour: this.colour, axis: axes.mode, curve: this.curve };
   if (!axes.isAll) look.window = [axes.x0, axes.x1, axes.y0, axes.y1].map((v) => v.toPrecision(6)).join("_");
+  if (this.state.area) look.area = areaText(this.state.area);
   return look;
 };
 
@@ -164,4 +165,6 @@ MapView.prototype.takeLook = function (look) {
     [this.axes.x0, this.axes.x1, this.axes.y0, this.axes.y1] = window;
     this.axes.clamp();
   }
+  const area = areaOfText(this.plan, look.area);
+  if (area && !this.isSimple) this.area.open(area);
 };

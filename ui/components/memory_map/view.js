@@ -25,6 +25,7 @@ class MapView extends View {
     this.orders = [];
     this.listing = new Listing(this);
     this.finder = new Finder(this);
+    this.area = new AreaPane(this);
     this.listen();
   }
 
@@ -69,6 +70,7 @@ class MapView extends View {
     const shared = registry(),
       key = JSON.stringify(look);
     this.axes.load(plan);
+    if (this.area.isOpen) this.area.close();
     this.takeLook(this.looks.get(plan.program) ?? {});
     if (shared.followed !== key) this.takeLook(look);
     shared.followed = key;
@@ -77,6 +79,11 @@ class MapView extends View {
   // The last look at each program; it outlives the view.
   get looks() {
     return (registry().looks ??= new Map());
+  }
+
+  // A lesson or a tour has no tools for an engineer.
+  get isSimple() {
+    return this.tour || this.root.classList.contains("lesson");
   }
 
   bounded(move) {
@@ -105,6 +112,7 @@ class MapView extends View {
     const colouring = COLOURINGS[this.colour](plan, palette);
     this.look = { palette, colouring, curve: this.curve, patterns: makePatterns(this.base.getContext("2d"), palette) };
     this.writeLegend();
+    this.area.show();
     this.root.querySelector(".colour").value = this.colour;
     this.press("axis", this.axes.mode);
     const hasRival = plan.rival_saved.length > 0,
@@ -196,6 +204,7 @@ class MapView extends View {
       axis: axes.mode,
       window: [axes.x0, axes.x1, axes.y0, axes.y1].map(digits).join(" "),
       stays: plan.numStays,
+      area: areaText(state.area),
     });
   }
 
@@ -261,6 +270,7 @@ class MapView extends View {
       faster: () => this.changeSpeed(1),
       find: () => this.finder.input.select(),
       enlarge: () => this.enlargeSelected(),
+      area: () => this.isSimple || this.area.toggle(),
       axis: () => {
         axes.setMode(axes.mode === "slots" ? "seconds" : "slots");
         this.refresh();
