@@ -100,14 +100,15 @@ OF_ABLATIONS = (
     "One core, without compiling, from scratch where an arm names no weights; share of the gap that"
     " is closed, a figure for each seed. *Mean*: at the end, *meanwhile*: by the best game so far,"
     " averaged from its first round on. *Apart*: from the first arm on the same programs and seeds,"
-    " in points, with the standard error over the runs. *Games*: played in the time, by those of"
-    " the first arm (median)."
+    " in percentage points, with the standard error over the runs. *Games*: played in the time, by"
+    " those of the first arm (median)."
 )
 OF_GAMES = (
     "## What a search adds to a game\n\nShare of the gap that single games close, of 32 by the same"
     " networks; the number after a player: simulations per move."
     " *Practised*: after 100 rounds on the program, from the shipped weights. Differences in"
-    " points, with the standard error over the programs; the practised prior beside the shipped."
+    " percentage points, with the standard error over the programs; the practised prior beside the"
+    " shipped."
 )
 OF_WEIGHTS = (
     "## What the shipped weights know\n\nThe mean of 32 games by the prior alone on"
@@ -155,7 +156,7 @@ def run(section: str, settings: Settings) -> None:
         parts.append(
             "## Programs\n\nShare of the gap between XLA's plan and the lower bound that is closed;"
             " one core each, side by side. Families with * never entered the training. Differences"
-            " in points, with the standard error over the programs."
+            " in percentage points, with the standard error over the programs."
         )
     for seed in sorted({row["key"][3] for row in solvers}, reverse=True):
         some = [row for row in solvers if row["key"][3] == seed]

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tuning
+from benchmarks import knobs, tuning
 from benchmarks.rows import Row, read
 from benchmarks.settings import Settings
+from engine.program import library
 
 
 def row(name: str, ours: float, chosen: float, plain: float, of: str = "samples") -> Row:
@@ -47,3 +48,7 @@ def test_what_has_a_row_is_not_tuned_again_and_the_sets_stand_apart(
     tuning.run("tuning", Settings())
     assert {"mlpae-v5p-b4096", "mamba-v6e-b32", "gptdecode-v5e-b8"} <= set(tuned)
     assert "wav2vec-v4-b8" not in tuned, "XLA's plan leaves nothing to win"
+
+
+def test_settings_to_try_are_chosen_on_no_held_out_program() -> None:
+    assert set(knobs.PROGRAMS) <= set(library.sample_names())
