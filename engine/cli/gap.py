@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Say where the gap comes from."""
-    from engine.debugging.gap_account import account
+    from engine.debugging.gap_account import account, correct
 
     program = library.resolve(options.program)
     shipped, bound_s = _known(options.program)
@@ -53,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
 
         note("the bound of this program is not known yet; it is computed")
         bound_s = lower_bound(program, _BOUND_SECONDS).bound_s
-    found = account(program, plan, best, bound_s, seconds=options.seconds)
+    corrections = correct(program, plan, best, seconds=options.seconds)
+    found = account(program, plan, best, bound_s, corrections.found)
     show(options, body_of(program, found), list(_lines(program, found)))
     return 0
 
@@ -115,7 +116,7 @@ def _lines(program: Program, found: Account) -> list[str]:
         f" {len(found.corrections)} decisions, {time_text(found.open_s)} open,"
         f" {time_text(found.bounds_s)} the bound's"
     ]
-    for c in found.corrections[:_MOST_LINES]:
+    for c in sorted(found.corrections, key=lambda c: -c.gain_s)[:_MOST_LINES]:
         lines.append(
             f"  move {c.move + 1}, slot {c.time}: {ACTION_NAMES[c.better]} in place of"
             f" {ACTION_NAMES[c.played]} of {_tensor(program, c.group)} saves {time_text(c.gain_s)}"

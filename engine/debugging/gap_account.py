@@ -39,7 +39,8 @@ _MOST_INSTEAD = 4
 class Correction:
     """A decision that explains `gain_s` of the gap, after the corrections before it.
 
-    `time`, `group`: slot and tensor of the `move`; `played`, `better`: the actions.
+    `time`, `group`: slot and tensor of the `move`; `played`, `better`: the actions. `game`: the
+    whole game after it, an action a digit.
     """
 
     move: int
@@ -48,6 +49,16 @@ class Correction:
     played: int
     better: int
     gain_s: float
+    game: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """The corrections of a game as they were found. `tried`: moves played out, of `num_choices`."""
+
+    found: tuple[Correction, ...] = ()
+    tried: int = 0
+    num_choices: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class Account:
 
     `plan`, `corrected`: of the game before and after the `corrections`. `best_s`: the latency of
     the best plan known, the corrected one included. `open`: slots and tensors of what no single
-    decision explains. `tried`, `num_choices`: moves that were played out, of so many.
+    decision explains.
     """
 
     plan: Plan
@@ -67,8 +78,6 @@ class Account:
     bound_s: float | None
     corrections: tuple[Correction, ...]
     open: tuple[Opening, ...]
-    tried: int
-    num_choices: int
 
     @property
     def gap_s(self) -> float:
@@ -95,33 +104,46 @@ Progress = Callable[[float, str], object]
 Timed = tuple[Plan, Simulation]
 
 
+def correct(
+    program: Program,
+    plan: Plan,
+    best: Plan | None,
+    *,
+    tries: int = TRIES,
+    seconds: float = math.inf,
+    progress: Progress = lambda share, message: None,
+) -> Corrections:
+    """Correct the game that a plan notes; none of a plan that notes no game.
+
+    `best`: the best plan known, which says where to look first. Raises PlanError for a plan that
+    breaks a rule.
+    """
+    game, rules = noted_game(program, plan), noted_rules(plan)
+    if game is None or rules is None:
+        return Corrections()
+    known = None if best is None else _timed(program, best)
+    work = _Search(program, rules, game.actions, known)
+    work.run(tries, time.perf_counter() + seconds, progress)
+    return Corrections(tuple(work.found), work.tried, len(work.study.choices))
+
+
 def account(
     program: Program,
     plan: Plan,
     best: Plan | None,
     bound_s: float | None,
-    *,
-    tries: int = TRIES,
-    seconds: float = math.inf,
-    progress: Progress = lambda share, message: None,
+    corrections: Sequence[Correction] = (),
 ) -> Account:
-    """The account of a plan; of one that notes no game (`engine.game.notes`) nothing is corrected.
+    """The account of a plan, given the corrections of its game. `best`: the best plan known.
 
-    `best`: the best plan known, which also says where to look first. Raises PlanError for a plan
-    that breaks a rule.
+    Raises PlanError for a plan that breaks a rule.
     """
     known = None if best is None else _timed(program, best)
     first = current = _timed(program, plan)
-    game, rules = noted_game(program, plan), noted_rules(plan)
-    found: list[Correction] = []
-    tried, num_choices = 0, 0
-    if game is not None and rules is not None:
-        work = _Corrections(program, rules, game.actions, known)
-        # The plan that was given may say the same in another order.
-        first = work.current
-        work.run(tries, time.perf_counter() + seconds, progress)
-        found, current, tried = work.found, work.current, work.tried
-        num_choices = len(work.study.choices)
+    rules = noted_rules(plan)
+    if corrections and rules is not None:
+        actions = tuple(map(int, corrections[-1].game))
+        current = _timed(program, plan_from_actions(program, actions, "corrected", rules))
     corrected_s = current[1].latency_s
     is_ahead = known is not None and known[1].latency_s < corrected_s
     return Account(
@@ -131,14 +153,21 @@ def account(
         corrected_s=corrected_s,
         best_s=known[1].latency_s if known is not None and is_ahead else corrected_s,
         bound_s=bound_s,
-        corrections=tuple(sorted(found, key=lambda c: -c.gain_s)),
+        corrections=tuple(corrections),
         open=tuple(openings(program, known, current)) if known is not None and is_ahead else (),
-        tried=tried,
-        num_choices=num_choices,
     )
 
 
-class _Corrections:
+def moves_of_the_gap(program: Program, plan: Plan, best: Plan | None) -> tuple[int, ...]:
+    """The moves of a noted game, those first of which the gap to the best plan known is made."""
+    game, rules = noted_game(program, plan), noted_rules(plan)
+    if game is None or rules is None:
+        return ()
+    known = None if best is None else _timed(program, best)
+    return tuple(_Search(program, rules, game.actions, known).order())
+
+
+class _Search:
     """A game that gets better, one decision at a time."""
 
     def __init__(
@@ -153,7 +182,6 @@ class _Corrections:
             if not move.is_sink:
                 self.of_group.setdefault(move.group, []).append(number)
         self._take(bytes(actions))
-        self.first = self.current
 
     def _take(self, actions: bytes) -> None:
         self.study = RegretStudy(self.program, actions, self.rules)
@@ -166,7 +194,7 @@ class _Corrections:
         is_news = True
         while is_news:
             is_news, choices = False, set(self.study.choices)
-            for move in self._order():
+            for move in self.order():
                 if move in done or move not in choices:
                     continue
                 if self.tried >= tries or time.perf_counter() >= deadline:
@@ -193,13 +221,15 @@ class _Corrections:
             self.study, self.current = study, current
             return False
         played, better = study.actions[move], regret.other.action
-        self.found.append(Correction(move, regret.time, regret.group, played, better, gain_s))
+        game = "".join(map(str, self.study.actions))
+        found = Correction(move, regret.time, regret.group, played, better, gain_s, game)
+        self.found.append(found)
         return True
 
     def _goal_s(self, otherwise_s: float) -> float:
         return otherwise_s if self.best is None else self.best[1].latency_s
 
-    def _order(self) -> Iterator[int]:
+    def order(self) -> Iterator[int]:
         """The moves that what is left of the gap is made of, the largest part first.
 
         Of a tensor that costs more in a slot: its own moves since the best plan's stay begins, the

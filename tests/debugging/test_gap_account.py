@@ -7,7 +7,7 @@ import pytest
 from engine.analysis.causes import NOBODY, Why, chain_of_causes
 from engine.analysis.gap import bound_by_slot, openings
 from engine.cli import main
-from engine.debugging.gap_account import account
+from engine.debugging.gap_account import Account, account, correct, moves_of_the_gap
 from engine.game.moves import DROP, NO_COPY
 from engine.game.notes import notes_of
 from engine.game.reference.game import ReferenceGame
@@ -39,6 +39,11 @@ def _played(program: Program, wrong: frozenset[int] = frozenset()) -> Plan:
     return game.plan("greedy", notes_of(game))
 
 
+def _account(program: Program, plan: Plan, best: Plan | None, tries: int = 6) -> Account:
+    found = correct(program, plan, best, tries=tries).found
+    return account(program, plan, best, None, found)
+
+
 def _best(name: str) -> Plan:
     path = library.find_sample(name).best_plan_path
     assert path is not None
@@ -48,7 +53,8 @@ def _best(name: str) -> Plan:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_parts_add_up_to_the_gap(name: str) -> None:
     program, entry = library.load_sample(name), library.find_sample(name)
-    found = account(program, _played(program), _best(name), entry.bound_s, tries=6)
+    plan, best = _played(program), _best(name)
+    found = account(program, plan, best, entry.bound_s, correct(program, plan, best, tries=6).found)
     parts_s = found.explained_s + found.open_s + found.bounds_s
     assert parts_s == pytest.approx(found.gap_s, rel=1e-3)
     assert found.gap_s > 0
@@ -78,10 +84,11 @@ def test_a_planted_mistake_is_the_decision_that_explains_most() -> None:
         good.step(action)
     planted = kept[len(kept) // 2]
     best = good.plan("greedy", notes_of(good))
-    found = account(program, _played(program, frozenset([planted])), best, None, tries=6)
+    found = _account(program, _played(program, frozenset([planted])), best)
     assert found.corrections[0].move == planted
     assert found.corrections[0].played == DROP
     assert found.explained_s == pytest.approx(found.gap_s, rel=1e-3)
+    assert planted in moves_of_the_gap(program, found.plan, best)[:3]
 
 
 def test_a_plan_without_a_game_leaves_all_of_it_open() -> None:
@@ -89,7 +96,7 @@ def test_a_plan_without_a_game_leaves_all_of_it_open() -> None:
     slow = ReferenceGame(program)
     while not slow.is_over:
         slow.step(DROP if slow.legal()[DROP] else best_action(slow))
-    found = account(program, slow.plan("slow"), _played(program), None)
+    found = _account(program, slow.plan("slow"), _played(program))
     assert not found.corrections
     assert found.open_s == pytest.approx(found.gap_s)
     assert found.gap_s > 0
@@ -100,7 +107,7 @@ def test_without_a_best_plan_the_dearest_accesses_are_looked_at() -> None:
     slow = ReferenceGame(program)
     while not slow.is_over:
         slow.step(DROP if slow.legal()[DROP] else best_action(slow))
-    found = account(program, slow.plan("slow", notes_of(slow)), None, None)
+    found = _account(program, slow.plan("slow", notes_of(slow)), None, 60)
     assert found.corrections
     assert found.open == ()
     assert found.corrected_s < found.plan_s

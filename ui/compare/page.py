@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.compare import layouts_view, peak_view, runtimes_view, time_view
+from ui.compare import gap_view, layouts_view, peak_view, runtimes_view, time_view
 from ui.compare.exports_view import export_button
 from ui.components.glossary import about
 from ui.components.markdown import plain
@@ -149,6 +149,8 @@ def _body(session: Session, rows: list[Row]) -> None:
     mode = session.open.comparison.mode
     if mode == "layouts":
         layouts_view.show(session)
+    elif mode == "gap":
+        gap_view.show(session)
     elif mode == "time":
         time_view.show(session)
     elif mode == "peak":

@@ -9,7 +9,7 @@ from engine.errors import UsageError
 from ui.components.glossary import about
 from ui.components.markdown import plain
 from ui.components.units import share_text
-from ui.debug import duel_view, export_view, force_view, inbox_view, notes_view, studies
+from ui.debug import duel_view, export_view, force_view, gap_view, inbox_view, notes_view, studies
 from ui.model.debug.table import PANELS, counts_text
 from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view, watch_view
@@ -47,6 +47,7 @@ def render() -> None:
     _header(session, thought)
     jobs_view.failures(session)
     _choose_first_move(session, [f.move for f in rows if f.game == session.open.searches.current])
+    gap_view.show(session, thought)
     inbox_view.show(session, rows)
     thought = session.open.searches.thought or thought
     shown = tuple(f.move for f in rows if f.game == session.open.searches.current)

@@ -6,14 +6,17 @@ from dataclasses import replace
 
 from engine.debugging.findings import Finding
 from engine.debugging.move_notes import game_key
-from ui.jobs.protocol import RETRACE, Order
+from engine.game.moves import RULES_VERSION
+from ui.jobs.protocol import GAP, RETRACE, Order
 from ui.jobs.weights import FRESH, PRACTISED, shipped
 from ui.model.search.state import Study, Thought
 from ui.search import jobs_view
 from ui.session import caching
-from ui.session.state import Session
+from ui.session.best_plan import best_beside, files_of, identity_of
+from ui.session.state import OpenPlan, Session
 
 STUDY_SECONDS = 60.0
+_GAP_SECONDS = 30.0
 _TRACE_SECONDS = 60.0
 """Nominal seconds of an order without a budget: it ends with the last move."""
 _OTHER_MODEL = {"learned": "simulator", "simulator": "learned"}
@@ -25,11 +28,22 @@ def begin(session: Session, thought: Thought) -> None:
     if thought.identity in begun:
         return
     begun.add(thought.identity)
+    best = best_beside(session.open, thought.plan)
+    study = state.gaps.get(thought.identity)
+    if study is None or study.best != identity_of(best):
+        order_gap(session, thought, best)
     if thought.identity not in state.studies:
         jobs_view.order_findings(session, thought, STUDY_SECONDS)
     if not any(second.thought == thought.identity for second in state.seconds):
         model = _OTHER_MODEL.get(thought.trace.model, "simulator")
         order_second(session, thought, weights_of(thought), model, _simulations(thought))
+
+
+def order_gap(session: Session, thought: Thought, best: OpenPlan | None) -> None:
+    """Order what the gap of a game is made of."""
+    details = (("best", identity_of(best)), ("rules", RULES_VERSION))
+    order = Order(GAP, "The gap", _GAP_SECONDS, basis=thought.identity, details=details)
+    jobs_view.start(session, thought, order, files_of(best))
 
 
 def order_second(

@@ -20,16 +20,19 @@ PLAY, RESEARCH, RETRACE = "play", "research", "retrace"
 """The agent plays on, searches one position again, or all positions of a game."""
 FOLLOW = "follow"
 """How the game follows a plan is found; the result is a record for `ui.model.play.film.Film`."""
-FINDINGS, FORCE, DUEL = "findings", "force", "duel"
-"""What a game's moves cost, what comes of a forced action, and two agents on several programs."""
+FINDINGS, FORCE, DUEL, GAP = "findings", "force", "duel", "gap"
+"""What a game's moves cost, what comes of a forced action, two agents on several programs, and what
+the gap from a game to the bound is made of."""
 VERIFY, TUNE = "verify", "tune"
 """The real compiler realises a plan, or its options are searched for (`ui.jobs.compiling`)."""
 OF_COMPILER = (VERIFY, TUNE)
-OF_SEARCHES = (PLAY, RESEARCH, RETRACE, FINDINGS, FORCE, DUEL)
+OF_SEARCHES = (PLAY, RESEARCH, RETRACE, FINDINGS, FORCE, DUEL, GAP)
 """Work of which `ui.model.search.state.Searches` takes in the results."""
 MUZERO = "muzero"
 """The solver whose run also gives its searches and its weights (`ui.jobs.agent`)."""
 ORDER, PROGRAM, BASIS = "order.json", "program.json", "basis.json"
+BEST = "best.json"
+"""The best plan known, where the work is to be measured by it."""
 PLAN, RESULT = "plan.json", "result.json"
 TRACE = "trace.npz"
 WEIGHTS = ("manifest.json", "arrays.npz")
@@ -57,7 +60,7 @@ class Order:
     @property
     def has_budget(self) -> bool:
         """Whether the work is to end after `seconds`; other work takes as long as it takes."""
-        return self.kind in (SOLVE, BOUND, FINDINGS, TUNE) and self.seconds > 0
+        return self.kind in (SOLVE, BOUND, FINDINGS, GAP, TUNE) and self.seconds > 0
 
 
 def line_of(text: str) -> dict[str, Any]:

@@ -9,37 +9,72 @@ from typing import Any
 
 from engine.agent.compile_cache import keep_compiled
 from engine.agent.trace_io import load_trace
+from engine.analysis.gap import bound_by_slot
 from engine.debugging.ab import duel
 from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
 from engine.debugging.counterfactual import LOCAL, POLICY, SEARCH, Counterfactual, Forcing
 from engine.debugging.findings import findings
+from engine.debugging.gap_account import correct, moves_of_the_gap
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import surprises
 from engine.game.move_list import moves
 from engine.game.notes import noted_actions, noted_rules
+from engine.plan.bounds import lower_bound
 from engine.plan.io import load_plan, save_plan
+from engine.plan.model import Plan
 from engine.program import library
 from engine.program.io import load
 from ui.jobs import agent
-from ui.jobs.protocol import BASIS, PLAN, PROGRAM, TRACE, MoveCounter, Progress
+from ui.jobs.protocol import BASIS, BEST, PLAN, PROGRAM, TRACE, MoveCounter, Progress
 
 
 def find(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Findings of the game of the given trace; regrets of the most surprising moves come first.
+    """Findings of the game of the given trace.
+
+    Regrets come first of the moves that the gap to the best plan known is made of, then of those
+    that surprised the agent most.
 
     Returns `findings`, the fields of each (`engine.debugging.findings.Finding`), and
     `completeness`, the share of the moves with a choice whose regret is known.
     """
-    trace, rules = load_trace(folder / TRACE), noted_rules(load_plan(folder / BASIS))
+    trace, plan = load_trace(folder / TRACE), load_plan(folder / BASIS)
+    program, rules = load(folder / PROGRAM), noted_rules(plan)
     assert rules is not None, "the basis is a game with notes"
-    study = study_of(trace, load(folder / PROGRAM), rules)
-    for _ in study.run(surprises(trace).order(), order["seconds"]):
+    study = study_of(trace, program, rules)
+    first = moves_of_the_gap(program, plan, _best(folder))
+    for _ in study.run([*first, *surprises(trace).order()], order["seconds"]):
         word = f"{len(study.known):,} of {len(study.choices):,} moves"
         progress(study.completeness, word)
     rows = [asdict(finding) for finding in findings("", trace, study)]
     return {"findings": rows, "completeness": study.completeness}
 
 
+def explain_gap(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Correct the game of the basis plan, decision by decision, and place the bound's seconds.
+
+    Returns `corrections`, the fields of each (`engine.debugging.gap_account.Correction`), `tried`,
+    `num_choices`, and `bound_by_slot` (`engine.analysis.gap`).
+    """
+    program, plan = load(folder / PROGRAM), load_plan(folder / BASIS)
+    found = correct(
+        program, plan, _best(folder), seconds=order["seconds"], progress=_named(progress, "gap")
+    )
+    progress(None, "the bound by slot")
+    bound = lower_bound(program, _BOUND_SECONDS)
+    return {
+        "corrections": [asdict(correction) for correction in found.found],
+        "tried": found.tried,
+        "num_choices": found.num_choices,
+        "bound_by_slot": bound_by_slot(program, bound.served).tolist(),
+    }
+
+
+def _best(folder: Path) -> Plan | None:
+    path = folder / BEST
+    return load_plan(path) if path.exists() else None
+
+
+_BOUND_SECONDS = 20.0
 _LOCAL_SECONDS = 5.0
 
 

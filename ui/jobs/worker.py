@@ -25,6 +25,7 @@ from ui.jobs.protocol import (
     FINDINGS,
     FOLLOW,
     FORCE,
+    GAP,
     MUZERO,
     ORDER,
     PLAN,
@@ -143,6 +144,12 @@ def _findings(folder: Path, order: dict[str, Any]) -> None:
     _write(folder, what_if.find(folder, order, _progress))
 
 
+def _gap(folder: Path, order: dict[str, Any]) -> None:
+    from ui.jobs import what_if
+
+    _write(folder, what_if.explain_gap(folder, order, _progress))
+
+
 def _force(folder: Path, order: dict[str, Any]) -> None:
     from ui.jobs import what_if
 
@@ -181,6 +188,7 @@ _KINDS: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     RESEARCH: _research,
     RETRACE: _retrace,
     FINDINGS: _findings,
+    GAP: _gap,
     FORCE: _force,
     DUEL: _duel,
     VERIFY: _verify,

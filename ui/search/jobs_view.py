@@ -23,6 +23,7 @@ from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped, words
 from ui.model.search.state import Thought, brought
 from ui.session import caching
+from ui.session.best_plan import best_beside, files_of
 from ui.session.jobs_view import title_of
 from ui.session.state import Session
 
@@ -170,9 +171,10 @@ def again_form(session: Session, thought: Thought) -> None:
 
 def order_findings(session: Session, thought: Thought, seconds: float) -> None:
     """Order the study that makes findings on the moves of the game."""
+    best = best_beside(session.open, thought.plan)
     details = (("version", VERSION),)
     order = Order(FINDINGS, "Findings", seconds, basis=thought.identity, details=details)
-    start(session, thought, order, {TRACE: thought.data})
+    start(session, thought, order, {TRACE: thought.data, **files_of(best)})
 
 
 def start(session: Session, thought: Thought, order: Order, given: Mapping[str, bytes]) -> None:

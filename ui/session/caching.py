@@ -14,9 +14,12 @@ import streamlit as st
 
 from engine.agent.trace_io import SearchTrace
 from engine.analysis.attribution import Breakdown, Cost, attribute, breakdown
+from engine.analysis.causes import Chain, chain_of_causes
+from engine.analysis.gap import Opening, openings
 from engine.analysis.plan_diff import TouchDifference, touch_differences
 from engine.compiler.costs.observations import kept_path
 from engine.debugging.findings import findings
+from engine.debugging.gap_account import Account, Correction, account
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import Surprises, surprises
 from engine.errors import EngineError, LessonError, PlanError
@@ -222,6 +225,38 @@ def differences_of(
     second = (_second, simulation_of(identities[1], _program, _second))
     differences = touch_differences(_program, _first, _second)
     return differences, attribute(_program, first, second)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Comparing the plans …")
+def openings_of(
+    identities: tuple[str, str], _program: Program, _best: Plan, _plan: Plan
+) -> list[Opening]:
+    """The slots in which a plan takes other time than a better one."""
+    best = (_best, simulation_of(identities[0], _program, _best))
+    return openings(_program, best, (_plan, simulation_of(identities[1], _program, _plan)))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def chain_of(
+    identities: tuple[str, str], group: int, _program: Program, _other: Plan, _plan: Plan
+) -> Chain:
+    """The chain of causes from one tensor on, between two plans."""
+    other = (_other, simulation_of(identities[0], _program, _other))
+    plan = (_plan, simulation_of(identities[1], _program, _plan))
+    return chain_of_causes(_program, other, plan, group)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Measuring the gap …")
+def account_of(
+    identities: tuple[str, str],
+    corrections: tuple[Correction, ...],
+    bound_s: float | None,
+    _program: Program,
+    _plan: Plan,
+    _best: Plan | None,
+) -> Account:
+    """What the gap of a game is made of. `identities`: of the plan, and of the best one."""
+    return account(_program, _plan, _best, bound_s, corrections)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing the plans …")

@@ -40,7 +40,7 @@ CHOICES = {
     "axis": ("slots", "seconds"),
     "colour": ("kind", "saving", "size", "age", "layer"),
     "curve": ("total", "lead"),
-    "mode": ("runtimes", "layouts", "time", "peak"),
+    "mode": ("runtimes", "layouts", "gap", "time", "peak"),
     "diff": ("0", "1"),
 }
 """Parameters that say one of a few words."""

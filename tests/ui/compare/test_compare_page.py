@@ -224,3 +224,14 @@ def test_a_click_on_the_chosen_tab_keeps_it() -> None:
     at = compared("layouts")
     (tabs,) = [g for g in at.get("button_group") if g.proto.id.count("mode_")]
     assert tabs.proto.required
+
+
+def test_the_gap_of_two_plans_is_ranked_by_slots_with_its_causes() -> None:
+    at = opened("llamadecode-v5e-b8", mode="gap", plans="best known,xla_compiled")
+    assert not at.warning
+    table = next(t for t in at.dataframe if "share" in t.value).value
+    assert list(table["cost"]) == sorted(table["cost"], reverse=True)
+    assert str(table["tensor"].iloc[0]) in next(
+        str(e.proto.body) for e in at.get("html") if "chain" in str(e.proto.body)
+    )
+    assert [b.label for b in at.button if b.label.startswith("Play “")] != []

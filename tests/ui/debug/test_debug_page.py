@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -24,11 +25,12 @@ from ui.components.packing import unpack
 from ui.debug import studies
 from ui.debug.export_view import _bundle, _open, link
 from ui.debug.force_view import answers
-from ui.jobs.protocol import DUEL, FINDINGS, FORCE, RETRACE, Order
+from ui.jobs.protocol import DUEL, FINDINGS, FORCE, GAP, RETRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import Filter
 from ui.model.search.state import Second, Thought, brought
+from ui.session import caching
 
 PROGRAM = "alexnet-v4-b24"
 VERSIONED = (("version", VERSION),)
@@ -83,7 +85,9 @@ def sent(at: AppTest) -> dict[str, object]:
 
 
 def inbox_of(at: AppTest) -> list[int]:
-    return [int(move) for move in at.dataframe[0].value["move"]]
+    """The moves of the inbox; the table above it holds the parts of the gap."""
+    inbox = next(t for t in at.dataframe if "move" in t.value)
+    return [int(move) for move in inbox.value["move"]]
 
 
 def test_without_a_game_one_is_made() -> None:
@@ -99,7 +103,7 @@ def test_a_game_is_studied_and_searched_otherwise_without_being_asked(thought: T
     at.run()
     at.run()
     kinds = [job.order.kind for job in session_of(at).open.searches.jobs]
-    assert kinds == [FINDINGS, RETRACE]
+    assert kinds == [GAP, FINDINGS, RETRACE]
     assert at.dataframe[0].value["class"].tolist()[0] == "regret not measured"
 
 
@@ -232,3 +236,28 @@ def test_what_is_counted_is_explained(shown: AppTest) -> None:
 
 def test_actions_are_named_by_the_game(shown: AppTest) -> None:
     assert set(shown.dataframe[0].value["played"]) <= set(ACTION_NAMES)
+
+
+def test_the_gap_comes_first_and_its_parts_lead_to_their_positions(tmp_path: Path) -> None:
+    name = "llamadecode-v5e-b8"
+    at = open_view(_debug, program=name)
+    session = session_of(at)
+    session.open.searches.jobs.clear()
+    program = session.open.program
+    save_trace(made_up_trace(program), tmp_path / "a.npz")
+    data = (tmp_path / "a.npz").read_bytes()
+    session.open.searches.add(brought(program, data, "a.npz"))
+    at.run()
+    assert any("to the bound" in element.proto.body for element in at.get("html"))
+    parts = next(t for t in at.dataframe if "part" in t.value).value
+    assert list(parts["cost"]) == sorted(parts["cost"], reverse=True)
+    moves = caching.moves_of(session.open.identity, program)
+    number = len(parts) - 1
+    thought = session.open.searches.thought
+    assert thought is not None
+    key = f"debug_gap_rows_{thought.identity}_0"
+    at.session_state[key] = {"selection": {"rows": [number], "columns": []}}
+    at.run()
+    assert not at.exception
+    shown_move = moves[session_of(at).open.searches.move]
+    assert shown_move.time == int(parts["slot"].iloc[number])

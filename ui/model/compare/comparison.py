@@ -10,6 +10,7 @@ _LONGEST_WINDOW = 80
 MODES = {
     "runtimes": "Runtimes",
     "layouts": "Layouts and differences",
+    "gap": "Where the gap is",
     "time": "Where the time goes",
     "peak": "Peak advisor",
 }

@@ -145,6 +145,8 @@ class Debugging:
     forced: dict[tuple[str, int, int], list[Counterfactual]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
     panel: str = "force"
+    followed: tuple[str, object] = ("", None)
+    """The table and the part of the gap whose position was shown last."""
     picked: int | None = None
     """The row of the table that was clicked last."""
     edition: int = 0

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from engine.agent.trace_io import SearchTrace, trace_from_bytes
 from engine.debugging.findings import VERSION, Finding
 from engine.debugging.games import traced_game
+from engine.debugging.gap_account import Correction
 from engine.errors import CheckpointError
 from engine.game.notes import notes_of
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from ui.jobs.protocol import DUEL, FINDINGS, FORCE, PLAY, RESEARCH, RETRACE, TRACE, WEIGHTS
+from ui.jobs.protocol import DUEL, FINDINGS, FORCE, GAP, PLAY, RESEARCH, RETRACE, TRACE, WEIGHTS
 from ui.jobs.run import Job
 
 
@@ -88,6 +89,20 @@ class Study:
         return {f.move: f for f in self.findings if f.regret_us is not None}
 
 
+@dataclass(frozen=True)
+class GapStudy:
+    """What a game's gap is made of: its corrections, and the bound's seconds by slot.
+
+    `best`: identity of the plan by which it was measured, empty without one.
+    """
+
+    best: str
+    corrections: tuple[Correction, ...]
+    tried: int
+    num_choices: int
+    bound_by_slot: tuple[float, ...]
+
+
 @dataclass
 class Searches:
     """All searches of one program, and the game and move that are looked at."""
@@ -98,6 +113,8 @@ class Searches:
     seconds: list[Second] = field(default_factory=list)
     studies: dict[str, Study] = field(default_factory=dict)
     """Studies by the identity of the thought."""
+    gaps: dict[str, GapStudy] = field(default_factory=dict)
+    """What the gaps of games are made of, by the identity of the thought."""
     forced: list[Job] = field(default_factory=list)
     """Finished jobs that forced an action; `order.basis` is the identity of the thought."""
     duels: list[Job] = field(default_factory=list)
@@ -186,6 +203,16 @@ class Searches:
         if known is None or known.completeness <= study.completeness:
             self.studies[job.order.basis] = study
 
+    def _take_gap(self, job: Job) -> None:
+        result = job.result
+        self.gaps[job.order.basis] = GapStudy(
+            best=str(dict(job.order.details)["best"]),
+            corrections=tuple(Correction(**row) for row in result["corrections"]),
+            tried=int(result["tried"]),
+            num_choices=int(result["num_choices"]),
+            bound_by_slot=tuple(result["bound_by_slot"]),
+        )
+
     def _take_forced(self, job: Job) -> None:
         self.forced.append(job)
 
@@ -199,6 +226,7 @@ class Searches:
         FINDINGS: _take_study,
         FORCE: _take_forced,
         DUEL: _take_duel,
+        GAP: _take_gap,
     }
 
     @property
