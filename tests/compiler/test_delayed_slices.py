@@ -100,3 +100,39 @@ def test_as_few_as_possible_are_out_of_order(
     imported = build_program(decoded(SOURCE), "late", HARDWARE, "late")
     monkeypatch.setattr(Matching, "_groups_by_use", lambda _: {})
     assert sorted(Matching(imported, imported.flow).delayed) == delayed
+
+
+def copied(begin: str, made: str) -> str:
+    """`c`, a copy of `a`, is updated in place; `begin` are the lines that make it."""
+    return module(
+        f"  a = {SLOW} parameter(0)\n  row = f32[1,128]{{1,0}} parameter(1)\n"
+        "  zero = s32[] constant(0)\n"
+        + call("p", SLOW, "a")
+        + begin
+        + f"  u = {made} dynamic-update-slice(c, row, zero, zero)\n"
+        + call("q", SLOW, "u", "p", "a")
+        + f"  ROOT t = ({SLOW}) tuple(q)"
+    )
+
+
+def test_slices_stand_for_a_copy_of_the_program() -> None:
+    """The slow compile copies an input before it changes; by default it comes in slices."""
+    half = "f32[32,128]{1,0:S(1)}"
+    slices = "".join(
+        f"  b.{n} = (({SLOW}), {half}, s32[]{{:S(2)}}) slice-start(a), slice={{[{part}], [0:128]}}\n"
+        f"  e.{n} = {half} slice-done(b.{n})\n"
+        for n, part in enumerate(("0:32", "32:64"))
+    )
+    join = f'  c = {FAST} custom-call(e.0, e.1), custom_call_target="ConcatBitcast"\n'
+    imported = build_program(
+        decoded(copied(f"  c = {SLOW} copy(a)\n", SLOW)), "copied", HARDWARE, "copied"
+    )
+    program = imported.program
+    plan = read_plan(imported, flow(copied(slices + join, FAST)), None, 0)
+    slots = {i.name: slot for slot, i in enumerate(program.instructions)}
+    group = {value.name: value.group for value in program.values}
+    assert check(program, plan) is None
+    assert [(s.group, s.start, s.end) for s in plan.stays] == [
+        (group["c"], slots["c"], slots["q"] + 1)
+    ]
+    assert plan.copies == ()

@@ -120,7 +120,7 @@ class _Reader:
         return following
 
     def _copies_of_the_program(self) -> dict[int, int]:
-        """Copy-start -> slot of the program's copy instruction whose work it does.
+        """Copy-start, or join of slices -> slot of the program's copy whose work it does.
 
         There the plan lets the instruction itself write to fast memory.
         """
@@ -133,7 +133,7 @@ class _Reader:
         slots: dict[tuple[int | None, ...], int] = {tuple(g): s for s, g in groups.items()}
         stands_for = {}
         for number, event in enumerate(self.flow.events):
-            if event.kind == COPY_START:
+            if event.kind in (COPY_START, JOIN):
                 pair = (
                     self.matching.group_by_label(event.writes[0]),
                     self.matching.group(event.writes[0]),
@@ -281,7 +281,7 @@ class _Reader:
             elif event.kind == JOIN and self.matching.is_in_fast_memory(event.writes[0]):
                 group = self.matching.group(event.writes[0])
                 first = min(self.flow.values[v].event for _, v, _ in event.reads)
-                if group is not None:
+                if group is not None and number not in self.stands_for:
                     start = starts.get(event.writes[0], self.next_slot[first])
                     copies.append((first, Copy(group, True, start, self.next_slot[number])))
             elif number in self.matching.delayed:
