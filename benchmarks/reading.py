@@ -18,12 +18,14 @@ Rows = list[dict[str, Any]]
 
 
 def reading(settings: Settings) -> Rows:
-    """A row for each sample, held-out and large program: how well XLA's plan of it is read."""
+    """A row for each captured program: how well XLA's plan of it is read."""
     rows = []
     kinds = {
         "samples": library.index(),
         "held out": library.held_out(),
         "large": library.large(),
+        "real": [entry for entry in library.real() if not entry.is_held_out],
+        "real, held out": [entry for entry in library.real() if entry.is_held_out],
     }
     for title, entries in kinds.items():
         names = [e.name for e in entries if e.xla_latency_s is not None]

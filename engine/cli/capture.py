@@ -52,6 +52,7 @@ def add_parser(commands: Any) -> None:
     kinds.add_argument("--all", action="store_true", help="every sample program, resumable")
     kinds.add_argument("--held-out", action="store_true", help="every held-out one, resumable")
     kinds.add_argument("--large", action="store_true", help="every large one, resumable")
+    kinds.add_argument("--real", action="store_true", help="every real one, resumable")
     parser.add_argument(
         "--offline", action="store_true", help="compile nothing: only cached results count"
     )
@@ -82,7 +83,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Capture one model, or all of a kind."""
     from engine.compiler.capture.capture import capture_all
-    from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES
+    from engine.compiler.capture.samples import HELD_OUT, LARGE, REAL, SAMPLES
     from engine.compiler.toolchain.libtpu import use_cpu_here
     from engine.compiler.toolchain.target import init_args
     from engine.workflows.catalogue import write_catalogue
@@ -101,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
         (options.all, SAMPLES, library.SAMPLES_FOLDER),
         (options.held_out, HELD_OUT, library.SAMPLES_FOLDER / library.HELD_OUT),
         (options.large, LARGE, library.SAMPLES_FOLDER / library.LARGE),
+        (options.real, REAL, library.SAMPLES_FOLDER / library.REAL),
     )
     one = {name: getattr(options, name) for name in _OF_ONE}
     for is_wanted, samples, folder in kinds:
@@ -118,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.model is None) == (options.stablehlo is None) or options.output is None:
         raise UsageError(
             "capture: name a MODEL or a --stablehlo FILE, and an output with -o,"
-            " or use --all, --held-out or --large"
+            " or use --all, --held-out, --large or --real"
         )
     try:
         program = _captured(options, how, _target(options))

@@ -2,8 +2,9 @@
 
 `sample_programs/index.json` lists the captured programs, `sample_programs/teaching/index.json` the
 hand-made ones (`docs/formats.md`). Each program is one file beside its index. Programs of
-`sample_programs/held_out/`, on which nothing is tuned, and of `sample_programs/large/`, models at
-their published depth, have a name too, but are no samples.
+`sample_programs/held_out/`, on which nothing is tuned, of `sample_programs/large/`, models at their
+published depth, and of `sample_programs/real/`, programs with what teams use beside dense layers on
+one chip, have a name too, but are no samples.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ SAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "sample_programs"
 TEACHING = "teaching"
 HELD_OUT = "held_out"
 LARGE = "large"
+REAL = "real"
 INDEX_NAME = "index.json"
 
 
@@ -38,6 +40,8 @@ class SampleEntry:
     `bound_method`, `bound_seconds`: how that was proven (`engine.plan.bounds`), and in what time.
     `best_s`, `best_solver`: the best checked plan known. `best_plan`: its file, if no quick solver
     makes it.
+    `feature`: what a real program is there for (`engine.compiler.capture.samples.FEATURES`);
+    `is_held_out`: nothing was tuned on it.
     `fit_error`: worst relative error of the fitted costs on placements held out of the fit. None:
     not known, or does not apply.
     """
@@ -53,6 +57,8 @@ class SampleEntry:
     model: str = ""
     batch: int = 0
     train: bool = False
+    feature: str = ""
+    is_held_out: bool = False
     xla_latency_s: float | None = None
     bound_s: float | None = None
     bound_method: str | None = None
@@ -80,8 +86,8 @@ class SampleEntry:
 
 
 def index_files() -> tuple[Path, ...]:
-    """The files that list programs: samples, teaching programs, held-out and large ones."""
-    folders = ("", TEACHING, HELD_OUT, LARGE)
+    """The files that list programs: samples, teaching, held-out, large and real ones."""
+    folders = ("", TEACHING, HELD_OUT, LARGE, REAL)
     return tuple(SAMPLES_FOLDER / folder / INDEX_NAME for folder in folders)
 
 
@@ -109,6 +115,11 @@ def held_out(folder: Path | None = None) -> tuple[SampleEntry, ...]:
 def large(folder: Path | None = None) -> tuple[SampleEntry, ...]:
     """The captured programs of models at their published depth; else as `held_out`."""
     return _apart(LARGE, folder)
+
+
+def real(folder: Path | None = None) -> tuple[SampleEntry, ...]:
+    """The captured programs with loops of unknown length, branches, meshes, …; as `held_out`."""
+    return _apart(REAL, folder)
 
 
 def _apart(kind: str, folder: Path | None) -> tuple[SampleEntry, ...]:
@@ -148,8 +159,8 @@ def sample_names() -> list[str]:
 
 
 def find_sample(name: str) -> SampleEntry:
-    """The entry of a sample, held-out or large program. Raises UnknownNameError, names near it."""
-    entries = {entry.name: entry for entry in (*index(), *held_out(), *large())}
+    """The entry of a program of any set. Raises UnknownNameError, names near it."""
+    entries = {entry.name: entry for entry in (*index(), *held_out(), *large(), *real())}
     if name not in entries:
         raise UnknownNameError(f"no sample program is called {name!r}; {_hint(name, entries)}")
     return entries[name]

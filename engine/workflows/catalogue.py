@@ -19,6 +19,7 @@ from engine.program.library import (
     HELD_OUT,
     INDEX_NAME,
     LARGE,
+    REAL,
     SampleEntry,
     describe,
     index,
@@ -84,6 +85,22 @@ on reading it is not held out.
 `python -m engine capture --large` captures all of them again, resumable.
 """
 
+_REAL_HEAD = """# Real programs
+
+Small programs with what teams use and dense programs for one chip have not: loops of unknown length,
+branches, many chips with collectives, kernels of their own (Pallas), tensors in the host's memory,
+flags of their own. Each feature occurs at least twice; half of the programs are *held out*: no
+solver, rule or cost model was tuned on them. They are captured like the samples one folder up and
+reachable by name like them, but are not among *the samples* of the commands and benches.
+
+What the compiler gives no time for (kernels, collectives, transfers) counts as little as its
+operations and bytes allow; `info` says how much that is. What a loop of unknown length or a
+conditional is assumed to do stands there too.
+
+`python -m benchmarks reading` says how well XLA's plans of them are read.
+`python -m engine capture --real` captures all of them again, resumable.
+"""
+
 _COLUMNS = """\
 | sample | what | command | instructions | touches | XLA, µs | gap | best | bound | fit error |
 |---|---|---|---:|---:|---:|---:|---:|---|---:|"""
@@ -91,7 +108,8 @@ _COLUMNS = """\
 
 def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
     """Write the table of captured samples, whole or not at all."""
-    head = {HELD_OUT: _HELD_OUT_HEAD, LARGE: _LARGE_HEAD}.get(path.parent.name, _HEAD)
+    heads = {HELD_OUT: _HELD_OUT_HEAD, LARGE: _LARGE_HEAD, REAL: _REAL_HEAD}
+    head = heads.get(path.parent.name, _HEAD)
     table = "\n".join([_COLUMNS, *(_row(e) for e in entries)])
     write_bytes(path, f"{head}\n{table}\n".encode())
 
@@ -102,8 +120,10 @@ def _row(entry: SampleEntry) -> str:
     xla = entry.xla_latency_s or 0.0
     best = f"{_gap(entry.best_s, entry.bound_s)}, {entry.best_solver}" if entry.best_solver else ""
     error = f"{entry.fit_error:.2%}" if entry.fit_error is not None else ""
+    feature = entry.feature + (" (held out)" if entry.is_held_out else "")
+    what = f"{feature}: {entry.title}" if feature else entry.title
     return (
-        f"| {entry.name} | {entry.title} | {command} | {entry.instructions} | {entry.touches}"
+        f"| {entry.name} | {what} | {command} | {entry.instructions} | {entry.touches}"
         f" | {xla * 1e6:.1f} | {_gap(xla, entry.bound_s)} | {best} | {entry.bound_method or ''}"
         f" | {error} |"
     )
@@ -234,6 +254,8 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         model=facts["model"],
         batch=facts["batch"],
         train=facts["train"],
+        feature=facts.get("feature", ""),
+        is_held_out=facts.get("is_held_out", False),
         xla_latency_s=times["xla_compiled"],
         **_bound_facts(program, before),
         best_s=best_s,
@@ -257,4 +279,5 @@ def _title(program: Program) -> str:
     facts = program.provenance
     kind = "training step" if facts["train"] else "inference"
     description = str(facts["description"]).rstrip(".")
-    return f"{description}, {kind}, batch {facts['batch']}, {program.hardware.name}"
+    flags = "".join(f", {name}={text}" for name, text in facts.get("compiler_options", {}).items())
+    return f"{description}, {kind}, batch {facts['batch']}, {program.hardware.name}{flags}"

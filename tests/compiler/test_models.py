@@ -15,7 +15,15 @@ import optax
 import pytest
 from jax import export
 
-from engine.compiler.capture.samples import HELD_OUT, LARGE, SAMPLES, Sample, sample_source
+from engine.compiler.capture.samples import (
+    FEATURES,
+    HELD_OUT,
+    LARGE,
+    REAL,
+    SAMPLES,
+    Sample,
+    sample_source,
+)
 from engine.compiler.models import UnsupportedModeError, build, known_models
 from engine.compiler.models.image import _KERAS_NETS
 from engine.compiler.toolchain.libtpu import ENVIRONMENT, exported_module
@@ -74,9 +82,18 @@ def test_an_exported_program_names_no_path_of_the_machine() -> None:
 
 
 def test_every_program_that_is_captured_is_of_a_known_model() -> None:
-    captured = (*SAMPLES, *HELD_OUT, *LARGE)
+    captured = (*SAMPLES, *HELD_OUT, *LARGE, *REAL)
     assert {sample.model for sample in captured} <= set(known_models())
     assert len({sample.name for sample in captured}) == len(captured)
+
+
+def test_real_programs_have_every_feature_twice_on_four_generations_half_held_out() -> None:
+    assert len(REAL) >= 16
+    assert sum(sample.is_held_out for sample in REAL) == len(REAL) // 2
+    for feature in FEATURES:
+        found = [sample.is_held_out for sample in REAL if sample.feature == feature]
+        assert set(found) == {True, False}
+    assert len({sample.hardware for sample in REAL}) >= 4
 
 
 EXPORTING = """

@@ -140,19 +140,23 @@ def test_two_programs_may_not_share_a_name(folder: Path, program: Program) -> No
         library.index()
 
 
-@pytest.mark.parametrize("kind", ["held_out", "large"])
+@pytest.mark.parametrize("kind", ["held_out", "large", "real"])
 def test_programs_apart_have_a_name_but_are_no_samples(
     folder: Path, program: Program, kind: str
 ) -> None:
-    listed = {"held_out": library.held_out, "large": library.large}
-    assert {name: entries() for name, entries in listed.items()} == {"held_out": (), "large": ()}
+    listed = {"held_out": library.held_out, "large": library.large, "real": library.real}
+    assert {name: entries() for name, entries in listed.items()} == {
+        "held_out": (),
+        "large": (),
+        "real": (),
+    }
     apart = replace(program, name="apart")
     (folder / kind).mkdir()
     save(apart, folder / kind / "apart.json")
     entry = library.describe(apart, "apart.json", "Apart")
     library.write_index([entry], folder / kind / "index.json")
     found = {name: [e.name for e in entries()] for name, entries in listed.items()}
-    assert found == {"held_out": [], "large": []} | {kind: ["apart"]}
+    assert found == {"held_out": [], "large": [], "real": []} | {kind: ["apart"]}
     assert library.sample_names() == ["alpha-v5e-b8"]
     assert library.load_sample("apart") == apart
     assert library.resolve("apart") == apart

@@ -248,15 +248,15 @@ def _source_in(folder: Path, sample: Sample) -> Source:
         return _sample_source(sample)
     program = load(path)
     facts = {k: program.provenance[k] for k in _FACTS if k in program.provenance}
-    return Source(sample.name, Target(sample.hardware), stored_stablehlo(program), facts)
+    return Source(sample.name, sample.target, stored_stablehlo(program), facts)
 
 
-_FACTS = ("model", "description", "hardware", "batch", "train")
+_FACTS = ("model", "description", "hardware", "batch", "train", "feature", "is_held_out")
 
 
 def _sample_source(sample: Sample) -> Source:
     stablehlo, facts = sample_source(sample)
-    return Source(sample.name, Target(sample.hardware), stablehlo, facts)
+    return Source(sample.name, sample.target, stablehlo, facts)
 
 
 def _imported(source: Source, answers: Answers) -> Imported:

@@ -1,4 +1,4 @@
-"""The sample programs, the held-out and the large ones: which model, hardware and batch size.
+"""The sample programs, the held-out, the large and the real ones: model, hardware, batch size.
 
 Batch sizes are chosen so that the fast memory is contested: what is alive together exceeds it,
 while single tensors fit. Too small a batch and everything fits; too large and nothing does.
@@ -6,28 +6,43 @@ while single tensors fit. Too small a batch and everything fits; too large and n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.compiler.models import Workload, build
 from engine.compiler.toolchain import libtpu
 from engine.compiler.toolchain.stablehlo import exported
+from engine.compiler.toolchain.target import SCOPED_LIMIT, Target
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One model compiled for one hardware at one batch size, for inference or a training step."""
+    """One model compiled for one hardware at one batch size, for inference or a training step.
+
+    `feature`: which of the `FEATURES` of real programs it is there for. `is_held_out`: nothing is
+    tuned on it. `options`: compiler options that hold for all its compiles.
+    """
 
     model: str
     hardware: str
     batch: int
     train: bool = False
+    feature: str = ""
+    is_held_out: bool = False
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:
         """A name for files, like `resnet50-v5e-b64` or `resnet50-v5e-b16-train`."""
         chip = self.hardware.removeprefix("tpu-")
-        return f"{self.model}-{chip}-b{self.batch}" + ("-train" if self.train else "")
+        train, flags = "-train" if self.train else "", "-flags" if self.options else ""
+        return f"{self.model}-{chip}-b{self.batch}{train}{flags}"
+
+    @property
+    def target(self) -> Target:
+        """What it is compiled for; the smallest topology that it fits on."""
+        return Target(self.hardware, options=self.options)
 
 
 SAMPLES: tuple[Sample, ...] = (
@@ -98,6 +113,39 @@ LARGE: tuple[Sample, ...] = (
 )
 """Models at their published depth."""
 
+LOOPS, BRANCHES, CHIPS = "loop of unknown length", "branches", "many chips"
+KERNELS, HOST, FLAGS = "own kernel", "host memory", "own flags"
+FEATURES = (LOOPS, BRANCHES, CHIPS, KERNELS, HOST, FLAGS)
+"""What programs of teams have, and dense programs for one chip have not."""
+
+REAL: tuple[Sample, ...] = (
+    Sample("fsdp", "tpu-v5e", 16384, train=True, feature=CHIPS),
+    Sample("expertparallel", "tpu-v4", 512, feature=CHIPS),
+    Sample("equilibrium", "tpu-v5p", 64, feature=LOOPS),
+    Sample("conjugate", "tpu-v4", 512, feature=LOOPS),
+    Sample("earlyexit", "tpu-v5e", 48, feature=BRANCHES),
+    Sample("gatedkernel", "tpu-v6e", 32, feature=KERNELS),
+    Sample("offloadtrain", "tpu-v5e", 8192, train=True, feature=HOST),
+    Sample("lstm", "tpu-v5e", 128, feature=FLAGS, options={SCOPED_LIMIT: "50000"}),
+    Sample("ringattention", "tpu-v5p", 4, feature=CHIPS, is_held_out=True),
+    Sample("tensorparallel", "tpu-v6e", 32, feature=CHIPS, is_held_out=True),
+    Sample("speculative", "tpu-v5e", 256, feature=LOOPS, is_held_out=True),
+    Sample("modalities", "tpu-v6e", 64, feature=BRANCHES, is_held_out=True),
+    Sample("lossscale", "tpu-v5p", 2048, train=True, feature=BRANCHES, is_held_out=True),
+    Sample("flash", "tpu-v4", 32, feature=KERNELS, is_held_out=True),
+    Sample("skiphost", "tpu-v6e", 16384, feature=HOST, is_held_out=True),
+    Sample(
+        "mlpae",
+        "tpu-v5p",
+        4096,
+        train=True,
+        feature=FLAGS,
+        is_held_out=True,
+        options={SCOPED_LIMIT: "24576"},
+    ),
+)
+"""Programs as teams have them; half of each feature's are held out of all tuning."""
+
 
 def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:
     """The serialised StableHLO of a sample, and what there is to know of it."""
@@ -110,6 +158,8 @@ def sample_source(sample: Sample) -> tuple[bytes, dict[str, Any]]:
         "train": sample.train,
         "versions": libtpu.versions(),
     }
+    if sample.feature:
+        facts |= {"feature": sample.feature, "is_held_out": sample.is_held_out}
     return exported_workload(workload), facts
 
 

@@ -133,7 +133,7 @@ def _gated_shapes(width: int, hidden: int) -> PyTree:
 
 @workload("speculative", "Speculative decoding: a small model drafts 4 tokens, a larger one judges")
 def speculative(batch: int, train: bool) -> Program:
-    """A loop of unknown length around one of known length; both models are gated recurrences.
+    """A loop of unknown length around two of known length; both models are gated recurrences.
 
     A draft counts as far as the larger model would have said the same.
     """
@@ -161,16 +161,18 @@ def speculative(batch: int, train: bool) -> Program:
                 return (state, new), new
 
             (low, _), guess = jax.lax.scan(draft, (low, token), length=drafted)
-            states, logits = [], []
-            for given in (token, *guess[:-1]):
-                high, told = step(large, high, given)
-                states.append(high)
-                logits.append(jnp.argmax(told, axis=-1).astype(token.dtype))
-            agreed = jnp.cumprod(jnp.stack(logits) == guess, axis=0)
+
+            def judge(state: Array, before: Array) -> tuple[Array, tuple[Array, Array]]:
+                state, logits = step(large, state, before)
+                return state, (state, jnp.argmax(logits, axis=-1).astype(token.dtype))
+
+            given = jnp.concatenate([token[None], guess[:-1]])
+            _, (states, wanted) = jax.lax.scan(judge, high, given)
+            agreed = jnp.cumprod(wanted == guess, axis=0)
             taken = jnp.maximum(1, jnp.min(jnp.sum(agreed, axis=0)))
-            high = jax.lax.dynamic_index_in_dim(jnp.stack(states), taken - 1, keepdims=False)
+            high = jax.lax.dynamic_index_in_dim(states, taken - 1, keepdims=False)
             text = jax.lax.dynamic_update_slice(text, guess, (written, 0))
-            return low, high, jnp.stack(logits)[taken - 1], written + taken, text
+            return low, high, wanted[taken - 1], written + taken, text
 
         text = jnp.zeros((MOST_TOKENS + drafted, batch), jnp.int32)
         return jax.lax.while_loop(goes_on, again, (*states, token, jnp.int32(0), text))[4]
@@ -180,14 +182,14 @@ def speculative(batch: int, train: bool) -> Program:
         return {"tokens": weight(vocabulary, width), "layers": shapes}
 
     states = (weight(batch, 512), weight(batch, 1024))
-    return Program(decode, (model(512, 1), model(1024, 3), states, indices(batch)))
+    return Program(decode, (model(512, 1), model(1024, 2), states, indices(batch)))
 
 
 @workload("earlyexit", "Encoder that leaves out later layers where the first ones are sure enough")
 def early_exit(batch: int, train: bool) -> Program:
     """After each layer a head classifies; a `cond` around the next one asks how sure it is."""
     _only_inference("earlyexit", train)
-    layers = 3
+    layers = 2
 
     def classify(params: PyTree, x: Array) -> Array:
         x = _block(params["layers"][0], x)
@@ -214,7 +216,7 @@ def early_exit(batch: int, train: bool) -> Program:
 
 @workload("modalities", "A trunk behind one of three encoders, by what the input is (a switch)")
 def modalities(batch: int, train: bool) -> Program:
-    """Text, image and sound have branches of their own size; two shared blocks come after."""
+    """Text, image and sound have branches of their own size; a shared block comes after."""
     _only_inference("modalities", train)
 
     def encode(params: PyTree, x: Array, kind: Array) -> Array:
@@ -229,15 +231,14 @@ def modalities(batch: int, train: bool) -> Program:
             return _gated(params["sound"], x)
 
         x = jax.lax.switch(kind, (text, image, sound), x)
-        for block in params["trunk"]:
-            x = _block(block, x)
+        x = _block(params["trunk"], x)
         return dense(params["classifier"], jnp.mean(x, axis=1))
 
     params = {
         "text": _block_shapes(),
         "image": {"mix": weight(LENGTH, LENGTH), "mlp": mlp_shapes(WIDTH, HIDDEN)},
         "sound": _gated_shapes(WIDTH, HIDDEN),
-        "trunk": [_block_shapes() for _ in range(2)],
+        "trunk": _block_shapes(),
         "classifier": dense_shapes(WIDTH, CLASSES),
     }
     return Program(encode, (params, weight(batch, LENGTH, WIDTH), indices()))
@@ -248,7 +249,7 @@ def loss_scale(batch: int, train: bool) -> Program:
     """A `cond` around the update, as mixed precision has it; its branches carry all parameters."""
     if not train:
         raise UnsupportedModeError("lossscale is a training step only")
-    layers, width = 3, 1024
+    layers, width = 2, 1024
 
     def loss_fn(params: PyTree, x: Array, labels: Array) -> Array:
         for layer in params["layers"]:

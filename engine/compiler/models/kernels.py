@@ -32,6 +32,7 @@ WIDTH, HEADS, LENGTH = 1024, 8, 512
 HEAD = WIDTH // HEADS
 CLASSES = 1024
 TOKENS = 256
+NUM_LAYERS = 2
 
 
 def _attend_block(query: Any, key: Any, value: Any, out: Any) -> None:
@@ -104,7 +105,7 @@ def flash(batch: int, train: bool) -> Program:
         "out": weight(WIDTH, WIDTH),
         "mlp": mlp_shapes(WIDTH, 4 * WIDTH),
     }
-    params = {"layers": [layer] * 2, "classifier": dense_shapes(WIDTH, CLASSES)}
+    params = {"layers": [layer] * NUM_LAYERS, "classifier": dense_shapes(WIDTH, CLASSES)}
     data = weight(batch, LENGTH, WIDTH)
     if not train:
         return Program(forward, (params, data))
@@ -139,7 +140,7 @@ def _gated(x: Array, gate: Array, up: Array) -> Array:
     return hidden
 
 
-@workload("gatedkernel", "Gated MLPs of 4 layers whose first two products are one Pallas kernel")
+@workload("gatedkernel", "Gated MLPs of 3 layers whose first two products are one Pallas kernel")
 def gated_kernel(batch: int, train: bool) -> Program:
     """The kernel brings no estimate, and more scratch than the compiler's region has."""
     if train:
@@ -160,5 +161,5 @@ def gated_kernel(batch: int, train: bool) -> Program:
         "mix_norm": norm_shapes(WIDTH),
         "mix": dense_shapes(WIDTH, WIDTH),
     }
-    params = {"layers": [layer] * 4, "classifier": dense_shapes(WIDTH, CLASSES)}
+    params = {"layers": [layer] * 3, "classifier": dense_shapes(WIDTH, CLASSES)}
     return Program(forward, (params, weight(TOKENS * batch, WIDTH)))

@@ -34,7 +34,7 @@ def _layer(params: PyTree, x: Array) -> Array:
     return x + mlp(params["mlp"], layer_norm(params["norm"], x))
 
 
-@workload("offloadtrain", "Residual MLPs of 4 layers, activations kept in the host's memory")
+@workload("offloadtrain", "Residual MLPs of 3 layers, activations kept in the host's memory")
 def offload_train(batch: int, train: bool) -> Program:
     """What goes from layer to layer waits on the host for the backward pass; the rest is redone."""
     if not train:
@@ -56,7 +56,7 @@ def offload_train(batch: int, train: bool) -> Program:
         return cross_entropy(dense(params["classifier"], h), labels)
 
     params = {
-        "layers": [_layer_shapes() for _ in range(4)],
+        "layers": [_layer_shapes() for _ in range(3)],
         "classifier": dense_shapes(WIDTH, CLASSES),
     }
     return sgd_program(loss_fn, params, (weight(batch, WIDTH), indices(batch)))
@@ -67,7 +67,7 @@ def skip_host(batch: int, train: bool) -> Program:
     """Every layer of the way down is added again on the way up, the first one last."""
     if train:
         raise UnsupportedModeError("skiphost is for inference only")
-    depth = 3
+    depth = 2
 
     def forward(params: PyTree, x: Array) -> Array:
         skips = []

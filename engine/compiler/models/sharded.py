@@ -15,7 +15,7 @@ from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from engine.compiler.models.base import Program, PyTree, UnsupportedModeError, workload
-from engine.compiler.models.layers import Array, layer_norm
+from engine.compiler.models.layers import Array
 from engine.compiler.models.training import adam_update
 
 CHIPS = 4
@@ -86,7 +86,7 @@ def tensor_parallel(batch: int, train: bool) -> Program:
         "up": array((WIDTH, HIDDEN), None, "model"),
         "down": array((HIDDEN, WIDTH), "model"),
     }
-    return Program(forward, ([layer] * LAYERS, array((batch, length, WIDTH))))
+    return Program(forward, ([layer] * 2, array((batch, length, WIDTH))))
 
 
 @workload("ringattention", "Attention over a sequence cut over 4 chips; keys go round (ppermute)")
@@ -163,29 +163,3 @@ def expert_parallel(batch: int, train: bool) -> Program:
         "down": array((experts, 2 * WIDTH, WIDTH), "expert"),
     }
     return Program(forward, ([layer] * 2, array((CHIPS, experts * batch, WIDTH), "expert")))
-
-
-@workload("dataparallel", "Residual MLPs, the batch cut over 4 chips (an all-reduce of gradients)")
-def data_parallel(batch: int, train: bool) -> Program:
-    """Every chip holds all parameters; norms keep the layers apart."""
-    _only("dataparallel", train, True)
-    array, real = _arrays("data"), partial(_arrays("data"), dtype=jnp.float32)
-
-    def loss_fn(params: PyTree, x: Array) -> Array:
-        h = x
-        for layer in params:
-            h = h + jax.nn.gelu(layer_norm(layer["norm"], h) @ layer["up"]) @ layer["down"]
-        return jnp.mean(jnp.square((h - x).astype(jnp.float32)))
-
-    def step(params: PyTree, first: PyTree, second: PyTree, x: Array) -> Any:
-        loss, grads = jax.value_and_grad(loss_fn)(params, x)
-        return (*adam_update(params, first, second, grads), loss)
-
-    layer = {
-        "norm": {"scale": real((WIDTH,)), "bias": real((WIDTH,))},
-        "up": array((WIDTH, HIDDEN)),
-        "down": array((HIDDEN, WIDTH)),
-    }
-    params = [layer] * LAYERS
-    args = (params, params, params, array((batch, WIDTH), "data"))
-    return Program(step, args, donate_argnums=(0, 1, 2))
