@@ -119,7 +119,8 @@ def test_slices_stand_for_a_copy_of_the_program() -> None:
     """The slow compile copies an input before it changes; by default it comes in slices."""
     half = "f32[32,128]{1,0:S(1)}"
     slices = "".join(
-        f"  b.{n} = (({SLOW}), {half}, s32[]{{:S(2)}}) slice-start(a), slice={{[{part}], [0:128]}}\n"
+        f"  b.{n} = (({SLOW}), {half}, s32[]{{:S(2)}}) slice-start(a),"
+        f" slice={{[{part}], [0:128]}}\n"
         f"  e.{n} = {half} slice-done(b.{n})\n"
         for n, part in enumerate(("0:32", "32:64"))
     )
