@@ -88,10 +88,11 @@ on reading it is not held out.
 _REAL_HEAD = """# Real programs
 
 Small programs with what teams use and dense programs for one chip have not: loops of unknown
-length, branches, many chips with collectives, kernels of their own (Pallas), tensors in the
-host's memory, flags of their own. Each feature occurs at least twice; half of the programs are *held out*: no
-solver, rule or cost model was tuned on them. They are captured like the samples one folder up and
-reachable by name like them, but are not among *the samples* of the commands and benches.
+length, branches, many chips with collectives, kernels of their own (Pallas), tensors in the host's
+memory, flags of their own. Each feature occurs at least twice; half of the programs are *held
+out*: no solver, rule or cost model was tuned on them. They are captured like the samples one
+folder up and reachable by name like them, but are not among *the samples* of the commands and
+benches.
 
 What the compiler gives no time for (kernels, collectives, transfers) counts as little as its
 operations and bytes allow; `info` says how much that is. What a loop of unknown length or a
