@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -13,6 +14,7 @@ from ui.components.html import facts_html
 from ui.components.markdown import plain
 from ui.model.programs import uploads
 from ui.model.programs.catalogue import (
+    REAL,
     SORTS,
     Filter,
     card_html,
@@ -102,20 +104,34 @@ def _gallery(session: Session, entries: tuple[SampleEntry, ...], hits: list[Samp
     st.caption(
         f"{count} programs · bars: how far XLA's plan and the best known are above the bound"
     )
-    shown = hits if session.is_gallery_whole else hits[:_FIRST_CARDS]
-    with st.container(key="gallery"):
-        for first in range(0, len(shown), _COLUMNS):
-            row = st.columns(_COLUMNS, gap="small")
-            for place, entry in zip(row, shown[first : first + _COLUMNS], strict=False):
-                with place.container(border=True, height="stretch", gap="small"):
-                    _card(session, entry)
-    if len(shown) < len(hits):
+    usual = [entry for entry in hits if family(entry) != REAL]
+    real = [entry for entry in hits if family(entry) == REAL]
+    is_whole = session.is_gallery_whole
+    sections = (usual if is_whole else usual[:_FIRST_CARDS], real if is_whole else real[:_COLUMNS])
+    _cards(session, "gallery", sections[0])
+    if real:
+        st.markdown("##### Programs as teams have them")
+        st.caption(
+            "A set apart: loops of unknown length, branches, many chips, kernels of their own,"
+            " the host's memory, flags of their own. Half of it is held out of all tuning."
+        )
+        _cards(session, "gallery_real", sections[1])
+    left = len(hits) - sum(map(len, sections))
+    if left:
 
         def show_all() -> None:
             session.is_gallery_whole = True
 
-        label = f"Show the other {len(hits) - len(shown)}"
-        st.button(label, key="gallery_more", on_click=show_all, width="stretch")
+        st.button(f"Show the other {left}", key="gallery_more", on_click=show_all, width="stretch")
+
+
+def _cards(session: Session, key: str, entries: Sequence[SampleEntry]) -> None:
+    with st.container(key=key):
+        for first in range(0, len(entries), _COLUMNS):
+            row = st.columns(_COLUMNS, gap="small")
+            for place, entry in zip(row, entries[first : first + _COLUMNS], strict=False):
+                with place.container(border=True, height="stretch", gap="small"):
+                    _card(session, entry)
 
 
 def _card(session: Session, entry: SampleEntry) -> None:

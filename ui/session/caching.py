@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 def sample_index() -> tuple[SampleEntry, ...]:
-    """Captured samples, then large programs, then those made by hand; empty if unreadable."""
+    """Captured samples, large programs, those made by hand, then real ones; empty if unreadable."""
     try:
         return _index(state_of(*library.index_files()))
     except EngineError:
@@ -70,10 +70,10 @@ def sample_index() -> tuple[SampleEntry, ...]:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _index(state: State) -> tuple[SampleEntry, ...]:
-    samples, large = library.index(), library.large()
+    samples = library.index()
     captured = [entry for entry in samples if entry.xla_latency_s is not None]
     by_hand = [entry for entry in samples if entry.xla_latency_s is None]
-    return (*captured, *large, *by_hand)
+    return (*captured, *library.large(), *by_hand, *library.real())
 
 
 def sample(name: str) -> Program:

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         path = RECORDS / f"{name}.json.gz"
         write_bytes(path, json.dumps(body_of(name), separators=(",", ":")).encode())
         _tell(path)
-    pictures.write((*library.index(), *library.large()))
+    pictures.write((*library.index(), *library.large(), *library.real()))
     _tell(pictures.FILE)
     return 0
 

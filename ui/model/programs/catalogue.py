@@ -21,6 +21,8 @@ CONTESTED = 0.03
 """The least gap of XLA's plan to the bound of a program that counts as contested."""
 
 TEACHING = "teaching"
+REAL = "as teams have them"
+"""Programs with a feature that dense ones for one chip have not."""
 _FAMILIES = {
     "image": (
         "resnet",
@@ -72,6 +74,8 @@ def _or_none(over: float | None) -> float:
 
 def family(entry: SampleEntry) -> str:
     """What kind of model a sample is of; programs made by hand are for teaching."""
+    if entry.feature:
+        return REAL
     if entry.model in ("", TEACHING):
         return TEACHING
     names = (n for n, heads in _FAMILIES.items() if entry.model.startswith(heads))
@@ -108,7 +112,8 @@ def _matches(entry: SampleEntry, wish: Filter) -> bool:
 
 
 def _text(entry: SampleEntry) -> str:
-    return f"{entry.name} {entry.title} {family(entry)} {step_of(entry)}".lower()
+    words = (entry.name, entry.title, family(entry), step_of(entry), entry.feature)
+    return " ".join(words).lower()
 
 
 def short_title(entry: SampleEntry) -> str:
@@ -126,7 +131,8 @@ def card_html(entry: SampleEntry, picture: str) -> str:
         ("XLA", above_bound(entry.xla_latency_s, entry.bound_s)),
         (_best_name(entry), above_bound(entry.best_s, entry.bound_s)),
     )
-    return _card(picture, short_title(entry), f"{entry.hardware} · {size}", gaps)
+    about = " · ".join(filter(None, (entry.feature, entry.hardware, size)))
+    return _card(picture, short_title(entry), about, gaps)
 
 
 def own_card_html(
