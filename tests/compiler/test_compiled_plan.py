@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.compiler.reading.observation import Observation
-from engine.compiler.steering.compiled_plan import _stall_cycles
+from engine.compiler.reading.observation import Observation, stall_cycles
 from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
@@ -49,4 +48,4 @@ def test_an_instruction_hides_copies_for_the_cycles_that_the_compile_states(
     assert check(given, plan) is None
     seen = Observation(np.array([stated, 1000.0]), np.array([True]))
     imported = SimpleNamespace(program=replace(given))
-    assert _stall_cycles(imported, plan, seen) == pytest.approx(stall)  # type: ignore[arg-type]
+    assert stall_cycles(imported, plan, seen) == pytest.approx(stall)  # type: ignore[arg-type]

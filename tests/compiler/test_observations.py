@@ -33,7 +33,11 @@ def found(imported: Imported) -> Observations:
     slow = observe(imported, imported.flow)
     seen = [observation(imported, fast) for fast in PLACEMENTS]
     partly = replace(seen[0], cycles=np.where([True, False, True], np.nan, seen[0].cycles))
-    compiles = [Compile(f"p{n}", {"flag": str(n)}, one) for n, one in enumerate([*seen, partly])]
+    waits = [0.0, 1200.5, None, None, None, None]
+    compiles = [
+        Compile(f"p{n}", {"flag": str(n)}, one, wait)
+        for n, (one, wait) in enumerate(zip([*seen, partly], waits, strict=True))
+    ]
     return Observations(
         imported.program.name,
         structure_hash(imported.program),
@@ -52,7 +56,7 @@ def test_a_file_says_what_was_seen(tmp_path: Path) -> None:
     assert replace(after, slow=before.slow, compiles=before.compiles) == before
     assert len(after.compiles) == len(before.compiles)
     for a, b in zip((before.slow, *before.compiles), (after.slow, *after.compiles), strict=True):
-        assert (a.name, a.options) == (b.name, b.options)
+        assert (a.name, a.options, a.stall_cycles) == (b.name, b.options, b.stall_cycles)
         np.testing.assert_array_equal(a.seen.cycles, b.seen.cycles)
         np.testing.assert_array_equal(a.seen.is_fast, b.seen.is_fast)
 
@@ -88,6 +92,18 @@ def test_indices_past_the_end_are_refused(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_text(json.dumps(body))
         with pytest.raises(ProgramFormatError, match=r"bad\.json: "):
             load_observations(tmp_path / "bad.json", imported.program)
+
+
+@pytest.mark.parametrize("stall", [-1.0, float("inf"), float("nan"), "long", [1.0]])
+def test_impossible_waits_are_refused(tmp_path: Path, stall: object) -> None:
+    imported = three_calls()
+    path = tmp_path / "o.json"
+    save_observations(found(imported), path)
+    body = json.loads(path.read_text())
+    body["compiles"][1]["stall_cycles"] = stall
+    path.write_text(json.dumps(body))
+    with pytest.raises(ProgramFormatError, match=r"o\.json: not valid"):
+        load_observations(path, imported.program)
 
 
 def test_each_placement_is_predicted_by_the_others() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.reading.observation import fast_space, match_events, observe
+from engine.compiler.reading.observation import (
+    fast_space,
+    match_events,
+    observe,
+    stall_cycles,
+)
+from engine.compiler.reading.xla_plan import read_own_plan
 from tests.program.hlo.modules import A, flow, imported, module
 
 FAST = "f32[64,128]{1,0:S(1)}"
@@ -107,3 +113,24 @@ def test_what_is_read_from_both_memories_counts_as_slow() -> None:
 def test_the_space_of_each_fast_memory() -> None:
     program = imported(module(SLOW)).program
     assert fast_space(program) == 1
+
+
+@pytest.mark.parametrize(("cycles", "stall"), [(10_000, 30_960.0), (50_000, 0.0)])
+def test_a_compile_waits_for_a_copy_that_its_own_cycles_do_not_hide(
+    cycles: int, stall: float
+) -> None:
+    """One byte a cycle: the copy takes 32,768, and `x` draws 8,192 bytes itself."""
+    config = f'backend_config={{"window_config":{{"estimated_cycles":"{cycles}"}}}}'
+    work = f"  x = f32[8,128]{{1,0}} abs(w), {config}\n"
+    inputs = "  a = A parameter(0)\n  w = f32[8,128]{1,0} parameter(1)\n"
+    results = f"  ROOT r = (f32[8,128]{{1,0}}, {A}) tuple(x, y)"
+    own = imported(module(inputs + work + "  y = A tanh(a)\n" + results))
+    other = flow(
+        module(
+            inputs + f"  s = ({FAST}, A, u32[]) copy-start(a)\n" + work + f"  c = {FAST}"
+            " copy-done(s)\n  y = A tanh(c)\n" + results
+        )
+    )
+    plan = read_own_plan(own, other, None, 0)
+    assert [copy.is_prefetch for copy in plan.copies] == [True]
+    assert stall_cycles(own, plan, observe(own, other)) == pytest.approx(stall)

@@ -63,6 +63,7 @@ def test_in_the_end_our_own_plans_are_predicted() -> None:
     done = study(compiler, said)
     found = done.run(12)
     assert len(found.compiles) == len(compiler.whole) < 12
+    assert [c.stall_cycles for c in found.compiles] == [0.0] * len(found.compiles), "no copies"
     fit = fit_costs(done.program, found.pools, found.slow.seen, [c.seen for c in found.compiles])
     for fast in (["b", "y"], ["a", "y"], ["b", "z"]):
         seen = observe(done.imported, done._flow(hlo(fast), "test"))

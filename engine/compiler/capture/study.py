@@ -29,12 +29,13 @@ from engine.compiler.costs.calibrate import (
 )
 from engine.compiler.costs.observations import Compile, Observations, structure_hash
 from engine.compiler.costs.refit import left_out, others
-from engine.compiler.reading.observation import Observation, observe
+from engine.compiler.reading.observation import Observation, observe, stall_cycles
 from engine.compiler.reading.own_compile import own_compile
+from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.steering.export import CROSS_PROGRAM, INEFFICIENT_RATIO, exports
 from engine.compiler.toolchain.libtpu import versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
-from engine.errors import CompilerError, PlanError
+from engine.errors import CompilerError, PlanError, ProgramFormatError
 from engine.plan.model import Plan
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
@@ -138,14 +139,25 @@ class Study:
             self.note(f"{self.program.name} {name}: {refusal}")
             self.refused += 1
             return math.inf
-        seen = self._observe(answer.hlo, name)
+        flow = self._flow(answer.hlo, name)
+        seen = observe(self.imported, flow)
         error = total_error(self.program, fit, seen)
         total = total_cycles(self.program, None, seen)
         self.note(f"{self.program.name} {name}: {total:.0f} cycles, predicted {error:+.2%}")
-        one = Compile(name, options, seen)
+        one = Compile(name, options, seen, self._stall_cycles(flow, answer.buffers, seen))
         self.observations = replace(self.observations, compiles=(*self.observations.compiles, one))
         self.keep(self.observations)
         return abs(error)
+
+    def _stall_cycles(self, flow: Flow, buffers: str, seen: Observation) -> float | None:
+        """Cycles in which the compile waits for its copies; None where they cannot be read."""
+        region = min((i.reserved_bytes for i in self.program.instructions), default=0)
+        try:
+            plan = read_own_plan(self.imported, flow, buffers or None, region)
+        except ProgramFormatError as error:
+            self.note(f"{self.program.name}: its copies cannot be read ({error})")
+            return None
+        return stall_cycles(self.imported, plan, seen)
 
     def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
         """The costs fitted to these compiles; to all so far, where `compiles` is None."""

@@ -1,14 +1,16 @@
 """The results of every whole compile of a program, in kilobytes: enough to fit costs again.
 
 `sample_programs/observations/NAME.json.gz` holds, per compile, its options, the cycles of every
-instruction, and which accesses it served from fast memory; the HLO itself is not needed any more.
-Instructions of one *pool* are equal but for their names (layers repeat) and share one fit.
+instruction, which accesses it served from fast memory, and how long it waits for its copies; the
+HLO itself is not needed any more. Instructions of one *pool* are equal but for their names (layers
+repeat) and share one fit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +32,15 @@ OBSERVATIONS_FOLDER = SAMPLES_FOLDER / "observations"
 
 @dataclass(frozen=True)
 class Compile:
-    """One whole compile: its options, and the cycles and placement that came of them."""
+    """One whole compile: its options, and the cycles and placement that came of them.
+
+    `stall_cycles`: in which one run waits for its copies; None: nobody kept them.
+    """
 
     name: str
     options: Mapping[str, str]
     seen: Observation
+    stall_cycles: float | None = None
 
 
 @dataclass(frozen=True)
@@ -123,12 +129,14 @@ def _to_json(compile_: Compile, slow: Observation) -> dict[str, Any]:
     base = slow.cycles if seen is not slow else np.full(len(slow.cycles), np.nan)
     is_same = (seen.cycles == base) | (np.isnan(seen.cycles) & np.isnan(base))
     slots = np.flatnonzero(~is_same)
+    stall = {} if compile_.stall_cycles is None else {"stall_cycles": compile_.stall_cycles}
     return {
         "name": compile_.name,
         "options": dict(compile_.options),
         "slots": slots.tolist(),
         "cycles": [None if np.isnan(c) else float(c) for c in seen.cycles[slots]],
         "fast": np.flatnonzero(seen.is_fast).tolist(),
+        **stall,
     }
 
 
@@ -142,9 +150,20 @@ def _from_json(rows: Sequence[Any], program: Program) -> list[Compile]:
         is_fast = np.zeros(len(program.accesses), dtype=bool)
         is_fast[_indices(row["fast"], len(is_fast))] = True
         options = {str(k): str(v) for k, v in row["options"].items()}
-        compiles.append(Compile(str(row["name"]), options, Observation(cycles, is_fast)))
+        seen = Observation(cycles, is_fast)
+        compiles.append(Compile(str(row["name"]), options, seen, _stall(row.get("stall_cycles"))))
         base = compiles[0].seen.cycles
     return compiles
+
+
+def _stall(stated: Any) -> float | None:
+    """Cycles, if they are stated. Raises ValueError."""
+    if stated is None:
+        return None
+    cycles = float(stated)
+    if not 0 <= cycles < math.inf:
+        raise ValueError(f"{cycles} cycles of waiting")
+    return cycles
 
 
 def _indices(items: Any, count: int) -> list[int]:

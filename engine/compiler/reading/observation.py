@@ -1,13 +1,15 @@
-"""What one compile with some placement tells about a program: cycles, and what was fast."""
+"""What one compile with some placement tells: its cycles, what was fast, how long it waits."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.plan.model import Plan
+from engine.plan.simulate import simulate
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
@@ -123,3 +125,21 @@ def observe(imported: Imported, flow: Flow) -> Observation:
         for index in accesses_at.get(slot, []):
             is_fast[index] = program.accesses[index].value in fast
     return Observation(counts, is_fast)
+
+
+def stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
+    """Cycles of one run in which a compile waits for its copies.
+
+    `plan`: as it was read off the compile, valid or not. Each instruction takes the cycles that the
+    compile states, whatever the program's costs are.
+    """
+    program = imported.program
+    clock = program.hardware.clock_hz
+    counts = np.nan_to_num(seen.cycles)
+    instructions = tuple(
+        replace(ins, fast_s=float(count) * program.multiplicity(ins.level) / clock, floor_s=0.0)
+        for ins, count in zip(program.instructions, counts, strict=True)
+    )
+    accesses = tuple(replace(access, saving_s=0.0) for access in program.accesses)
+    as_compiled = replace(program, instructions=instructions, accesses=accesses)
+    return simulate(as_compiled, plan).stall_s * clock

@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from engine.compiler.reading.observation import Observation, observe
+from engine.compiler.reading.observation import Observation, observe, stall_cycles
 from engine.compiler.reading.own_compile import device_of, own_compile, refuse_other_region
 from engine.compiler.reading.repair import repaired
 from engine.compiler.reading.xla_plan import read_own_plan
@@ -99,7 +97,7 @@ class Bench:
             refused=_refused(self.imported, compiled.refusals),
             names=_names(flow) | _names(self.imported.flow),
             cycles=total,
-            stall_cycles=_stall_cycles(self.imported, plan, observation) if total else None,
+            stall_cycles=stall_cycles(self.imported, plan, observation) if total else None,
             seconds=compiled.seconds,
         )
 
@@ -150,17 +148,3 @@ def _refused(imported: Imported, refusals: tuple[Refusal, ...]) -> dict[int, str
 def _total_cycles(flow: Flow, counts: Counts) -> float:
     times = [*multiplicities(flow.regions, counts), 1.0]
     return sum(times[e.region] * (cycles(e.instruction) or 0.0) for e in flow.events)
-
-
-def _stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
-    """Stalls of the compile's own copies, each instruction taking the cycles that it states."""
-    program = imported.program
-    clock = program.hardware.clock_hz
-    counts = np.nan_to_num(seen.cycles)
-    instructions = tuple(
-        replace(ins, fast_s=float(count) * program.multiplicity(ins.level) / clock, floor_s=0.0)
-        for ins, count in zip(program.instructions, counts, strict=True)
-    )
-    accesses = tuple(replace(access, saving_s=0.0) for access in program.accesses)
-    as_compiled = replace(program, instructions=instructions, accesses=accesses)
-    return simulate(as_compiled, plan).stall_s * clock
