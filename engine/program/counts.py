@@ -121,7 +121,13 @@ def with_counts(program: Program, counts: Counts) -> Program:
             for new, region in zip(times, program.regions, strict=True)
         ),
         instructions=tuple(
-            replace(i, fast_s=i.fast_s * by, floor_s=i.floor_s * by, flops=i.flops * by)
+            replace(
+                i,
+                fast_s=i.fast_s * by,
+                floor_s=i.floor_s * by,
+                flops=i.flops * by,
+                priced_s=i.priced_s * by,
+            )
             for i, by in ((i, scale[i.level]) for i in program.instructions)
         ),
         accesses=tuple(

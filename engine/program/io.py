@@ -31,9 +31,9 @@ _TABLES: Mapping[str, type] = {
     "accesses": Access,
     "regions": Region,
 }
-_OPTIONAL = {"flops", "floor_s", "uncertainty_s", "must_be_slow", "in_flight"}
+_OPTIONAL = {"flops", "floor_s", "priced_s", "uncertainty_s", "must_be_slow", "in_flight"}
 """Columns that are left out where they say nothing."""
-_NO_IDENTITY = {"flops", "uncertainty_s"}
+_NO_IDENTITY = {"flops", "priced_s", "uncertainty_s"}
 """Columns that change neither the validity nor the cost of any plan."""
 
 

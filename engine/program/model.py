@@ -42,7 +42,8 @@ class Instruction:
     least, where it is bound by compute; at most those with every access slow. `reserved_bytes`:
     scratch at offset 0 of the fast memory that no stay may touch in this slot; `scratch_bytes`: the
     part of it that is really used (shown, never judged). `flops`: floating-point operations over
-    one run, 0 where nobody counted them (they never change a plan's cost).
+    one run, 0 where nobody counted them (they never change a plan's cost). `priced_s`: the part of
+    `fast_s` that is no estimate of the compiler's (`engine.program.prices`).
     """
 
     name: str
@@ -54,6 +55,7 @@ class Instruction:
     op_name: str = ""
     flops: float = 0.0
     floor_s: float = 0.0
+    priced_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

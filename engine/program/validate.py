@@ -65,8 +65,10 @@ def _instruction_problem(program: Program) -> str:
         innermost[region.start : region.end] = [index] * (region.end - region.start)
     for time, instruction in enumerate(program.instructions):
         numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.scratch_bytes)
-        if min(*numbers, instruction.flops, instruction.floor_s) < 0:
+        if min(*numbers, instruction.flops, instruction.floor_s, instruction.priced_s) < 0:
             return f"instruction {time} has a negative time, scratch or count of operations"
+        if instruction.priced_s > instruction.fast_s + TINY_S:
+            return f"instruction {time} has a price above its time with all accesses fast"
         reserved, used = instruction.reserved_bytes, instruction.scratch_bytes
         if program.hardware.holds_scratch and reserved < used:
             return f"instruction {time} reserves {reserved} bytes of the {used} that it uses"

@@ -10,8 +10,9 @@ import pytest
 from engine.cli import main
 from engine.compiler.capture.importer import import_hlo
 from engine.hardware.presets import find_device
-from engine.hardware.unestimated import unestimated_remark, unestimated_s
+from engine.hardware.unestimated import unestimated_remark, unestimated_s, unestimated_share
 from engine.program.model import Program
+from engine.program.prices import PRICES
 from engine.program.provenance import ROOFLINE
 from tests.program.hlo.modules import A_BYTES, module
 
@@ -33,20 +34,44 @@ def imported(tmp_path: Path, cycles: int) -> Program:
     return import_hlo(path, None, "tpu-v5e")
 
 
-def test_a_sort_counts_by_its_bytes_in_what_is_said(tmp_path: Path) -> None:
+def before_prices(program: Program) -> Program:
+    """The program as it was read before there were prices."""
+    provenance = {k: v for k, v in program.provenance.items() if k != PRICES}
+    instructions = tuple(
+        replace(i, fast_s=i.fast_s - i.priced_s, priced_s=0.0) for i in program.instructions
+    )
+    return replace(program, instructions=instructions, provenance=provenance)
+
+
+def test_a_sort_is_priced_by_its_bytes(tmp_path: Path) -> None:
     program = imported(tmp_path, cycles=1500)
+    sort = [i.name for i in program.instructions].index("s")
+    price_s = 2 * A_BYTES / BANDWIDTH
+    assert unestimated_s(program) == {sort: pytest.approx(price_s)}
+    assert program.instructions[sort].fast_s == pytest.approx(price_s)
+    assert program.all_slow_s == pytest.approx(1e-6 + price_s)
+    share = price_s / (1e-6 + price_s)
+    assert unestimated_share(program) == pytest.approx(share)
+    remark = str(unestimated_remark(program))
+    assert f"{share:.1%} of the time is without an estimate of the compiler's" in remark
+    assert f"{share:.1%} by our model (s)" in remark
+
+
+def test_a_program_from_before_prices_says_what_it_leaves_out(tmp_path: Path) -> None:
+    program = before_prices(imported(tmp_path, cycles=1500))
     sort = [i.name for i in program.instructions].index("s")
     left_out_s = 2 * A_BYTES / BANDWIDTH
     assert unestimated_s(program) == {sort: pytest.approx(left_out_s)}
-    share = left_out_s / (1e-6 + left_out_s)
-    assert f"{share:.1%} of the time is without an estimate of the compiler's: s count" in str(
+    assert program.all_slow_s == pytest.approx(1e-6)
+    assert unestimated_share(program) == pytest.approx(left_out_s / (1e-6 + left_out_s))
+    assert "of the time is without an estimate of the compiler's: s count" in str(
         unestimated_remark(program)
     )
 
 
 def test_what_must_be_slow_is_drawn_all_the_same(tmp_path: Path) -> None:
     """A sort whose operand alone must be slow; one of another thread, for which all must be."""
-    program = imported(tmp_path, cycles=1500)
+    program = before_prices(imported(tmp_path, cycles=1500))
     sort = [i.name for i in program.instructions].index("s")
 
     def bound_to_slow(*reads_and_writes: bool) -> Program:
@@ -69,8 +94,9 @@ def test_a_share_of_a_percent_is_not_said(tmp_path: Path) -> None:
 
 
 def test_costs_that_are_none_of_the_compiler_leave_nothing_out(tmp_path: Path) -> None:
-    program = replace(imported(tmp_path, cycles=1500), provenance={"costs": ROOFLINE})
-    assert unestimated_s(program) == {}
+    program = before_prices(imported(tmp_path, cycles=1500))
+    program = replace(program, provenance={"costs": ROOFLINE})
+    assert unestimated_share(program) == 0
     assert unestimated_remark(program) is None
 
 

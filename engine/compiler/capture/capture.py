@@ -38,9 +38,10 @@ from engine.compiler.reading.xla_plan import read_own_plan
 from engine.compiler.toolchain.libtpu import require_compiler, versions
 from engine.compiler.toolchain.results import DEFAULT_OPTIONS, SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.stablehlo import exported
-from engine.compiler.toolchain.target import Target, target_facts
+from engine.compiler.toolchain.target import Target, chips_of, target_facts
 from engine.errors import CompilerError, NotCompilableError, ProgramFormatError
 from engine.files import EXPORTED, foreign
+from engine.hardware.pricing import pricing
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from engine.program.counts import Counts, refuse_unknown
@@ -49,6 +50,7 @@ from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
 from engine.program.io import load, save
 from engine.program.model import Program
+from engine.program.prices import with_prices
 
 MORE_COMPILES = 2
 """So many times as many are made at most where the fit is not good enough."""
@@ -273,6 +275,7 @@ def _imported(source: Source, answers: Answers) -> Imported:
         hardware=device.hardware,
         where=where,
         reserved_bytes=device.scoped_bytes,
+        pricing=pricing(device, chips_of(source.target, slow.devices)),
     )
     refuse_unknown(imported.program, source.target.counts)
     return with_unwritable(imported.with_counts(source.target.counts))
@@ -303,7 +306,7 @@ def _assembled(
     where = f"{source.name}, default"
     flow = Flow(parse_hlo(default.hlo.encode(), where), where)
     imported = with_split_sizes(with_reached(imported, flow), flow)
-    program = refitted(imported.program, observations)
+    program = with_prices(refitted(imported.program, observations), imported.prices)
     is_fast = observe(imported, flow).is_fast.tolist()
     target = source.target
     scoped = device_of(default, target.hardware, target.scoped_bytes).scoped_bytes

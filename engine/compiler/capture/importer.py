@@ -14,20 +14,29 @@ from engine.compiler.reading.observation import match_events, observe
 from engine.compiler.reading.repair import readings
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import fast_end, read_plan
-from engine.compiler.toolchain.target import SCOPED_LIMIT, Target, target_facts
+from engine.compiler.toolchain.target import (
+    GENERATIONS,
+    SCOPED_LIMIT,
+    Target,
+    chips_of,
+    target_facts,
+)
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import read_bytes
 from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
+from engine.hardware.pricing import pricing
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from engine.program.counts import Counts, refuse_unknown
 from engine.program.hlo.build import Costs, Imported, Roofline, build_program
+from engine.program.hlo.collective import devices_in
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import granted_bytes, scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
 from engine.program.hlo.shape import FAST_SPACES, memory_space
 from engine.program.model import Program
+from engine.program.prices import with_prices
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE
 
 ONE_CORE = frozenset({"tpu-v4", "tpu-v5e", "tpu-v6e"})
@@ -154,6 +163,7 @@ def import_hlo(
     buffers: Path | None = None,
     options: Mapping[str, str] = MappingProxyType({}),
     counts: Counts | None = None,
+    topology: str = "",
 ) -> Program:
     """The program of a dump compiled with everything in slow memory (or of any one dump).
 
@@ -161,9 +171,10 @@ def import_hlo(
     own plan. `buffers`: its buffer-assignment dump, which has the offsets of that plan; without it
     they are packed anew. `options`: the compiler options under which all were made; the region for
     scratch is read from the flags that the compiler states beside its dumps. `counts`: how often
-    loops run and branches are taken that the dump does not tell of. A dump without
-    cycles (of the CPU or GPU compiler) gets roofline costs. Raises ProgramFormatError,
-    UnknownNameError, UsageError for `buffers` without `fast`.
+    loops run and branches are taken that the dump does not tell of. `topology`: of the chips that a
+    program of a mesh is for (`Target`). A dump without cycles (of the CPU or GPU compiler) gets
+    roofline costs. Raises ProgramFormatError, UnknownNameError, CompilerError for a topology with
+    too few devices, UsageError for `buffers` without `fast`.
     """
     if buffers is not None and fast is None:
         raise UsageError(
@@ -171,25 +182,28 @@ def import_hlo(
         )
     stated = _stated_limit([slow, *([fast] if fast else [])])
     counts = counts or Counts()
-    target = Target(hardware_name, options={**stated, **options}, counts=counts)
-    device = _device(target)
+    target = Target(hardware_name, topology, {**stated, **options}, counts=counts)
+    device, module = _device(target), parse_hlo_file(slow)
+    devices = devices_in(module)
     imported = build_program(
-        parse_hlo_file(slow),
+        module,
         name=slow.name.split(".")[0],
         hardware=device.hardware,
         where=str(slow),
         reserved_bytes=device.scoped_bytes,
         roofline=roofline(device),
+        pricing=pricing(device, chips_of(target, devices)),
     )
     refuse_other_hardware(imported.flow, device, str(slow))
     refuse_unknown(imported.program, counts)
     imported = with_unwritable(imported.with_counts(counts))
     costs = CYCLES if imported.has_cycles else ROOFLINE
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
-    provenance |= target_facts(target, 1)
+    provenance |= target_facts(target, devices) if hardware_name in GENERATIONS else {}
     program = imported.program
     if fast is None and imported.has_cycles:
         program, _ = calibrate(imported, observe(imported, imported.flow), [], [], BYTES_SHARE)
+        program = with_prices(program, imported.prices)
     if fast is not None:
         flow = _second_compile(imported, fast)
         refuse_other_hardware(flow, device, str(fast))
@@ -198,6 +212,7 @@ def import_hlo(
         program, fit = calibrate(
             imported, observe(imported, imported.flow), [observed], [observed], guess=BYTES_SHARE
         )
+        program = with_prices(program, imported.prices)
         provenance |= {"fast": fast.name, "costs": FITTED, "fit_error": fit.errors[0]}
         text = None if buffers is None else read_bytes(buffers).decode(errors="replace")
         if text is not None and not _has_scratch_in_heap(flow, device):
@@ -208,7 +223,7 @@ def import_hlo(
 
         plan, _ = readings(program, read, text, observed.is_fast.tolist())
         provenance["xla_plan"] = plan_to_json(plan)
-    return replace(program, provenance=provenance)
+    return replace(program, provenance={**provenance, **program.provenance})
 
 
 def _has_scratch_in_heap(flow: Flow, device: Device) -> bool:

@@ -207,7 +207,10 @@ def _least_cycles(
 
 
 def with_costs(program: Program, fit: Fit) -> Program:
-    """The program with `fast_s`, `floor_s`, `saving_s`, `uncertainty_s` in seconds over one run."""
+    """The program with `fast_s`, `floor_s`, `saving_s`, `uncertainty_s` in seconds over one run.
+
+    Its prices stay, on top of what the compiler states.
+    """
     clock = program.hardware.clock_hz
     times = [program.multiplicity(i.level) for i in program.instructions]
     fast = fit.slow_cycles.copy()
@@ -215,7 +218,11 @@ def with_costs(program: Program, fit: Fit) -> Program:
     return replace(
         program,
         instructions=tuple(
-            replace(i, fast_s=max(0.0, float(f)) * t / clock, floor_s=float(floor) * t / clock)
+            replace(
+                i,
+                fast_s=max(0.0, float(f)) * t / clock + i.priced_s,
+                floor_s=float(floor) * t / clock,
+            )
             for i, f, floor, t in zip(
                 program.instructions, fast, fit.floor_cycles, times, strict=True
             )

@@ -76,9 +76,12 @@ def _near_the_present(
 
 
 def stated_slow(program: Program) -> Observation:
-    """The all-slow compile as the program's costs state it, in cycles per execution."""
+    """The all-slow compile as the program's costs state it, in cycles per execution.
+
+    Prices are no cycles of the compiler's and are left out.
+    """
     clock = program.hardware.clock_hz
-    seconds = np.array([i.fast_s for i in program.instructions])
+    seconds = np.array([i.fast_s - i.priced_s for i in program.instructions])
     times = np.array([a.time for a in program.accesses], dtype=np.int64)
     np.add.at(seconds, times, [a.saving_s for a in program.accesses])
     counts = np.array([program.multiplicity(i.level) for i in program.instructions])

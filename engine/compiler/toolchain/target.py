@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.errors import CompilerError, ProgramFormatError, UnknownNameError, UsageError
 from engine.files import read_json
+from engine.hardware.interconnect import Slice, slice_of
 from engine.program.counts import COUNTS, Counts, given_counts
 from engine.program.model import Program
 
@@ -122,6 +123,20 @@ def topology_name(target: Target, devices: int) -> str:
             f" {generation.devices(shape)}; name a larger topology"
         )
     return f"{generation.prefix}:{shape}"
+
+
+def chips_of(target: Target, devices: int) -> Slice | None:
+    """The chips that a program of so many devices is spread over; None where there is only one.
+
+    One of more devices than any topology known here is taken to lie along one axis. Raises as
+    `topology_name` does.
+    """
+    if devices < 2 or target.hardware not in GENERATIONS:
+        return None
+    generation = GENERATIONS[target.hardware]
+    if not target.topology and devices > generation.devices(generation.shapes[-1]):
+        return slice_of(target.hardware, str(-(-devices // generation.devices_per_chip)))
+    return slice_of(target.hardware, topology_name(target, devices).partition(":")[2])
 
 
 def find_generation(hardware: str) -> Generation:

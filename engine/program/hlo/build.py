@@ -7,13 +7,14 @@ operand is in slow memory, and the schedule is the one the compiler would have u
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.errors import ProgramFormatError
 from engine.program.counts import Counts, with_counts
 from engine.program.hlo.costs import Work, prior_savings
+from engine.program.hlo.demand import Demand, demand_of
 from engine.program.hlo.flow import IMPOSSIBLE, Flow
 from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
 from engine.program.hlo.record import COMPUTE, Event, Flight
@@ -36,9 +37,13 @@ from engine.program.model import (
     Region,
     Value,
 )
+from engine.program.prices import Price
 from engine.program.validate import flight_problems, validate
 
 MAX_VALUE_BYTES = 2**45
+
+Pricing = Callable[[Demand], Price]
+"""The price of an instruction for which the compiler states no cycles."""
 
 Costs = tuple[float, Sequence[float]]
 """All-fast seconds of one execution, and the saving of each access."""
@@ -53,7 +58,8 @@ class Imported:
     """A program and how it maps to the HLO that it came from.
 
     `events`: slot -> event number. `value_of`: flow value -> program value. `has_cycles`: whether
-    the costs are the compiler's.
+    the costs are the compiler's. `prices`: of the slots for which it states no cycles; the program
+    does not count them (`engine.program.prices.with_prices`).
     """
 
     program: Program
@@ -61,6 +67,7 @@ class Imported:
     events: tuple[int, ...]
     value_of: dict[int, int]
     has_cycles: bool
+    prices: Mapping[int, Price] = field(default_factory=dict)
 
     def with_counts(self, counts: Counts) -> Imported:
         """The same with the costs of other trip counts and shares of branches."""
@@ -75,16 +82,17 @@ def build_program(
     *,
     reserved_bytes: int = 0,
     roofline: Roofline | None = None,
+    pricing: Pricing | None = None,
 ) -> Imported:
     """The program of a decoded HLO module.
 
     `reserved_bytes`: what the compiler keeps for the scratch of every instruction; one that uses or
-    was given more reserves that. `roofline` gives costs where the dump states no cycles. Raises
-    ProgramFormatError.
+    was given more reserves that. `roofline` gives costs where the dump states no cycles,
+    `pricing` prices where one with cycles has none for an instruction. Raises ProgramFormatError.
     """
     flow = Flow(module, where, keeps_copies=False)
     try:
-        imported = _Builder(flow, hardware, reserved_bytes, roofline).build(name)
+        imported = _Builder(flow, hardware, reserved_bytes, roofline, pricing).build(name)
     except IMPOSSIBLE as error:
         raise ProgramFormatError(f"{where}: inconsistent module ({error!r:.160})") from error
     validate(imported.program, where)
@@ -98,6 +106,7 @@ class _Builder:
         hardware: Hardware,
         reserved_bytes: int,
         roofline: Roofline | None,
+        pricing: Pricing | None,
     ) -> None:
         self.flow = flow
         self.hardware = hardware
@@ -109,8 +118,11 @@ class _Builder:
         self.values: list[Value] = []
         self.instructions: list[Instruction] = []
         self.accesses: list[Access] = []
+        self.prices: dict[int, Price] = {}
         self.cycles = [cycles(e.instruction) for e in flow.events]
-        self.roofline = None if any(c is not None for c in self.cycles) else roofline
+        has_cycles = any(c is not None for c in self.cycles)
+        self.roofline = None if has_cycles else roofline
+        self.pricing = pricing if has_cycles else None
 
     def build(self, name: str) -> Imported:
         kept = [n for n in range(len(self.flow.events)) if self._is_kept(n)]
@@ -137,7 +149,9 @@ class _Builder:
                 regions=tuple(regions),
             )
         )
-        return Imported(program, self.flow, tuple(kept), self.value_of, self.roofline is None)
+        return Imported(
+            program, self.flow, tuple(kept), self.value_of, self.roofline is None, self.prices
+        )
 
     def _is_kept(self, number: int) -> bool:
         """Scalar bookkeeping without a cost makes no slot."""
@@ -179,6 +193,7 @@ class _Builder:
         fast_s, savings = self._costs(
             number, [0 if a.must_be_slow else a.slow_bytes for a in accesses]
         )
+        self._price(number, slot, accesses)
         self.accesses += [
             replace(a, saving_s=s * times, slow_bytes=int(a.slow_bytes * times))
             for a, s in zip(accesses, savings, strict=True)
@@ -198,6 +213,25 @@ class _Builder:
                 flops=self.work.flops(event.computation, ins) * times,
             )
         )
+
+    def _price(self, number: int, slot: int, accesses: list[Access]) -> None:
+        """Note the price of a slot without cycles that moves anything.
+
+        Work of another thread takes no time of the schedule, but for transfers to the host.
+        """
+        event = self.flow.events[number]
+        moved = sum(access.slow_bytes for access in accesses)
+        if self.pricing is None or self.cycles[number] is not None or not moved:
+            return
+        demand = demand_of(self.work, event, self._spaces(event), moved)
+        is_elsewhere = event.flight is not None and event.flight.is_elsewhere
+        if not is_elsewhere or demand.host_bytes:
+            self.prices[slot] = self.pricing(demand)
+
+    def _spaces(self, event: Event) -> set[int]:
+        """The memories that the event reads and writes."""
+        written = {memory_space(self.flow.values[value].shape) for value in event.writes}
+        return {space for _, _, space in event.reads} | written
 
     def _costs(self, number: int, slow_bytes: list[int]) -> Costs:
         """Costs of one execution; without cycles at least one cycle's time."""

@@ -8,7 +8,7 @@ several placements are at hand.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -26,14 +26,26 @@ _SLICERS = {"slice", "dynamic-slice", "gather"}
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "iota", "broadcast"}
 _ALLOCATIONS = {"AllocateBuffer", "CreateBuffer"}
 
+_FACTORISATIONS: Mapping[str, Callable[[int, int], float]] = {
+    "Cholesky": lambda m, n: n**3 / 3,
+    "LuDecompositionBlock": lambda m, n: m * n**2 - n**3 / 3,
+    "QrDecompositionBlock": lambda m, n: 2 * n**2 * (m - n / 3),
+    "CompactWyHelper": lambda m, n: n**3 / 3,
+    "InvertDiagBlocksLowerTriangular": lambda m, n: n**3 / 3,
+    # The first of four blocks.
+    "EighTpu": lambda m, n: 9 * (2 * n) ** 3,
+}
+"""Operations of the TPU's own factorisations of one `[m, n]` matrix (Golub and Van Loan, Matrix
+Computations, 4th ed.: 4.2, 3.2, 5.2, 8.3); what they do beyond that, or in turn, is not counted."""
+
 
 class Work:
     """Bytes and operations of instructions, fusions looked into; remembers every fusion."""
 
     def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+        self.scope = scope
         self._drawn = cache(self._drawn_of_parameter)
-        self._flops = cache(self._flops_of_computation)
+        self._operations = cache(self._operations_of_computation)
 
     def read_bytes(self, computation: int, ins: Any, operand: int, full: int) -> int:
         """Bytes that `ins` (of `computation`) draws of an operand of `full` bytes.
@@ -51,30 +63,60 @@ class Work:
 
     def flops(self, computation: int, ins: Any) -> float:
         """Floating-point operations of one execution: products of dots, else one per element."""
+        return sum(self.operations(computation, ins))
+
+    def operations(self, computation: int, ins: Any) -> tuple[float, float]:
+        """Operations of one execution: of matrix products, and all others.
+
+        A sort is a network of Batcher's (1968): a row of `n` elements passes `k (k + 1) / 2` stages
+        of compare-exchanges, where `k = log2 n`.
+        """
         if ins.opcode == "fusion":
-            return float(self._flops(ins.called_computation_ids[0]))
+            operations: tuple[float, float] = self._operations(ins.called_computation_ids[0])
+            return operations
         results = [num_elements(leaf) for _, leaf in leaves(ins.shape)]
+        if ins.opcode == "custom-call" and ins.custom_call_target in _FACTORISATIONS:
+            shape = self.scope.operand(computation, ins, 0).shape.dimensions
+            return 0.0, _FACTORISATIONS[ins.custom_call_target](*map(int, shape[-2:])) * math.prod(
+                shape[:-2]
+            )
         if ins.opcode in ("dot", "convolution", "custom-call"):
-            return 2.0 * results[0] * self._contracted(computation, ins) if results else 0.0
+            contracted = self._contracted(computation, ins)
+            if contracted is None:
+                return 0.0, float(results[0]) if results else 0.0
+            return (2.0 * results[0] * contracted, 0.0) if results else (0.0, 0.0)
+        if ins.opcode == "sort":
+            levels = math.ceil(math.log2(max(2, self._row_length(computation, ins))))
+            return 0.0, sum(results) * levels * (levels + 1) / 2
         if ins.opcode == "reduce":
-            return float(num_elements(self._scope.operand(computation, ins, 0).shape))
-        return 0.0 if ins.opcode in _FREE else float(sum(results))
+            return 0.0, float(num_elements(self.scope.operand(computation, ins, 0).shape))
+        return 0.0, 0.0 if ins.opcode in _FREE else float(sum(results))
 
-    def _flops_of_computation(self, computation: int) -> float:
-        instructions = self._scope.by_id[computation].values()
-        return math.fsum(self.flops(computation, i) for i in instructions)
+    def _operations_of_computation(self, computation: int) -> tuple[float, float]:
+        instructions = self.scope.by_id[computation].values()
+        pairs = [self.operations(computation, i) for i in instructions]
+        return math.fsum(p for p, _ in pairs), math.fsum(o for _, o in pairs)
 
-    def _contracted(self, computation: int, ins: Any) -> float:
-        """Products per element of the result of a dot, a convolution, or a library call of one."""
+    def _row_length(self, computation: int, ins: Any) -> int:
+        """How many elements a sort puts in order at a time."""
+        shape = self.scope.operand(computation, ins, 0).shape.dimensions
+        along = list(ins.dimensions)
+        return int(shape[along[0]]) if along and along[0] < len(shape) else 1
+
+    def _contracted(self, computation: int, ins: Any) -> float | None:
+        """Products per element of the result of a dot, a convolution, or a library call of one.
+
+        None for another call.
+        """
         if ins.HasField("convolution_dimension_numbers"):
-            image, kernel = (self._scope.operand(computation, ins, n).shape for n in (0, 1))
+            image, kernel = (self.scope.operand(computation, ins, n).shape for n in (0, 1))
             return _products_of_convolution(ins, image, kernel)
         dimensions: Sequence[Any] = ins.dot_dimension_numbers.lhs_contracting_dimensions
         if ins.opcode == "custom-call":
             dimensions = _library_dot(ins)
             if not dimensions:
-                return 0.5
-        left = self._scope.operand(computation, ins, 0).shape.dimensions
+                return None
+        left = self.scope.operand(computation, ins, 0).shape.dimensions
         return float(math.prod(left[int(d)] for d in dimensions))
 
     def _drawn_of_operand(self, computation: int, ins: Any, operand: int) -> int | None:
@@ -82,7 +124,7 @@ class Work:
         if ins.opcode in _SLICERS and operand == 0:
             return size_bytes(ins.shape) if is_array(ins.shape) else None
         is_updated = any(
-            u.operand == operand for u in in_place_results(self._scope, computation, ins)
+            u.operand == operand for u in in_place_results(self.scope, computation, ins)
         )
         if ins.opcode != "fusion":
             return 0 if is_updated else None
@@ -94,9 +136,9 @@ class Work:
 
         `is_updated`: the fusion updates it in place. Otherwise an update inside copies it all.
         """
-        users = self._scope.users(computation)
-        root = self._scope.computations[computation].root_id
-        pending = [self._scope.parameters(computation)[number].id]
+        users = self.scope.users(computation)
+        root = self.scope.computations[computation].root_id
+        pending = [self.scope.parameters(computation)[number].id]
         drawn = 0
         for instruction in pending:
             if instruction == root:

@@ -13,6 +13,8 @@ DEFAULT_SPACE = 0
 """HBM, where a layout names no other memory."""
 FAST_SPACES = {"VMEM": 1, "CMEM": 3}
 """The `S(k)` of each kind of fast memory in XLA's layouts."""
+HOST_SPACE = 5
+"""The `S(k)` of the host's memory."""
 PLACEABLE_SPACES = (DEFAULT_SPACE, *FAST_SPACES.values())
 """The default memory, VMEM and CMEM; what the compiler put elsewhere (host, flags) stays there."""
 

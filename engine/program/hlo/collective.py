@@ -1,0 +1,138 @@
+"""Collectives of a module: what they send, and between which devices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from engine.program.hlo.module import Scope
+from engine.program.hlo.shape import leaves, size_bytes
+
+ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER = "all-gather", "all-reduce", "reduce-scatter"
+ALL_TO_ALL, PERMUTE, BROADCAST = "all-to-all", "collective-permute", "collective-broadcast"
+
+_KINDS = {
+    ALL_GATHER: ALL_GATHER,
+    ALL_REDUCE: ALL_REDUCE,
+    REDUCE_SCATTER: REDUCE_SCATTER,
+    ALL_TO_ALL: ALL_TO_ALL,
+    "ragged-all-to-all": ALL_TO_ALL,
+    PERMUTE: PERMUTE,
+    BROADCAST: BROADCAST,
+    "send": PERMUTE,
+}
+_SLICES = ("slice", "dynamic-slice")
+
+MAX_DEVICES = 1 << 16
+"""Groups of more devices than any pod has are not read."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective operation.
+
+    `payload_bytes`: on each device, of the array that is whole on one side: the result of an
+    all-gather, else the operand. `groups`: the devices that exchange data, by their number in the
+    program; of a permutation pairs of source and target. Empty: all devices together.
+    """
+
+    kind: str
+    payload_bytes: int
+    groups: tuple[tuple[int, ...], ...]
+
+
+def collective_in(scope: Scope, computation: int, ins: Any) -> Collective | None:
+    """The collective that an instruction is, starts, or has in its fusion; None without one.
+
+    An all-reduce of which a fusion keeps one device's share is a reduce-scatter.
+    """
+    if ins.opcode == "fusion":
+        return _fused(scope, ins.called_computation_ids[0])
+    kind = _KINDS.get(ins.opcode.removesuffix("-start"))
+    if kind is None or ins.is_host_transfer:
+        return None
+    operands = [scope.operand(computation, ins, n).shape for n in range(len(ins.operand_ids))]
+    shapes = operands if kind != ALL_GATHER else [_result(ins)]
+    payload = sum(size_bytes(leaf) for shape in shapes for _, leaf in leaves(shape))
+    return Collective(kind, payload, _groups(ins))
+
+
+def devices_in(module: Any) -> int:
+    """How many devices a module is for, as far as its collectives tell: the highest number, + 1."""
+    numbers = (
+        max(group)
+        for computation in module.computations
+        for ins in computation.instructions
+        if ins.opcode.removesuffix("-start") in _KINDS
+        for group in _groups(ins)
+    )
+    return 1 + max(numbers, default=0)
+
+
+def _fused(scope: Scope, computation: int) -> Collective | None:
+    for ins in scope.by_id[computation].values():
+        found = None if ins.opcode == "fusion" else collective_in(scope, computation, ins)
+        if found is not None:
+            is_cut = found.kind == ALL_REDUCE and scope.root(computation).opcode in _SLICES
+            return replace(found, kind=REDUCE_SCATTER) if is_cut else found
+    return None
+
+
+def _result(ins: Any) -> Any:
+    """The shape of what is gathered: a start gives its operands beside it."""
+    return ins.shape.tuple_shapes[1] if ins.opcode.endswith("-start") else ins.shape
+
+
+def _groups(ins: Any) -> tuple[tuple[int, ...], ...]:
+    """The groups in whichever of its forms the module has them."""
+    if ins.source_target_pairs:
+        return tuple((int(p.source), int(p.target)) for p in ins.source_target_pairs[:MAX_DEVICES])
+    listed = ins.collective_device_list
+    for iota in (ins.iota_groups, listed.iota):
+        if iota.num_replica_groups:
+            reshape, order = list(iota.iota_reshape_dims), list(iota.iota_transpose_perm)
+            return _by_axes(reshape, order, int(iota.num_devices_per_group))
+    if ins.mesh_groups.axes:
+        return _of_mesh(ins.mesh_groups)
+    groups = ins.replica_groups or listed.replica_groups
+    return tuple(tuple(map(int, g.replica_ids)) for g in groups if g.replica_ids)
+
+
+def _of_mesh(groups: Any) -> tuple[tuple[int, ...], ...]:
+    """Groups along some axes of a mesh, or along parts of them, in their order."""
+    sizes: list[int] = []
+    places: dict[tuple[int, int], int] = {}
+    named = [(int(ref.mesh_axis_index), ref.sub_axis) for ref in groups.axes]
+    for index, axis in enumerate(groups.mesh.axes):
+        cuts = {1, int(axis.size)}
+        for number, part in named:
+            if number == index and part.size:
+                cuts |= {int(part.pre_size), int(part.pre_size) * int(part.size)}
+        for before, after in zip(sorted(cuts), sorted(cuts)[1:], strict=False):
+            places[index, before] = len(sizes)
+            sizes.append(after // before)
+    wanted = [
+        place
+        for number, part in named
+        for (index, before), place in places.items()
+        if index == number
+        and (not part.size or part.pre_size <= before < part.pre_size * part.size)
+    ]
+    others = [place for place in range(len(sizes)) if place not in wanted]
+    return _by_axes(sizes, [*others, *wanted], math.prod(sizes[place] for place in wanted))
+
+
+def _by_axes(
+    sizes: Iterable[int], order: Iterable[int], per_group: int
+) -> tuple[tuple[int, ...], ...]:
+    """Devices 0, 1, … as an array of these sizes, its axes put in order, cut into groups."""
+    sizes = [int(size) for size in sizes]
+    count = math.prod(sizes)
+    if not 0 < count <= MAX_DEVICES:
+        return ()
+    devices = np.arange(count).reshape(sizes).transpose([int(axis) for axis in order])
+    return tuple(map(tuple, devices.reshape(-1, per_group).tolist()))

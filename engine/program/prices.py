@@ -1,0 +1,129 @@
+"""Prices: what instructions take for which the compiler states no cycles, by a model or a profile.
+
+A price is part of its instruction's `fast_s`, and `Instruction.priced_s` says how much of it; so it
+is a constant that no placement changes, equal in every plan's latency and in every bound. Work that
+goes on beside the schedule (`Access.in_flight`: collectives, copies to the host) costs what is left
+of it when it is awaited: its price less what the instructions between its start and its done take
+at least. Works that share a link hide behind different parts of that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.program.model import Program
+
+PRICES = "prices"
+"""The entry of a provenance that says who priced what: a list of instruction names by source."""
+
+MODEL = "model"
+"""Operations, bytes and links (`engine.hardware.pricing`)."""
+KERNEL = "kernel"
+"""The same model, by the operations and bytes that a kernel states of itself."""
+PROFILE = "profile"
+"""The user's measurements."""
+SOURCES = (MODEL, KERNEL, PROFILE)
+PROFILE_NAME = "profile_name"
+"""The file that the measurements are from."""
+
+CHIP, LINKS, HOST = "chip", "links", "host"
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one execution of an instruction takes. `source`: one of `SOURCES`.
+
+    `over`: what it keeps busy: the chip, the links between chips, or the link to the host.
+    """
+
+    seconds: float
+    source: str = MODEL
+    over: str = CHIP
+
+
+def priced_s(program: Program) -> float:
+    """Seconds of one run that are no estimate of the compiler's."""
+    return sum(instruction.priced_s for instruction in program.instructions)
+
+
+def with_prices(program: Program, prices: Mapping[int, Price]) -> Program:
+    """The program with the prices of these slots, in place of what they had.
+
+    Its provenance says who priced what. A price of nothing leaves its instruction unpriced.
+    """
+    seconds = {
+        time: price.seconds * program.multiplicity(program.instructions[time].level)
+        for time, price in prices.items()
+    }
+    awaited = _awaited_s(program, prices, seconds)
+    instructions = list(program.instructions)
+    sources = price_sources(program)
+    for time, price in prices.items():
+        old, new_s = instructions[time], awaited.get(time, seconds[time])
+        instructions[time] = replace(
+            old, fast_s=max(0.0, old.fast_s - old.priced_s) + new_s, priced_s=new_s
+        )
+        sources[old.name] = price.source
+    origin = {k: v for k, v in program.provenance.items() if k != PRICES}
+    entry = _entry(program, instructions, sources)
+    provenance = {**origin, **({PRICES: entry} if entry else {})}
+    return replace(program, instructions=tuple(instructions), provenance=provenance)
+
+
+def _entry(program: Program, instructions: list[Any], sources: Mapping[str, str]) -> dict[str, Any]:
+    names = dict.fromkeys(i.name for i in instructions if i.priced_s > 0)
+    entry: dict[str, Any] = {}
+    for source in SOURCES:
+        listed = [name for name in names if sources.get(name, MODEL) == source]
+        entry |= {source: listed} if listed else {}
+    name = profile_name(program)
+    return {**entry, PROFILE_NAME: name} if name and PROFILE in entry else entry
+
+
+def profile_name(program: Program) -> str:
+    """The file that its measured prices are from; empty where none is."""
+    known = program.provenance.get(PRICES)
+    return str(known.get(PROFILE_NAME, "")) if isinstance(known, Mapping) else ""
+
+
+def price_sources(program: Program) -> dict[str, str]:
+    """Instruction name -> who priced it; a file may say anything here."""
+    known = program.provenance.get(PRICES)
+    if not isinstance(known, Mapping):
+        return {}
+    return {
+        str(name): source
+        for source in SOURCES
+        if isinstance(known.get(source), list)
+        for name in known[source]
+    }
+
+
+def _awaited_s(
+    program: Program, prices: Mapping[int, Price], seconds: Mapping[int, float]
+) -> dict[int, float]:
+    """What is left of works in flight when they are awaited, by slot; other slots are missing.
+
+    `seconds`: of their prices, over one run.
+    """
+    ends: dict[int, int] = {}
+    for access in program.accesses:
+        if access.in_flight and access.time in prices:
+            ends[access.time] = max(access.end, ends.get(access.time, 0))
+    free = {LINKS: list(program.least_s), HOST: list(program.least_s), CHIP: []}
+    for time in prices:
+        for left_s in free.values():
+            if left_s:
+                left_s[time] = 0.0
+    awaited: dict[int, float] = {}
+    for time in sorted(ends):
+        left_s = free[prices[time].over]
+        rest_s = seconds[time]
+        for between in range(time + 1, min(ends[time], len(left_s))):
+            hidden_s = min(rest_s, left_s[between])
+            left_s[between] -= hidden_s
+            rest_s -= hidden_s
+        awaited[time] = rest_s
+    return awaited

@@ -1,0 +1,180 @@
+"""What instructions without cycles ask of the chip: kinds, operations, bytes, devices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from engine.program.hlo.build import build_program
+from engine.program.hlo.collective import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    PERMUTE,
+    REDUCE_SCATTER,
+    Collective,
+    collective_in,
+    devices_in,
+)
+from engine.program.hlo.demand import Demand
+from engine.program.hlo.module import Scope
+from engine.program.prices import Price
+from tests.program.hlo.modules import A_BYTES, HARDWARE, decoded, module
+
+CYCLES = ', backend_config={"window_config":{"estimated_cycles":"1500"}}'
+SUM = """%sum
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)"""
+
+
+def demands(lines: str, *computations: str) -> dict[str, Demand]:
+    """Instruction name -> its demand, in a module whose first instruction states cycles."""
+    text = module(f"  a = A parameter(0)\n  b = A tanh(a){CYCLES}\n{lines}", *computations)
+    asked: list[Demand] = []
+
+    def pricing(demand: Demand) -> Price:
+        asked.append(demand)
+        return Price(1e-6)
+
+    imported = build_program(decoded(text), "test", HARDWARE, "test", pricing=pricing)
+    names = [imported.program.instructions[time].name for time in imported.prices]
+    return dict(zip(names, asked, strict=True))
+
+
+def collective(line: str, *computations: str) -> tuple[Collective, int]:
+    """The collective of an instruction `c` on `b`, and how many devices its module is for."""
+    text = module(f"  a = A parameter(0)\n  b = A tanh(a){CYCLES}\n{line}", *computations)
+    decoded_module: Any = decoded(text)
+    scope = Scope(decoded_module)
+    entry = decoded_module.entry_computation_id
+    ins = next(i for i in scope.by_id[entry].values() if i.name == "c")
+    found = collective_in(scope, entry, ins)
+    assert found is not None
+    return found, devices_in(decoded_module)
+
+
+COLUMNS = ((0, 2), (1, 3))
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        "{{0,2},{1,3}}",
+        "[2,2]<=[2,2]T(1,0)",
+        "mesh['x'=2,'y'=2] {'x'}",
+        "mesh['x'=4] {'x':(1)2}",
+    ],
+)
+def test_groups_are_read_in_every_form(groups: str) -> None:
+    line = f"  ROOT c = A all-reduce(b), replica_groups={groups}, to_apply=%sum, channel_id=1"
+    line += ", use_global_device_ids=true"
+    assert collective(line, SUM) == (Collective(ALL_REDUCE, A_BYTES, COLUMNS), 4)
+
+
+def test_no_groups_are_all_devices() -> None:
+    line = "  ROOT c = A all-reduce(b), replica_groups={}, to_apply=%sum"
+    assert collective(line, SUM) == (Collective(ALL_REDUCE, A_BYTES, ()), 1)
+
+
+def test_what_is_sent() -> None:
+    gathered = "  ROOT c = f32[128,128] all-gather(b), replica_groups={{0,1}}, dimensions={0}"
+    assert collective(gathered)[0] == Collective(ALL_GATHER, 2 * A_BYTES, ((0, 1),))
+    scattered = (
+        "  ROOT c = f32[32,128] reduce-scatter(b), replica_groups={{0,1}}, dimensions={0},"
+        " to_apply=%sum"
+    )
+    assert collective(scattered, SUM)[0] == Collective(REDUCE_SCATTER, A_BYTES, ((0, 1),))
+    exchanged = "  ROOT c = A all-to-all(b), replica_groups={{0,1}}, dimensions={0}"
+    assert collective(exchanged)[0] == Collective(ALL_TO_ALL, A_BYTES, ((0, 1),))
+    shifted = "  ROOT c = A collective-permute(b), source_target_pairs={{0,1},{1,0}}"
+    assert collective(shifted)[0] == Collective(PERMUTE, A_BYTES, ((0, 1), (1, 0)))
+
+
+def test_a_start_sends_what_its_collective_does() -> None:
+    lines = """  c = (A, f32[128,128]) all-gather-start(b), replica_groups={{0,1}}, dimensions={0}
+  ROOT d = f32[128,128] all-gather-done(c)"""
+    assert collective(lines)[0] == Collective(ALL_GATHER, 2 * A_BYTES, ((0, 1),))
+
+
+def test_an_all_reduce_of_which_a_fusion_keeps_a_slice_is_a_reduce_scatter() -> None:
+    inside = """%scatter
+  p = A parameter(0)
+  r = A all-reduce(p), replica_groups={{0,1}}, to_apply=%sum
+  ROOT s = f32[32,128] slice(r), slice={[0:32], [0:128]}"""
+    line = "  ROOT c = f32[32,128] fusion(b), kind=kCustom, calls=%scatter"
+    assert collective(line, SUM, inside)[0] == Collective(REDUCE_SCATTER, A_BYTES, ((0, 1),))
+
+
+def kernel(config: str) -> Demand:
+    line = f'  ROOT k = A custom-call(b), custom_call_target="tpu_custom_call"{config}'
+    return demands(line)["k"]
+
+
+def test_a_kernel_says_what_it_does() -> None:
+    stated = (
+        ', backend_config={"custom_call_config":{"body":"x","cost_estimate":'
+        '{"flops":"4096","transcendentals":"12","bytes_accessed":"100",'
+        '"remote_bytes_transferred":"7"}}}'
+    )
+    assert kernel(stated) == Demand(4096.0, 12.0, 100.0, remote_bytes=7.0, is_stated=True)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    ["", '{"flops":"0"}', '{"flops":"many"}', '{"flops":-5}', '{"flops":"1e400"}', "[]"],
+)
+def test_a_kernel_that_says_nothing_counts_by_its_arrays(stated: str) -> None:
+    config = f', backend_config={{"custom_call_config":{{"cost_estimate":{stated or "null"}}}}}'
+    assert kernel(config) == Demand(0.0, 64 * 128, 2 * A_BYTES)
+
+
+def test_a_sort_passes_the_stages_of_a_network() -> None:
+    less = """%less
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT c = pred[] compare(p, q), direction=LT"""
+    found = demands("  ROOT s = A sort(b), dimensions={1}, to_apply=%less", less)["s"]
+    assert found == Demand(0.0, 64 * 128 * 7 * 8 / 2, 2 * A_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("target", "shape", "operations"),
+    [
+        ("Cholesky", "f32[128,128]", 128**3 / 3),
+        ("LuDecompositionBlock", "f32[256,128]", 128**2 * (256 - 128 / 3)),
+        ("QrDecompositionBlock", "f32[256,128]", 2 * 128**2 * (256 - 128 / 3)),
+        ("InvertDiagBlocksLowerTriangular", "f32[4,128,128]", 4 * 128**3 / 3),
+        ("EighTpu", "f32[64,64]", 9 * 128**3),
+    ],
+)
+def test_factorisations_count_their_operations(target: str, shape: str, operations: float) -> None:
+    line = f'  x = {shape} parameter(1)\n  ROOT k = {shape} custom-call(x), custom_call_target="'
+    assert demands(line + target + '"')["k"].vector_ops == pytest.approx(operations)
+
+
+def test_a_copy_to_the_host_goes_over_its_link() -> None:
+    lines = """  c = (f32[64,128]{1,0:S(5)}, A, u32[]) copy-start(b)
+  ROOT d = f32[64,128]{1,0:S(5)} copy-done(c)"""
+    assert demands(lines)["c"] == Demand(0.0, 0.0, A_BYTES, host_bytes=A_BYTES)
+
+
+def test_what_the_compiler_estimates_or_moves_nothing_has_no_price() -> None:
+    line = f"  ROOT c = A add(b, b){CYCLES}"
+    assert demands(line) == {}
+    empty = '  x = A custom-call(), custom_call_target="AllocateBuffer"\n'
+    assert demands(empty + line.replace("add(b, b)", "add(b, x)")) == {}
+
+
+def test_products_and_other_operations_are_told_apart() -> None:
+    inside = """%mixed
+  p = A parameter(0)
+  q = f32[128,32] parameter(1)
+  d = f32[64,32] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT e = f32[64,32] exponential(d)"""
+    line = "  w = f32[128,32] parameter(1)\n  ROOT f = f32[64,32] fusion(b, w), kind=kCustom"
+    found = demands(f"{line}, calls=%mixed", inside)["f"]
+    assert (found.matrix_flops, found.vector_ops) == (2.0 * 64 * 32 * 128, 64 * 32)
+    assert math.isclose(found.moved_bytes, A_BYTES + 4 * (128 * 32 + 64 * 32))
