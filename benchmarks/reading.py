@@ -11,6 +11,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
+from engine.program.prices import priced_s
 from engine.program.provenance import share_read
 from engine.solvers import solve
 
@@ -55,7 +56,7 @@ def _reading(program: Program, title: str) -> dict[str, Any]:
         "read_without_offsets": 1.0 - known["left_out_without_offsets"]
         if "left_out_without_offsets" in known
         else _packed_share(program, plan),
-        "simulated_over_compiled": real.compute_s / known["compute_s"],
+        "simulated_over_compiled": (real.compute_s - priced_s(program)) / known["compute_s"],
         "stall_share": real.stall_s / real.latency_s,
         "xla_like_ratio": simulate(program, solve("xla_like", program)).latency_s / real.latency_s,
     }

@@ -24,6 +24,7 @@ _OF_DUMPS = (
     "fast",
     "buffers",
     "hardware",
+    "topology",
     "compiler_options",
     "scoped_kib",
     "trip_count",
@@ -50,6 +51,11 @@ def add_parser(commands: Any) -> None:
         "--capacity", type=int, help=f"bytes, with --minimalloc; default: {_CAPACITY}"
     )
     parser.add_argument("--hardware", metavar="NAME", help="the chip that the dumps are of")
+    parser.add_argument(
+        "--topology",
+        metavar="NAME|CHIPS",
+        help="of a program of a mesh: v5e:4x4, 4x4 or 16; default: the smallest large enough",
+    )
     add_compiler_options(parser)
     add_counts(parser)
     add_output(parser, "-o", "--output", metavar="P", required=True)
@@ -81,7 +87,15 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(f"import: --scoped-kib and {SCOPED_LIMIT} differ; give one of them")
         own[SCOPED_LIMIT] = str(options.scoped_kib)
     counts = read_counts(options.trip_count, options.branch)
-    program = import_hlo(options.slow, options.fast, options.hardware, options.buffers, own, counts)
+    program = import_hlo(
+        options.slow,
+        options.fast,
+        options.hardware,
+        options.buffers,
+        own,
+        counts,
+        options.topology or "",
+    )
     return _finish(options, program)
 
 

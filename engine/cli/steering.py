@@ -225,13 +225,26 @@ def _asked(usual: Bench, path: Path | None) -> tuple[Asked, Bench]:
 def verdict_lines(verdict: Verdict) -> list[str]:
     """The verdict for a person: figures, then what became of the greatest aims."""
     rows = (
-        ("default", verdict.default_cycles, verdict.default_stall_cycles),
-        (verdict.title, verdict.ours_cycles, verdict.ours_stall_cycles),
+        (
+            "default",
+            verdict.default_cycles,
+            verdict.default_stall_cycles,
+            verdict.default_priced_cycles,
+            verdict.predicted_default_cycles,
+        ),
+        (
+            verdict.title,
+            verdict.ours_cycles,
+            verdict.ours_stall_cycles,
+            verdict.ours_priced_cycles,
+            verdict.predicted_cycles,
+        ),
     )
-    lines = [f"{'':40} {'cycles':>14} {'stalls':>12} {'predicted':>14}"]
-    predicted = (verdict.predicted_default_cycles, verdict.predicted_cycles)
-    for (title, cycles, stalls), expected in zip(rows, predicted, strict=True):
-        lines.append(f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {expected:14,.0f}")
+    lines = [f"{'':40} {'cycles':>14} {'stalls':>12} {'priced':>12} {'predicted':>14}"]
+    for title, cycles, stalls, priced, predicted in rows:
+        lines.append(
+            f"{title:40} {cycles:14,.0f} {stalls:12,.0f} {priced:12,.0f} {predicted:14,.0f}"
+        )
     lines.append(
         f"improvement {verdict.improvement:.2%} as compiled, {verdict.predicted_improvement:.2%}"
         " as predicted for the same placements"

@@ -67,7 +67,7 @@ def _instruction_problem(program: Program) -> str:
         numbers = (instruction.fast_s, instruction.reserved_bytes, instruction.scratch_bytes)
         if min(*numbers, instruction.flops, instruction.floor_s, instruction.priced_s) < 0:
             return f"instruction {time} has a negative time, scratch or count of operations"
-        if instruction.priced_s > instruction.fast_s + TINY_S:
+        if instruction.priced_s > instruction.fast_s * (1 + ROUNDING):
             return f"instruction {time} has a price above its time with all accesses fast"
         reserved, used = instruction.reserved_bytes, instruction.scratch_bytes
         if program.hardware.holds_scratch and reserved < used:

@@ -19,15 +19,18 @@ from engine.compiler.capture.capture import Capturing, Source, captured_by
 from engine.compiler.capture.importer import roofline
 from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import device_of
-from engine.compiler.steering.compiled_plan import Bench, bench_of
+from engine.compiler.steering.compiled_plan import Bench, Outcome, bench_of
 from engine.compiler.steering.knobs import Setting, distinct, settings, together
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
+from engine.compiler.toolchain.target import chips_of
 from engine.errors import EngineError
+from engine.hardware.pricing import pricing
 from engine.program.counts import COUNTS, refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
+from engine.program.prices import with_prices
 from engine.workflows.capturing import SECONDS, SOLVERS, planners
 
 NEXT_TO_NOTHING = 5e-4
@@ -38,8 +41,8 @@ NEXT_TO_NOTHING = 5e-4
 class Tried:
     """A setting as compiled whole.
 
-    `total`: cycles and stalls of its own default placement. `bench`: of the program that it makes,
-    with costs by operations and bytes alone.
+    `total`: cycles, stalls and prices of its own default placement. `bench`: of the program that it
+    makes, with costs by operations and bytes alone.
     """
 
     setting: Setting
@@ -154,8 +157,9 @@ def _try(
 def bench_under(answers: Answers, options: Mapping[str, str]) -> Bench:
     """The bench of what a program becomes under `options`, its costs by operations and bytes alone.
 
-    An early stop with everything slow gives the program. Raises CompilerError, ProgramFormatError,
-    UsageError for counts of loops and branches that it does not have.
+    An early stop with everything slow gives the program, and a whole compile what has no estimate.
+    Raises CompilerError, ProgramFormatError, UsageError for counts of loops and branches that it
+    does not have.
     """
     own = answers.under(options)
     slow = own.early(SLOW_OPTIONS)
@@ -168,11 +172,31 @@ def bench_under(answers: Answers, options: Mapping[str, str]) -> Bench:
         where="all slow",
         reserved_bytes=device.scoped_bytes,
         roofline=roofline(device),
+        pricing=pricing(device, chips_of(target, slow.devices)),
     )
     refuse_unknown(rough.program, target.counts)
     rough = rough.with_counts(target.counts)
     origin = {COUNTS: target.counts.to_json()}
-    return Bench(replace(rough, program=replace(rough.program, provenance=origin)), own)
+    bench = Bench(replace(rough, program=replace(rough.program, provenance=origin)), own)
+    return _priced(bench, bench.full({}))
+
+
+def _priced(bench: Bench, compiled: Outcome) -> Bench:
+    """The bench with prices of what its default compile states no cycles for."""
+    stated = compiled.observation.cycles
+    prices = {t: price for t, price in bench.imported.prices.items() if stated[t] == 0}
+    if not prices:
+        return bench
+    instructions = tuple(
+        replace(instruction, fast_s=0.0) if time in prices else instruction
+        for time, instruction in enumerate(bench.program.instructions)
+    )
+    accesses = tuple(
+        replace(access, saving_s=0.0) if access.time in prices else access
+        for access in bench.program.accesses
+    )
+    unpriced = replace(bench.program, instructions=instructions, accesses=accesses)
+    return bench.with_costs(with_prices(unpriced, prices))
 
 
 def program_under(

@@ -275,7 +275,7 @@ class _Search:
             self.note(f"{one.setting.title}: {error}")
             return None
         self.num_captures += CAPTURE_COMPILES
-        place = _Place(bench, one.setting, one.total, seen)
+        place = _Place(bench, one.setting, total(bench.full({})), seen)
         if self.best[0].setting is one.setting:
             self.best = place, None
         return place

@@ -13,6 +13,7 @@ from engine.plan.check import check
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
+from engine.program.prices import Price, with_prices
 
 CLOCK_HZ = 1000.0
 
@@ -49,3 +50,9 @@ def test_an_instruction_hides_copies_for_the_cycles_that_the_compile_states(
     seen = Observation(np.array([stated, 1000.0]), np.array([True]))
     imported = SimpleNamespace(program=replace(given))
     assert stall_cycles(imported, plan, seen) == pytest.approx(stall)  # type: ignore[arg-type]
+    # What has a price hides copies for that too.
+    hiding = with_prices(given, {0: Price(300.0 / given.hardware.clock_hz)})
+    imported = SimpleNamespace(program=hiding)
+    plan = replace(plan, program_hash=content_hash(hiding))
+    left = max(0.0, stall - 300.0)
+    assert stall_cycles(imported, plan, seen) == pytest.approx(left)  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.compiler.costs.calibrate import calibrate
@@ -9,6 +11,7 @@ from engine.compiler.costs.correct import corrected, stated_slow
 from engine.compiler.reading.observation import observe
 from engine.program.hlo.build import Imported
 from engine.program.model import Program
+from engine.program.prices import Price, with_prices
 from tests.program.hlo.modules import A, flow, imported, module
 
 FAST = "f32[64,128]{1,0:S(1)}"
@@ -57,3 +60,13 @@ def test_what_is_seen_only_together_is_changed_alike(guessed: Imported) -> None:
 
 def test_the_costs_state_the_all_slow_compile(guessed: Imported) -> None:
     assert stated_slow(guessed.program).cycles == pytest.approx([900])
+
+
+def test_prices_are_no_cycles_of_the_compilers_and_stay(guessed: Imported) -> None:
+    priced = replace(guessed, program=with_prices(guessed.program, {0: Price(5e-6)}))
+    assert stated_slow(priced.program).cycles == pytest.approx([900])
+    first_fast = observe(guessed, flow(text(880, FAST, A)))
+    plain, kept = corrected(guessed, [first_fast]), corrected(priced, [first_fast])
+    assert cycles(kept) == pytest.approx(cycles(plain))
+    assert kept.instructions[0].priced_s == pytest.approx(5e-6)
+    assert kept.all_slow_s == pytest.approx(plain.all_slow_s + 5e-6)

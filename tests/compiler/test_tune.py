@@ -76,8 +76,10 @@ class FakeBench:
         plan: Plan,
         answers: FakeAnswers,
         cycles: Callable[[Mapping[str, str]], float],
+        default_cycles: float = DEFAULT_CYCLES,
     ) -> None:
         self.program, self.plan, self.answers, self.cycles = program, plan, answers, cycles
+        self.default_cycles = default_cycles
         self.imported = None
         self.asked: list[str] = []
         self.limit = 10_000
@@ -96,7 +98,7 @@ class FakeBench:
                 raise KeyboardInterrupt
             self.asked.append(key(options))
             self.answers.full.append(key(options))
-        return self._outcome(options, self.cycles(options) if options else DEFAULT_CYCLES)
+        return self._outcome(options, self.cycles(options) if options else self.default_cycles)
 
     def _outcome(self, options: Mapping[str, str], cycles: float | None) -> Outcome:
         pattern = np.frombuffer(key(options).encode(), dtype=np.uint8) % 2 == 0
@@ -579,14 +581,14 @@ class Settings:
 
 @pytest.fixture
 def knob_search(program: Program, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    def bench(cycles: float) -> FakeBench:
-        return FakeBench(program, plan, FakeAnswers(), lambda _: cycles)
+    def bench(cycles: float, default: float = DEFAULT_CYCLES) -> FakeBench:
+        return FakeBench(program, plan, FakeAnswers(), lambda _: cycles, default)
 
     made = Settings(
         program,
         plan,
         bench(1000.0),
-        {"xla_x": bench(900.0), "xla_y": bench(970.0)},
+        {"xla_x": bench(900.0, 950.0), "xla_y": bench(970.0, 970.0)},
         {"xla_x": bench(1000.0), "xla_y": bench(1000.0)},
     )
     monkeypatch.setattr(tuned_module, "bench_of", lambda program, answers: made.usual)

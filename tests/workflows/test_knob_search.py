@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from engine.compiler.steering.knobs import Setting, fingerprint, settings
+from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.compile import Compiled
 from engine.compiler.toolchain.target import GENERATIONS, SCOPED_LIMIT, Target
 from engine.errors import CompilerError
+from engine.program.prices import priced_s
 from engine.workflows import knob_search as module
-from engine.workflows.knob_search import random_settings, search_knobs
+from engine.workflows.knob_search import bench_under, random_settings, search_knobs
 from tests.compiler.tiny_compiler import hlo
+from tests.program.hlo.modules import A_BYTES
 
 TOTALS = {"a": 950.0, "b": 990.0, "c": 1010.0, "e": 940.0}
 """What a program of 1000 cycles takes under each setting; `same` leaves it alone."""
@@ -147,3 +150,31 @@ def test_a_module_is_known_by_what_it_does() -> None:
     assert tagged != plain
     assert fingerprint(plain) == fingerprint(tagged) == fingerprint(renamed)
     assert fingerprint(plain) != fingerprint(hlo(["y"]))
+
+
+class HalfEstimated:
+    """A compiler that states no cycles for `z`."""
+
+    target = Target("tpu-v5e")
+
+    def under(self, options: Mapping[str, str]) -> HalfEstimated:
+        return self
+
+    def early(self, options: Mapping[str, str]) -> Compiled:
+        return Compiled(hlo([], has_cycles=False), "", "", is_full=False)
+
+    def full(self, options: Mapping[str, str]) -> Compiled:
+        stated = '{"window_config":{"estimated_cycles":"120000"}}'
+        return Compiled(hlo([]).replace(stated, "{}"), "", "")
+
+
+def test_what_the_program_of_a_setting_has_no_estimate_for_is_priced() -> None:
+    """So that a setting which makes the compiler silent is no gain."""
+    answers = HalfEstimated()
+    bench = bench_under(answers, {})  # type: ignore[arg-type]
+    outcome = bench.full({})
+    moved_s = 3 * A_BYTES / bench.program.hardware.bandwidth
+    assert outcome.cycles == 100_000
+    assert outcome.priced_cycles == pytest.approx(moved_s * bench.program.hardware.clock_hz)
+    assert total(outcome) == pytest.approx(100_000 + outcome.priced_cycles)
+    assert priced_s(bench.program) == pytest.approx(moved_s)

@@ -67,8 +67,12 @@ def _figures(compiled: CompiledPlan) -> None:
         places, ("default", "ours"), ("Default", "Compiled so"), strict=False
     ):
         stalls = verdict[f"{whose}_stall_cycles"]
-        total = f"{verdict[f'{whose}_cycles'] + stalls:,.0f}"
-        place.metric(f"{title}, with stalls", total, help=f"Cycles; {stalls:,.0f} of them stalls.")
+        priced = verdict.get(f"{whose}_priced_cycles", 0.0)
+        total = f"{verdict[f'{whose}_cycles'] + stalls + priced:,.0f}"
+        parts = f"{stalls:,.0f} of them stalls"
+        if priced:
+            parts += f", {priced:,.0f} priced: they are no estimate of the compiler's"
+        place.metric(f"{title}, with stalls", total, help=f"Cycles; {parts}.")
     places[2].metric("Gain, compiled", share_text(verdict["improvement"]))
     places[3].metric(
         "Gain, predicted",

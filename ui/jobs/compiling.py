@@ -109,7 +109,7 @@ def _realised(outcome: Outcome, verdict: Verdict) -> Plan:
     notes = {
         **outcome.plan.notes,
         "title": verdict.title,
-        "compiled_cycles": verdict.ours_cycles + verdict.ours_stall_cycles,
+        "compiled_cycles": verdict.ours_total_cycles,
     }
     return replace(outcome.plan, solver=COMPILED, notes=notes)
 

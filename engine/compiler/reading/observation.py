@@ -131,14 +131,15 @@ def stall_cycles(imported: Imported, plan: Plan, seen: Observation) -> float:
     """Cycles of one run in which a compile waits for its copies.
 
     `plan`: as it was read off the compile, valid or not. Each instruction takes the cycles that the
-    compile states, whatever the program's costs are.
+    compile states, whatever the program's costs are, or its price.
     """
     program = imported.program
     clock = program.hardware.clock_hz
     counts = np.nan_to_num(seen.cycles)
+    times = [program.multiplicity(ins.level) for ins in program.instructions]
     instructions = tuple(
-        replace(ins, fast_s=float(count) * program.multiplicity(ins.level) / clock, floor_s=0.0)
-        for ins, count in zip(program.instructions, counts, strict=True)
+        replace(ins, fast_s=float(count) * often / clock + ins.priced_s, floor_s=0.0)
+        for ins, count, often in zip(program.instructions, counts, times, strict=True)
     )
     accesses = tuple(replace(access, saving_s=0.0) for access in program.accesses)
     as_compiled = replace(program, instructions=instructions, accesses=accesses)

@@ -22,6 +22,7 @@ from engine.program.hlo.module import cycles
 from engine.program.hlo.parse import parse_hlo
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.prices import priced_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,8 @@ class Outcome:
     `plan` is valid under the rules of `docs/model.md`; its notes say what share of the saving that
     cost. `predicted`: simulated with the program's costs. `cycles`, `stall_cycles`: the compiler's
     own total, loops multiplied out, and the stalls of its copies under its own cycles; both None
-    after an early stop. `observation`: its cycles per instruction and what was fast. `refused`:
+    after an early stop. `priced_cycles`: what the program's prices come to, for which the compiler
+    states none. `observation`: its cycles per instruction and what was fast. `refused`:
     alias group -> why the memory pass did not place it, for one use at least. `names`: of all
     instructions, before the pass (which replaces some copies) and after it.
     """
@@ -44,13 +46,14 @@ class Outcome:
     cycles: float | None
     stall_cycles: float | None
     seconds: float
+    priced_cycles: float = 0.0
 
     @property
     def total_cycles(self) -> float | None:
-        """Cycles and stalls together: what a run takes."""
+        """Cycles, stalls and prices together: what a run takes."""
         if self.cycles is None or self.stall_cycles is None:
             return None
-        return self.cycles + self.stall_cycles
+        return self.cycles + self.stall_cycles + self.priced_cycles
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,7 @@ class Bench:
             cycles=total,
             stall_cycles=stall_cycles(self.imported, plan, observation) if total else None,
             seconds=compiled.seconds,
+            priced_cycles=priced_s(program) * program.hardware.clock_hz,
         )
 
 

@@ -47,9 +47,13 @@ def instruction_cycles(
 
 
 def predicted_cycles(program: Program, seen: Observation) -> NDArray[np.float64]:
-    """`[T]` cycles by the program's costs of a placement, loops multiplied out, without stalls."""
+    """`[T]` cycles by the program's costs of a placement, loops multiplied out.
+
+    Without stalls, and without prices, which the compiler's cycles do not have either.
+    """
     placed = Plan("", "observed", tuple(map(bool, seen.is_fast)), (), ())
-    return simulate(program, placed).timeline.duration_s * program.hardware.clock_hz
+    taken_s = simulate(program, placed).timeline.duration_s
+    return (taken_s - [i.priced_s for i in program.instructions]) * program.hardware.clock_hz
 
 
 DEFAULT = "default"

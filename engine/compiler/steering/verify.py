@@ -66,19 +66,32 @@ class Placed:
 class Verdict(Placed):
     """Placements, and what whole compiles say: the compiler's cycles, with loops multiplied out.
 
-    `improvement`: relative, of cycles and stalls together, positive where ours is faster.
+    `default_priced_cycles`, `ours_priced_cycles`: what has no estimate of the compiler's, by the
+    prices of the program (`engine.program.prices`). `improvement`: relative, of cycles, stalls and
+    prices together, positive where ours is faster.
     """
 
     default_cycles: float
     default_stall_cycles: float
     ours_cycles: float
     ours_stall_cycles: float
+    default_priced_cycles: float = 0.0
+    ours_priced_cycles: float = 0.0
+
+    @property
+    def default_total_cycles(self) -> float:
+        """Cycles, stalls and prices of the default: what a run takes."""
+        return self.default_cycles + self.default_stall_cycles + self.default_priced_cycles
+
+    @property
+    def ours_total_cycles(self) -> float:
+        """The same of ours."""
+        return self.ours_cycles + self.ours_stall_cycles + self.ours_priced_cycles
 
     @property
     def improvement(self) -> float:
-        """Share of the default's cycles and stalls that ours does without."""
-        ours = self.ours_cycles + self.ours_stall_cycles
-        return 1.0 - ours / (self.default_cycles + self.default_stall_cycles)
+        """Share of the default's cycles, stalls and prices that ours does without."""
+        return 1.0 - self.ours_total_cycles / self.default_total_cycles
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON data."""
@@ -140,6 +153,8 @@ def verify(bench: Bench, asked: Asked, usual: Bench | None = None) -> Verdict:
         default_stall_cycles=default.stall_cycles,
         ours_cycles=ours.cycles,
         ours_stall_cycles=ours.stall_cycles,
+        default_priced_cycles=default.priced_cycles,
+        ours_priced_cycles=ours.priced_cycles,
     )
 
 

@@ -131,9 +131,11 @@ def chips_of(target: Target, devices: int) -> Slice | None:
     One of more devices than any topology known here is taken to lie along one axis. Raises as
     `topology_name` does.
     """
-    if devices < 2 or target.hardware not in GENERATIONS:
+    if target.hardware not in GENERATIONS and not target.topology:
         return None
-    generation = GENERATIONS[target.hardware]
+    generation = find_generation(target.hardware)
+    if devices < 2:
+        return None
     if not target.topology and devices > generation.devices(generation.shapes[-1]):
         return slice_of(target.hardware, str(-(-devices // generation.devices_per_chip)))
     return slice_of(target.hardware, topology_name(target, devices).partition(":")[2])

@@ -88,7 +88,7 @@ def build_program(
 
     `reserved_bytes`: what the compiler keeps for the scratch of every instruction; one that uses or
     was given more reserves that. `roofline` gives costs where the dump states no cycles,
-    `pricing` prices where one with cycles has none for an instruction. Raises ProgramFormatError.
+    `pricing` prices of what has none. Raises ProgramFormatError.
     """
     flow = Flow(module, where, keeps_copies=False)
     try:
@@ -120,9 +120,8 @@ class _Builder:
         self.accesses: list[Access] = []
         self.prices: dict[int, Price] = {}
         self.cycles = [cycles(e.instruction) for e in flow.events]
-        has_cycles = any(c is not None for c in self.cycles)
-        self.roofline = None if has_cycles else roofline
-        self.pricing = pricing if has_cycles else None
+        self.roofline = None if any(c is not None for c in self.cycles) else roofline
+        self.pricing = pricing
 
     def build(self, name: str) -> Imported:
         kept = [n for n in range(len(self.flow.events)) if self._is_kept(n)]
@@ -217,13 +216,16 @@ class _Builder:
     def _price(self, number: int, slot: int, accesses: list[Access]) -> None:
         """Note the price of a slot without cycles that moves anything.
 
-        Work of another thread takes no time of the schedule, but for transfers to the host.
+        Work of another thread takes no time of the schedule, but for transfers to the host. Copies
+        between HBM and the fast memory have no price: the compiler counts them as none.
         """
-        event = self.flow.events[number]
+        event, spaces = self.flow.events[number], self._spaces(self.flow.events[number])
         moved = sum(access.slow_bytes for access in accesses)
         if self.pricing is None or self.cycles[number] is not None or not moved:
             return
-        demand = demand_of(self.work, event, self._spaces(event), moved)
+        if event.instruction.opcode == "copy" and spaces.intersection(FAST_SPACES.values()):
+            return
+        demand = demand_of(self.work, event, spaces, moved)
         is_elsewhere = event.flight is not None and event.flight.is_elsewhere
         if not is_elsewhere or demand.host_bytes:
             self.prices[slot] = self.pricing(demand)

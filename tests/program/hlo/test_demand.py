@@ -164,6 +164,9 @@ def test_a_copy_to_the_host_goes_over_its_link() -> None:
 def test_what_the_compiler_estimates_or_moves_nothing_has_no_price() -> None:
     line = f"  ROOT c = A add(b, b){CYCLES}"
     assert demands(line) == {}
+    into_vmem = "  ROOT c = f32[64,128]{1,0:S(1)} copy(b)"
+    assert demands(into_vmem) == {}
+    assert list(demands("  ROOT c = A copy(b)")) == ["c"]
     empty = '  x = A custom-call(), custom_call_target="AllocateBuffer"\n'
     assert demands(empty + line.replace("add(b, b)", "add(b, x)")) == {}
 
