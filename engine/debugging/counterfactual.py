@@ -110,7 +110,7 @@ class Forcing:
         """The answer whose plan the local search makes of the forced game's in so many seconds."""
         # Imported late: who forces an action and goes on by the rules needs no solver.
         from engine.solvers import Budget
-        from engine.solvers.local import search_locally
+        from engine.solvers.local.solver import search_locally
 
         start = self.play(move, action, AS_PLAYED)
         options = {"start": start.plan}

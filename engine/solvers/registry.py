@@ -178,7 +178,7 @@ _OURS = (
     Solver(
         "local",
         "ruin and recreate over whole stays, by simulated annealing",
-        _late("local", "local"),
+        _late("local.solver", "local"),
         uses_time=True,
         options=(
             _START,
@@ -188,7 +188,12 @@ _OURS = (
     Solver(
         "density",
         "stays placed in order of their value per byte and slot",
-        _late("local", "density"),
+        _late("local.solver", "density"),
+    ),
+    Solver(
+        "rounded",
+        "the lower bound's fractional optimum, rounded to whole stays",
+        _late("rounded", "rounded"),
     ),
     Solver(
         "muzero",

@@ -50,6 +50,14 @@ class Formulation:
             shares[index] = sum(values[variable] * part for variable, part in terms)
         return np.clip(shares, 0.0, 1.0)
 
+    def stayed(self, values: FloatArray) -> FloatArray:
+        """Share to which each touch finds the content as the touch before left it, `[touches]`."""
+        shares = np.zeros(len(self.program.touches))
+        for (letter, index, _), variable in self.rows.choices.items():
+            if letter == "r" and index >= 0:
+                shares[index] = values[variable]
+        return np.clip(shares, 0.0, 1.0)
+
     def memory_price(self, prices: FloatArray) -> FloatArray:
         """Seconds that one more byte is worth, per slot, from the rows' multipliers."""
         price = prices[self.traffic.capacity]
@@ -120,7 +128,8 @@ class Bound:
     where whole groups are too large to use it).
     `copy_price[k]`: seconds that one more second of idle slow memory in slot `k` would save.
     `served[i]`: share to which the fractional optimum serves touch `i` from fast memory; no plan,
-    but a hint. Zeros if the solver returned no solution.
+    but a hint. `stayed[i]`: share to which its content stays in fast memory from the group's touch
+    before until then. Zeros if the solver returned no solution.
     `method`: `lp` or `mip`, with `-unfinished` if the time was over first (still a bound), or,
     where nothing more can be said, `all-fast` or `all-slow` (nothing may be fast).
     Prices and shares are those of the linear program with either method.
@@ -137,6 +146,7 @@ class Bound:
     memory_price: tuple[float, ...]
     copy_price: tuple[float, ...]
     served: tuple[float, ...]
+    stayed: tuple[float, ...]
 
 
 def lower_bound(
@@ -171,8 +181,8 @@ def lower_bound(
 
 def _all_slow(program: Program, seconds: float) -> Bound:
     free = (0.0,) * program.num_slots
-    served = (0.0,) * len(program.touches)
-    return Bound(program.all_slow_s, "all-slow", seconds, free, free, served)
+    nothing = (0.0,) * len(program.touches)
+    return Bound(program.all_slow_s, "all-slow", seconds, free, free, nothing, nothing)
 
 
 def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -> Bound:
@@ -187,6 +197,7 @@ def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -
         memory_price=tuple(formulation.memory_price(prices).tolist()),
         copy_price=tuple(prices[formulation.traffic.idle].tolist()),
         served=tuple(formulation.served(solution.values).tolist()),
+        stayed=tuple(formulation.stayed(solution.values).tolist()),
     )
 
 

@@ -20,8 +20,8 @@ class Facts(NamedTuple):
 
     `floor_s` `[T]`: seconds that an instruction takes at least. `base_s`, `base_draw` `[T]`: its
     seconds, and bytes that it draws from slow
-    memory, with every candidate in fast memory. `reserved` `[L, T]`: row `n` holds the most
-    scratch in the `2^n` slots from each one on. `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
+    memory, with every candidate in fast memory. `reserved` `[T]`: its scratch in granules.
+    `slot_first` `[T + 1]` and `slot_touch` `[N]`: the
     touches of each slot. `may_be_kept` `[G]`: inputs that the run before may leave in place.
     `touch_first` `[G + 1]`: where the touches of a group begin; they are in time order.
     `may_be_fast` `[N]`: false for a touch that must be served from slow memory. `over` `[N]`: the
@@ -93,7 +93,7 @@ def _candidates(program: Program) -> list[int]:
 
 
 def _slots(program: Program, touches: list[int]) -> dict[str, Any]:
-    num_slots = program.num_slots
+    num_slots, granule = program.num_slots, program.hardware.alignment
     base_s = np.array([i.fast_s for i in program.instructions], dtype=np.float64)
     base_draw = np.zeros(num_slots)
     members: list[list[int]] = [[] for _ in range(num_slots)]
@@ -109,24 +109,12 @@ def _slots(program: Program, touches: list[int]) -> dict[str, Any]:
         "floor_s": np.array([i.floor_s for i in program.instructions], dtype=np.float64),
         "base_draw": base_draw,
         "level": np.array([*(i.level for i in program.instructions), TOP_LEVEL], dtype=np.int64),
-        "reserved": _range_maxima(program),
+        "reserved": np.array(
+            [-(-i.reserved_bytes // granule) for i in program.instructions], np.int64
+        ),
         "slot_first": np.cumsum([0, *map(len, members)], dtype=np.int64),
         "slot_touch": np.array([i for some in members for i in some], dtype=np.int64),
     }
-
-
-def _range_maxima(program: Program) -> Ints:
-    """Scratch in granules: a row per power of two, with maxima over so many slots."""
-    alignment = program.hardware.alignment
-    row = np.array([-(-i.reserved_bytes // alignment) for i in program.instructions], np.int64)
-    rows = [row]
-    width = 1
-    while 2 * width <= len(row):
-        wider = rows[-1].copy()
-        wider[:-width] = np.maximum(rows[-1][:-width], rows[-1][width:])
-        rows.append(wider)
-        width *= 2
-    return np.array(rows)
 
 
 def _regions(program: Program) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.plan.model import Copy, Plan, Stay
@@ -16,7 +16,8 @@ from engine.solvers.local.arrays import (
     is_border,
     write_back_level,
 )
-from engine.solvers.local.compiled import compiled
+from engine.solvers.local.compiled import Code, compiled
+from engine.solvers.local.packing import Life, pack
 from engine.solvers.local.recreate import outline, start_with_write, time_copies
 from engine.solvers.local.state import (
     BACK,
@@ -32,7 +33,6 @@ from engine.solvers.local.state import (
     NEED,
     NONE,
     NUM_STAYS,
-    OFFSET,
     READY,
     RETURNING,
     SAVE,
@@ -41,7 +41,7 @@ from engine.solvers.local.state import (
     State,
     set_mark,
 )
-from engine.solvers.local.stays import add_draft, find_gaps, undo
+from engine.solvers.local.stays import add_draft, fits, undo
 from engine.solvers.local.timeline import settle
 
 
@@ -51,7 +51,6 @@ def load_stay(
     state: State,
     first: int,
     last: int,
-    offset: int,
     start: int,
     end: int,
     deadline: int,
@@ -60,7 +59,7 @@ def load_stay(
     """Put a stay for these touches into the state, with these times where they can be said.
 
     `deadline`: of its write-back, NONE without one; `back`: as the column of a stay. False, and
-    nothing changed, where there is no such stay or its place is taken.
+    nothing changed, where there is no such stay or no room for it.
     """
     draft = state.draft
     home = interval_level(facts, start, end)
@@ -71,16 +70,13 @@ def load_stay(
     ):
         return False
     _take_given_times(facts, state, start, deadline, back)
-    size = facts.size[draft[GROUP]]
-    for gap in range(find_gaps(facts, state, draft, size)):
-        if state.gap_low[gap] <= offset and offset + size <= state.gap_high[gap]:
-            draft[OFFSET] = offset
-            set_mark(state, 1)
-            add_draft(facts, state)
-            if settle(facts, state):
-                return True
-            undo(facts, state, 1)
-            return False
+    if not fits(facts, state, draft):
+        return False
+    set_mark(state, 1)
+    add_draft(facts, state)
+    if settle(facts, state):
+        return True
+    undo(facts, state, 1)
     return False
 
 
@@ -116,15 +112,60 @@ def _take_deadline(facts: Facts, state: State, deadline: int) -> None:
         draft[DUE], draft[START], draft[END] = due, start, end
 
 
+Places = Mapping[tuple[int, int], int]
+"""The first granule of a stay, by its group and the first touch that it serves."""
+
+
+def key_of(stay: Ints) -> tuple[int, int]:
+    """The key of a stay among places."""
+    return int(stay[GROUP]), int(stay[FIRST])
+
+
+def spans_of(facts: Facts, stay: Ints) -> tuple[tuple[int, int], ...]:
+    """The slots in which a stay has its place; what is there from before the start has slot -1."""
+    spans = [(int(stay[START]), int(stay[END]))]
+    if stay[BACK] != NONE:
+        spans.append((int(stay[BACK]), facts.num_slots))
+    return tuple(spans)
+
+
+def place_stays(facts: Facts, stays: Sequence[Ints], hints: Places) -> dict[tuple[int, int], int]:
+    """Places for the stays; those that found none are missing. `hints`: what they had before."""
+    lives = [_life(facts, stay, hints.get(key_of(stay))) for stay in stays]
+    places = pack(lives, facts.capacity)
+    return {
+        key_of(stay): place for stay, place in zip(stays, places, strict=True) if place is not None
+    }
+
+
+def _life(facts: Facts, stay: Ints, hint: int | None) -> Life:
+    spans = spans_of(facts, stay)
+    return Life(
+        spans=spans,
+        size=int(facts.size[stay[GROUP]]),
+        floor=max(
+            (int(facts.reserved[max(a, 0) : b].max()) for a, b in spans if max(a, 0) < b), default=0
+        ),
+        worth_s=float(facts.saving_s[stay[FIRST] : stay[LAST] + 1].sum()),
+        hint=hint,
+    )
+
+
 def to_plan(
-    program: Program, facts: Facts, stays: Iterable[Ints], notes: Mapping[str, Any]
+    program: Program,
+    facts: Facts,
+    stays: Iterable[Ints],
+    places: Places,
+    notes: Mapping[str, Any],
 ) -> Plan:
     """The plan of these stays; copies in the order of service (`timeline.is_before`)."""
     is_fast = [False] * len(program.accesses)
     listed: list[Stay] = []
     copies: list[tuple[int, int, int, Copy]] = []
     for stay in stays:
-        listed.extend(_places(program, facts, stay))
+        offset = places[key_of(stay)] * program.hardware.alignment
+        group = int(facts.number[stay[GROUP]])
+        listed += [Stay(group, offset, start, end) for start, end in spans_of(facts, stay)]
         number = int(facts.number[stay[GROUP]])
         for kind, start, end in _copies(program, stay):
             copy = Copy(number, kind != SAVING, start, end)
@@ -140,16 +181,7 @@ def to_plan(
 
 def present_stays(state: State) -> list[Ints]:
     """The stays in use."""
-    return [state.stay[row] for row in state.listed[: state.counts[NUM_STAYS]]]
-
-
-def _places(program: Program, facts: Facts, stay: Ints) -> list[Stay]:
-    number = int(facts.number[stay[GROUP]])
-    offset = int(stay[OFFSET]) * program.hardware.alignment
-    places = [Stay(number, offset, int(stay[START]), int(stay[END]))]
-    if stay[BACK] != NONE:
-        places.append(Stay(number, offset, int(stay[BACK]), program.num_slots))
-    return places
+    return [state.stay[row].copy() for row in state.listed[: state.counts[NUM_STAYS]]]
 
 
 def _copies(program: Program, stay: Ints) -> list[tuple[int, int, int]]:
@@ -163,13 +195,16 @@ def _copies(program: Program, stay: Ints) -> list[tuple[int, int, int]]:
     return copies
 
 
-def load_plan(program: Program, facts: Facts, handles: tuple[Facts, State], plan: Plan) -> None:
+def load_plan(
+    program: Program, facts: Facts, code: Code, handles: tuple[Facts, State], plan: Plan
+) -> dict[tuple[int, int], int]:
     """Put the stays of a valid plan into an empty state, as near as the search can say them.
 
-    `handles` are what compiled code takes. A stay serves all touches from its first to
-    its last fast one; one that the search cannot say is left out, and its touches are slow.
+    `handles` are what the code takes. A stay serves all touches from its first to its last fast
+    one; one that the search cannot say is left out, and its touches are slow. Returns the plan's
+    places.
     """
-    settle(*handles)
+    places: dict[tuple[int, int], int] = {}
     place = {int(index): position for position, index in enumerate(facts.touch_index)}
     fast = _fast_touches(program, plan)
     copies: dict[int, list[Copy]] = {}
@@ -180,17 +215,19 @@ def load_plan(program: Program, facts: Facts, handles: tuple[Facts, State], plan
         inside = [i for i in touches if stay.start <= facts.time[i] < stay.end]
         if not inside:
             continue
-        set_mark(handles[1], 0)
-        load_stay(
+        code(set_mark)(handles[1], 0)
+        code(load_stay)(
             *handles,
             inside[0],
             inside[-1],
-            stay.offset // program.hardware.alignment,
             stay.start,
             stay.end,
             _deadline(copies.get(stay.group, ()), stay),
             _return_start(program, plan, stay),
         )
+        first = int(facts.group[inside[0]]), inside[0]
+        places.setdefault(first, stay.offset // program.hardware.alignment)
+    return places
 
 
 def _fast_touches(program: Program, plan: Plan) -> dict[int, list[int]]:

@@ -35,7 +35,6 @@ from engine.solvers.local.state import (
     NEED,
     NONE,
     NUM_KEPT,
-    OFFSET,
     READY,
     SAVE,
     STALL_S,
@@ -47,7 +46,7 @@ from engine.solvers.local.state import (
     set_mark,
     uniform,
 )
-from engine.solvers.local.stays import add_draft, choose_offset, find_gaps, undo
+from engine.solvers.local.stays import add_draft, fits, undo
 from engine.solvers.local.timeline import settle
 
 LOOK_AROUND = 2048
@@ -384,7 +383,7 @@ def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
     """Serve a run by one stay, at the level that suits it; whether that was possible and paid."""
     if facts.may_be_kept[facts.group[first]] and state.counts[NUM_KEPT] < facts.max_kept:
         lead = 0.0 if uniform(state) < 0.5 else 1.5
-        if _draft_place(facts, state, first, last, TOP_LEVEL, True, lead) and keep_if_better(
+        if _draft_fitting(facts, state, first, last, TOP_LEVEL, True, lead) and keep_if_better(
             facts, state
         ):
             return True
@@ -393,11 +392,13 @@ def serve_together(facts: Facts, state: State, first: int, last: int) -> bool:
     if uniform(state) < 0.75:
         home, other = other, home
     lead = _some_lead(state)
-    if _draft_place(facts, state, first, last, home, False, lead) and keep_if_better(facts, state):
+    if _draft_fitting(facts, state, first, last, home, False, lead) and keep_if_better(
+        facts, state
+    ):
         return True
     if other == home:
         return False
-    return _draft_place(facts, state, first, last, other, False, lead) and keep_if_better(
+    return _draft_fitting(facts, state, first, last, other, False, lead) and keep_if_better(
         facts, state
     )
 
@@ -414,22 +415,19 @@ def _some_lead(state: State) -> float:
 
 
 @compiled
-def _draft_place(
+def _draft_fitting(
     facts: Facts, state: State, first: int, last: int, home: int, is_kept: bool, lead: float
 ) -> bool:
-    """A draft with an offset; where no place is found, shorter copies make its life shorter."""
+    """A draft that fits; where it does not, shorter copies make its life shorter."""
     draft = state.draft
     if not outline(facts, state, first, last, home, is_kept):
         return False
     share = 1.0 if uniform(state) < 0.7 else 0.3
     lag = 1.0 if uniform(state) < 0.8 else 0.5
-    size = facts.size[draft[GROUP]]
     for _ in range(3):
         if not time_copies(facts, state, lead, lag, share):
             return False
-        num = find_gaps(facts, state, draft, size)
-        if num > 0:
-            draft[OFFSET] = choose_offset(state, num, size)
+        if fits(facts, state, draft):
             return True
         if draft[NEED] == NONE or (draft[FETCH] == NONE and draft[SAVE] == NONE):
             return False

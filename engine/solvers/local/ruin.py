@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.program.model import TOP_LEVEL
-from engine.solvers.local.arrays import Facts, common_level
+from engine.solvers.local.arrays import Facts, Ints, common_level
 from engine.solvers.local.compiled import compiled
 from engine.solvers.local.recreate import outline, time_copies
 from engine.solvers.local.state import (
@@ -17,14 +17,13 @@ from engine.solvers.local.state import (
     NONE,
     NUM_PICKED,
     NUM_STAYS,
-    OFFSET,
     PICK_STAMP,
     START,
     State,
     below,
     uniform,
 )
-from engine.solvers.local.stays import add_draft, find_neighbours, most_reserved, remove
+from engine.solvers.local.stays import add_draft, find_neighbours, holds_slot, remove, tightest
 
 MAX_PICKED = 48
 """Groups served anew after one ruin."""
@@ -59,7 +58,7 @@ def _pick(state: State, group: int) -> None:
 @compiled
 def _take_out(facts: Facts, state: State, row: int) -> None:
     """Take out a stay; one that is out already is left alone (two of its copies were met)."""
-    if state.served_by[state.stay[row, FIRST]] == row:
+    if _is_in(state, row):
         _pick(state, state.stay[row, GROUP])
         remove(facts, state, row)
 
@@ -123,46 +122,49 @@ def _make_room(facts: Facts, state: State) -> int:
 
 @compiled
 def _clear_cheapest(facts: Facts, state: State) -> bool:
-    """Give the draft the place, of several, whose stays save least, and take these out."""
+    """Take stays out until the draft fits: at its tightest slot the one that saves least.
+
+    The smaller a stay, the more of them are to be taken out: now and then what it saves counts per
+    granule, or per root of its granules.
+    """
     draft = state.draft
     size = facts.size[draft[GROUP]]
-    num = find_neighbours(facts, state, draft[START], draft[END], draft[BACK])
-    floor = most_reserved(facts, draft[START], draft[END])
-    if facts.capacity - floor < size:
-        return False
-    best, best_cost = floor, 1e300
-    for _ in range(8):
-        low = floor
-        choice = below(state, 2 * num + 2)
-        if choice < 2 * num:
-            stay = state.stay[state.gap_high[choice // 2]]
-            low = stay[OFFSET]
-            low += facts.size[stay[GROUP]] if choice % 2 else -size
-        elif choice == 2 * num:
-            low = facts.capacity - size
-        low = min(max(low, floor), facts.capacity - size)
-        cost = (0.5 + uniform(state)) * _worth(facts, state, num, low, low + size)
-        if cost < best_cost:
-            best, best_cost = low, cost
+    num, power = (
+        find_neighbours(facts, state, draft[START], draft[END], draft[BACK]),
+        below(state, 3),
+    )
     for index in range(num):
-        row = state.gap_high[index]
-        low = state.stay[row, OFFSET]
-        if low < best + size and best < low + facts.size[state.stay[row, GROUP]]:
-            _take_out(facts, state, row)
-    draft[OFFSET] = best
-    return True
+        row = state.near[index]
+        worth = (0.5 + uniform(state)) * _saved_s(facts, state.stay[row])
+        state.worth[row] = worth / facts.size[state.stay[row, GROUP]] ** (0.5 * power)
+    while True:
+        slot = tightest(facts, state, draft)
+        if slot == NONE or state.free[slot] >= size:
+            return True
+        cheapest = NONE
+        for index in range(num):
+            row = state.near[index]
+            is_there = _is_in(state, row) and holds_slot(state.stay[row], slot)
+            if is_there and (cheapest == NONE or state.worth[row] < state.worth[cheapest]):
+                cheapest = row
+        if cheapest == NONE:
+            return False
+        _take_out(facts, state, cheapest)
 
 
 @compiled
-def _worth(facts: Facts, state: State, num: int, low: int, high: int) -> float:
-    """What the stays among `gap_high` that share bytes with `[low, high)` save."""
-    worth = 0.0
-    for index in range(num):
-        stay = state.stay[state.gap_high[index]]
-        if stay[OFFSET] < high and low < stay[OFFSET] + facts.size[stay[GROUP]]:
-            for touch in range(stay[FIRST], stay[LAST] + 1):
-                worth += facts.saving_s[touch]
-    return worth
+def _saved_s(facts: Facts, stay: Ints) -> float:
+    """The seconds that the touches of a stay save."""
+    saved_s = 0.0
+    for touch in range(stay[FIRST], stay[LAST] + 1):
+        saved_s += facts.saving_s[touch]
+    return saved_s
+
+
+@compiled
+def _is_in(state: State, row: int) -> bool:
+    """Whether the stay that had this row has not been taken out since."""
+    return bool(state.served_by[state.stay[row, FIRST]] == row)
 
 
 @compiled
@@ -181,7 +183,7 @@ def _clear_around(facts: Facts, state: State) -> int:
     for index in range(num):
         if below(state, num - index) < wanted:
             wanted -= 1
-            _take_out(facts, state, state.gap_high[index])
+            _take_out(facts, state, state.near[index])
     return time
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +13,29 @@ import numpy as np
 from engine.plan.model import Plan
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
-from engine.solvers.local.compiled import compiled, is_warm, note_warm
-from engine.solvers.local.plans import load_plan, present_stays, to_plan
-from engine.solvers.local.recreate import objective, serve_group
+from engine.solvers.local.compiled import (
+    Code,
+    as_it_stands,
+    compiled,
+    is_warm,
+    machine_code,
+    note_warm,
+)
+from engine.solvers.local.plans import (
+    key_of,
+    load_plan,
+    place_stays,
+    present_stays,
+    spans_of,
+    to_plan,
+)
+from engine.solvers.local.recreate import objective, serve_group, serve_run
 from engine.solvers.local.ruin import ruin
 from engine.solvers.local.state import (
     COMPUTE_S,
+    GROUP,
     IS_BEST,
+    IS_CALM,
     KEPT_MOVES,
     MOVES,
     NONE,
@@ -30,15 +47,12 @@ from engine.solvers.local.state import (
     State,
     empty_state,
     gumbel,
-    hold_facts,
-    hold_state,
     set_mark,
     uniform,
 )
 from engine.solvers.local.stays import add_draft, remove, undo
 from engine.solvers.local.timeline import settle
 from engine.solvers.registry import Progress
-from engine.solvers.xla_msa.solver import solve as solve_like_xla
 
 
 class Schedule(NamedTuple):
@@ -77,6 +91,14 @@ def _savings_s(facts: Facts) -> Floats:
     """Seconds that the touches of each group save together, `[G]`."""
     first = facts.touch_first[:-1]
     return np.add.reduceat(facts.saving_s, first) if len(first) else np.zeros(0)
+
+
+@compiled
+def serve_runs(facts: Facts, state: State, runs: Ints) -> None:
+    """Serve these runs of touches one after another, each kept if it pays."""
+    for index in range(len(runs)):
+        set_mark(state, 0)
+        serve_run(facts, state, runs[index, 0], runs[index, 1])
 
 
 @compiled
@@ -177,6 +199,12 @@ def restore_best(facts: Facts, state: State) -> None:
     settle(facts, state)
 
 
+CONFIRM_EVERY = 4096
+"""Moves after which the best stays are given places."""
+
+TIGHTEN = 256
+"""Where a stay finds no place, one so manieth of the memory stays unused from then on."""
+
 CHUNK_S = 0.05
 """About the seconds between two questions whether to go on."""
 
@@ -201,21 +229,43 @@ _SMALLEST = Program(
 
 
 class Run:
-    """A search that can be asked for its plan at any time; `seed` decides all that it does."""
+    """A search that can be asked for its best plan at any time; `seed` decides all that it does.
 
-    def __init__(self, program: Program, seed: int, schedule: Schedule | None = None) -> None:
+    It moves stays about without addresses: what the slots have room for is given places now and
+    then (`confirm`), and what finds none is taken out. `code`: what runs the inner loop.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        seed: int,
+        schedule: Schedule | None = None,
+        code: Code = as_it_stands,
+        facts: Facts | None = None,
+    ) -> None:
         self._schedule = schedule or Schedule()
-        self._program, self._facts = program, encode(program)
+        self._program, self._facts = program, facts or encode(program)
         self.state = empty_state(self._facts, seed)
-        self.handles = hold_facts(self._facts), hold_state(self.state)
-        settle(*self.handles)
-        self.best_s = objective(self.handles[1])
+        self._code, self.handles = code, handles_of(code, self._facts, self.state)
+        code(settle)(*self.handles)
         self._last_gain = 0
+        self._confirmed = _Confirmed([], {}, self._objective())
+        self._note_best()
+
+    def use(self, code: Code) -> None:
+        """From now on run the inner loop by this code; it goes on where it is."""
+        if code is not self._code:
+            self._code, self.handles = code, handles_of(code, self._facts, self.state)
 
     @property
     def num_groups(self) -> int:
         """Groups that may be placed."""
         return len(self._facts.size)
+
+    @property
+    def facts(self) -> Facts:
+        """What the search knows of the program."""
+        return self._facts
 
     @property
     def is_stale(self) -> bool:
@@ -230,25 +280,48 @@ class Run:
 
     def load(self, plan: Plan) -> None:
         """Begin from a valid plan instead of from nothing; before anything else."""
-        load_plan(self._program, self._facts, self.handles, plan)
+        places = load_plan(self._program, self._facts, self._code, self.handles, plan)
+        self._confirmed = replace(self._confirmed, places=places)
         self._note_best()
+        self.confirm()
 
     def build(self, goes_on: Callable[[], bool], order: Order = by_density) -> None:
         """Serve every group once, in that order, while it goes on."""
         groups = order(self._facts)
+        self.state.counts[IS_CALM] = 1
         for first in range(0, len(groups), GROUPS_AT_ONCE):
-            serve_all(*self.handles, groups[first : first + GROUPS_AT_ONCE])
-            self._note_best()
+            self._code(serve_all)(*self.handles, groups[first : first + GROUPS_AT_ONCE])
             if not goes_on():
                 break
+        self.state.counts[IS_CALM] = 0
+        self._note_best()
+
+    def begin(self, other: Run) -> None:
+        """Begin from the best of another run on the program; before anything else."""
+        other.confirm()
+        self._confirmed = replace(self._confirmed, places=other._confirmed.places)
+        self._go_to(other._confirmed.stays)
+        self.confirm()
+
+    def serve(self, runs: Ints) -> None:
+        """Serve runs of touches `[N, 2]` (first, last) in this order, as far as it pays."""
+        self.state.counts[IS_CALM] = 1
+        self._code(serve_runs)(*self.handles, runs)
+        self.state.counts[IS_CALM] = 0
+        self._note_best()
+
+    def _objective(self) -> float:
+        return float(objective(self.state))
 
     def _note_best(self) -> None:
         """What there is without a single move is the best so far."""
-        self.best_s = objective(self.handles[1])
+        self.best_s = self._objective()
         self.state.counts[IS_BEST] = 1
 
     def improve(self, goes_on: Callable[[], bool], most: int | None = None) -> None:
         """Make moves while it goes on, at most `most` in all; the best stays are then present."""
+        # What it begins with has places, whatever becomes of what is found.
+        self.confirm()
         chunk = 16
         while self.num_groups and goes_on() and (most is None or self.moves < most):
             begun = time.perf_counter()
@@ -259,78 +332,97 @@ class Run:
 
     def make_moves(self, most: int) -> None:
         """Make moves until there are `most` of them."""
-        if self.num_groups:
-            num, before_s = most - self.moves, self.best_s
-            self.best_s = improve(*self.handles, num, self.best_s, self._schedule)
+        while self.num_groups and self.moves < most:
+            # By moves, not by the clock: equal seeds and numbers of moves give equal plans.
+            due = self.moves + CONFIRM_EVERY - self.moves % CONFIRM_EVERY
+            num, before_s = min(most, due) - self.moves, self.best_s
+            self.best_s = float(
+                self._code(improve)(*self.handles, num, self.best_s, self._schedule)
+            )
             if self.best_s < before_s:
                 self._last_gain = self.moves
+            if self.moves == due:
+                self.confirm()
+
+    def confirm(self) -> None:
+        """Give the best known stays places; if some find none, go on from the best without them."""
+        if self.best_s == self._confirmed.objective_s:
+            return
+        stays = self._best_stays()
+        places = place_stays(self._facts, stays, self._confirmed.places)
+        placed = [stay for stay in stays if key_of(stay) in places]
+        if len(placed) < len(stays):
+            self._tighten([stay for stay in stays if key_of(stay) not in places])
+            self._go_to(placed)
+            if self.best_s >= self._confirmed.objective_s:
+                self._go_to(self._confirmed.stays)
+                return
+        self._confirmed = _Confirmed(placed, places, self.best_s)
+
+    def _best_stays(self) -> list[Ints]:
+        if self.state.counts[IS_BEST]:
+            return present_stays(self.state)
+        return [row.copy() for row in self.state.best[: self.state.counts[NUM_BEST]]]
+
+    def _tighten(self, stays: Sequence[Ints]) -> None:
+        """Leave a little of the memory unused from now on where these stays found no place."""
+        for stay in stays:
+            size = min(int(self._facts.size[stay[GROUP]]), self._facts.capacity // TIGHTEN)
+            for start, end in spans_of(self._facts, stay):
+                self.state.free[max(start, 0) : end] -= size
+
+    def _go_to(self, stays: Sequence[Ints]) -> None:
+        """Make these the present stays, and the best."""
+        for row, stay in enumerate(stays):
+            self.state.best[row] = stay
+        self.state.counts[NUM_BEST] = len(stays)
+        self._code(restore_best)(*self.handles)
+        self._note_best()
 
     def settle_on_best(self) -> None:
-        """Make the best known stays the present ones."""
+        """Make the best known stays that have places the present ones."""
+        self.confirm()
         if not self.state.counts[IS_BEST]:
-            restore_best(*self.handles)
+            self._code(restore_best)(*self.handles)
+            self._note_best()
 
     def plan(self, notes: Mapping[str, Any]) -> Plan:
-        """The plan of the present stays."""
-        return to_plan(self._program, self._facts, present_stays(self.state), notes)
+        """The best plan."""
+        self.confirm()
+        stays, places = self._confirmed.stays, self._confirmed.places
+        return to_plan(self._program, self._facts, stays, places, notes)
 
 
-def compile_all(progress: Progress) -> None:
-    """Call everything without work to do, so that no clock counts the compiling."""
+@dataclass(frozen=True)
+class _Confirmed:
+    """The best stays that have places, and what they are worth to the search."""
+
+    stays: list[Ints]
+    places: Mapping[tuple[int, int], int]
+    objective_s: float
+
+
+def handles_of(code: Code, facts: Facts, state: State) -> tuple[Facts, State]:
+    """What functions of this code take for the facts and the state."""
+    if code is as_it_stands:
+        return facts, state
+    from engine.solvers.local.handles import hold_facts, hold_state
+
+    return code(hold_facts)(*facts), code(hold_state)(*state)
+
+
+def compile_all(progress: Progress) -> Code:
+    """The compiled code; first all that is not compiled yet is called without work to do."""
+    code = machine_code()
     if is_warm():
-        return
-    progress(0.0, "compiling the search, a minute or two; later runs find it compiled")
-    run = Run(_SMALLEST, 0)
+        return code
+    progress(0.0, "compiling the search, a minute or two, once on this machine")
+    run = Run(_SMALLEST, 0, code=code)
     run.build(lambda: True)
-    improve(*run.handles, 0, run.best_s, Schedule())
-    restore_best(*run.handles)
-    again = Run(_SMALLEST, 0)
+    run.make_moves(1)
+    again = Run(_SMALLEST, 0, code=code)
     again.load(run.plan({}))
+    again.serve(np.zeros((1, 2), dtype=np.int64))
+    code(restore_best)(*again.handles)
     note_warm()
-
-
-TRIAL_MOVES = 20_000
-"""Moves that every beginning gets at most."""
-TRIAL_SHARE = 0.06
-"""Share of the time that every beginning gets at most."""
-TOUCHES_PER_S = 1000
-"""XLA's heuristic is a beginning if there is a second for so many touches of the program."""
-
-Clock = Callable[[], float]
-"""The share of the time that is over."""
-
-
-def best_beginning(
-    program: Program, seed: int, seconds: float, share: Clock, goes_on: Callable[[Run], bool]
-) -> Run:
-    """The run that is ahead after the trial moves of all beginnings that there is time for."""
-    begun: list[Run] = []
-    for run in _beginnings(program, seed, seconds, goes_on):
-        limit = share() + TRIAL_SHARE
-        _try(run, share, limit, goes_on)
-        begun.append(run)
-        if not goes_on(run):
-            break
-    return min(begun, key=lambda run: run.best_s)
-
-
-def _beginnings(
-    program: Program, seed: int, seconds: float, goes_on: Callable[[Run], bool]
-) -> Iterator[Run]:
-    for order in (by_density, by_saving):
-        run = Run(program, seed)
-        run.build(_asking(goes_on, run), order)
-        yield run
-    if len(program.touches) <= TOUCHES_PER_S * seconds:
-        run = Run(program, seed)
-        run.load(solve_like_xla(program))
-        run.build(_asking(goes_on, run))
-        yield run
-
-
-def _try(run: Run, share: Clock, limit: float, goes_on: Callable[[Run], bool]) -> None:
-    run.improve(lambda: share() < limit and goes_on(run), TRIAL_MOVES)
-
-
-def _asking(goes_on: Callable[[Run], bool], run: Run) -> Callable[[], bool]:
-    return lambda: goes_on(run)
+    return code

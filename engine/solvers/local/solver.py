@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Callable
 from itertools import count
@@ -10,11 +11,25 @@ from engine.errors import PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.local.search import Run, best_beginning, compile_all
+from engine.solvers.local.compiled import Code, as_it_stands
+from engine.solvers.local.search import Run, compile_all
+from engine.solvers.local.warming import Warming
 from engine.solvers.registry import Budget
+from engine.solvers.rounded import roundings
+from engine.solvers.xla_msa.solver import solve as solve_like_xla
 
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
+
+BEGINNING_SHARE = 0.4
+"""Most of the time that the beginnings may take."""
+NUM_BEGINNINGS = 3
+TRIAL_MOVES = 20_000
+"""Moves that every beginning gets at most."""
+TRIAL_SHARE = 0.06
+"""Share of the time that every beginning gets at most."""
+XLA_TOUCHES_PER_S = 4000
+"""XLA's heuristic is a beginning if there is a second for so many touches of the program."""
 
 
 def local(program: Program, budget: Budget) -> Plan:
@@ -23,55 +38,113 @@ def local(program: Program, budget: Budget) -> Plan:
 
 
 def density(program: Program, budget: Budget) -> Plan:
-    """The offline greedy that `local` begins from; takes what time it needs."""
-    compile_all(budget.progress)
+    """A greedy over whole stays, without a bound; takes what time it needs."""
+    del budget
     run = Run(program, seed=0)
     run.build(lambda: True)
     return run.plan({})
 
 
 def search_locally(program: Program, budget: Budget, clock: Callable[[], float]) -> Plan:
-    """As `local`, by a clock of the caller's choice; it starts once all is compiled."""
+    """As `local`, by a clock of the caller's choice."""
     start, most = _read_options(program, budget)
-    compile_all(budget.progress)
-    begun = clock()
-
-    def share() -> float:
-        spent = clock() - begun
-        return min(1.0, spent / budget.seconds) if budget.seconds > 0 else 1.0
-
-    is_over, before = False, 0
-
-    def goes_on(run: Run) -> bool:
-        nonlocal is_over
-        best_s = min(run.best_s, best.best_s) if best else run.best_s
-        message = f"{before + run.moves} moves, {1e6 * best_s:.2f} us"
-        is_over = is_over or not budget.progress(share(), message) or share() >= 1.0
-        return not is_over
-
-    best: Run | None = None
-    if start is not None or most is not None:
-        run = _begun(program, budget.seed, start, goes_on)
-        run.improve(lambda: goes_on(run), most)
+    if most is not None:
+        run = _begun(program, budget.seed, start, compile_all(budget.progress))
+        run.improve(lambda: budget.progress(0.0, f"{run.moves} moves"), most)
         return run.plan({"moves": run.moves})
-    for number in count():
-        run = best_beginning(program, budget.seed + SEEDS * number, budget.seconds, share, goes_on)
-        run.improve(lambda: goes_on(run) and not run.is_stale)  # noqa: B023
-        best = run if best is None or run.best_s < best.best_s else best
-        before += run.moves
-        if is_over or not run.is_stale:
-            break
-    assert best is not None
-    return best.plan({"moves": before})
+    with Warming() as warming:
+        return _Search(program, budget, clock, warming).run(start)
 
 
-def _begun(program: Program, seed: int, start: Plan | None, goes_on: Callable[[Run], bool]) -> Run:
+def _begun(program: Program, seed: int, start: Plan | None, code: Code) -> Run:
     """A run begun from a plan, or from nothing, and the greedy for what is slow."""
-    run = Run(program, seed)
+    run = Run(program, seed, code=code)
     if start is not None:
         run.load(start)
-    run.build(lambda: goes_on(run))
+    run.build(lambda: True)
     return run
+
+
+class _Search:
+    """Runs one after another, until the time is over."""
+
+    def __init__(
+        self, program: Program, budget: Budget, clock: Callable[[], float], warming: Warming
+    ) -> None:
+        self._program, self._budget, self._clock, self._warming = program, budget, clock, warming
+        self._begun = clock()
+        self._code: Code = as_it_stands
+        self._best: Run | None = None
+        self._moves_before = 0
+        self._is_over = False
+
+    def run(self, start: Plan | None) -> Plan:
+        """The best plan of all runs."""
+        if start is not None:
+            beginnings = [_begun(self._program, self._budget.seed, start, as_it_stands)]
+        else:
+            beginnings = self._beginnings()
+        for number in count():
+            run = self._best_begun(beginnings, number)
+            run.improve(lambda: self._goes_on(run) and not run.is_stale)  # noqa: B023
+            self._take(run)
+            if self._is_over or not run.is_stale:
+                break
+        assert self._best is not None
+        return self._best.plan({"moves": self._moves_before})
+
+    def _share(self) -> float:
+        """The share of the time that is over."""
+        seconds = self._budget.seconds
+        return min(1.0, (self._clock() - self._begun) / seconds) if seconds > 0 else 1.0
+
+    def _take(self, run: Run) -> None:
+        self._moves_before += run.moves
+        self._best = run if self._best is None or run.best_s < self._best.best_s else self._best
+
+    def _goes_on(self, run: Run) -> bool:
+        """Tell how far it is, and take up compiled code as soon as there is some."""
+        share, best_s = self._share(), run.best_s
+        if self._best is not None:
+            best_s = min(best_s, self._best.best_s)
+        words = f"{self._moves_before + run.moves} moves, {1e6 * best_s:.2f} us"
+        if self._code is as_it_stands:
+            left_s = (1.0 - share) * self._budget.seconds
+            self._code = self._warming.code(left_s)
+            words += self._warming.words
+        if self._code is not as_it_stands:
+            run.use(self._code)
+        self._is_over = self._is_over or not self._budget.progress(share, words) or share >= 1.0
+        return not self._is_over
+
+    def _beginnings(self) -> list[Run]:
+        """The best few plans that are there without a search, best first."""
+        program, seconds = self._program, self._budget.seconds
+        found: list[Run] = []
+        for run in roundings(program, BEGINNING_SHARE * seconds, self._budget.seed, self._clock):
+            found = heapq.nsmallest(NUM_BEGINNINGS, [*found, run], key=lambda run: run.best_s)
+            if not self._goes_on(found[0]):
+                break
+        if not self._is_over and len(program.touches) <= XLA_TOUCHES_PER_S * seconds:
+            found.append(_begun(program, self._budget.seed, solve_like_xla(program), as_it_stands))
+        found.sort(key=lambda run: run.best_s)
+        return found
+
+    def _best_begun(self, beginnings: list[Run], number: int) -> Run:
+        """The run that is ahead after some moves from each beginning; anew with other seeds."""
+        if number > 0:
+            seed, best = self._budget.seed + SEEDS * number, beginnings
+            beginnings = [Run(self._program, seed, code=self._code) for _ in best]
+            for run, other in zip(beginnings, best, strict=True):
+                run.begin(other)
+        begun = []
+        for run in beginnings:
+            limit = self._share() + TRIAL_SHARE
+            run.improve(lambda: self._goes_on(run) and self._share() < limit, TRIAL_MOVES)  # noqa: B023
+            begun.append(run)
+            if self._is_over:
+                break
+        return min(begun, key=lambda run: run.best_s)
 
 
 def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | None]:

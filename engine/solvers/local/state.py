@@ -7,29 +7,27 @@ stay's row number and its kind: `copy = KINDS * row + kind`.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
-from numba.experimental import structref
 
 from engine.solvers.local.arrays import Facts, Flags, Floats, Ints
-from engine.solvers.local.compiled import IS_INTERPRETED, compiled
+from engine.solvers.local.compiled import compiled
 
 NONE = -1
 """No stay, no copy, no time."""
 
-GROUP, FIRST, LAST, HOME, START, END, OFFSET = range(7)
-"""Group, first and last touch served (rows of the facts), home level, slots, first granule."""
-FETCH, NEED = 7, 8
+GROUP, FIRST, LAST, HOME, START, END = range(6)
+"""Group, first and last touch served (rows of the facts), home level, slots."""
+FETCH, NEED = 6, 7
 """Start and deadline of the prefetch; NONE where the content is written or kept."""
-SAVE, DUE = 9, 10
+SAVE, DUE = 8, 9
 """Start and deadline of the write-back; NONE where none is needed."""
-BACK = 11
+BACK = 10
 """Start of the copy that brings a kept input back by the end; NONE where it never leaves."""
-READY, LIMIT = 12, 13
+READY, LIMIT = 11, 12
 """Of a draft: the earliest start of its prefetch, the latest deadline of its write-back."""
-NUM_COLUMNS = 14
+NUM_COLUMNS = 13
 
 FETCHING, SAVING, RETURNING = range(3)
 KINDS = 3
@@ -53,7 +51,8 @@ class State(NamedTuple):
     `counts`: its entries have the names from NUM_STAYS on. `stay` `[M, columns]`; `served_by`
     `[N]`: the row that serves a touch. `listed` `[M]`: the rows in use, `place` `[M]` where in it;
     `spare` `[M]`: rows to use.
-    `bucket` `[B, M / 63]`: bits of the rows that hold some slot of a bucket. `copy_*` `[C]`;
+    `bucket` `[B, M / 63]`: bits of the rows that hold some slot of a bucket. `free` `[T]`: granules
+    that neither scratch nor a stay takes in a slot. `copy_*` `[C]`;
     `starting` `[T + 1]`, `next_copy`, `prior_copy` `[C]`: lists of copies by the slot they start.
 
     Per slot `[T + 1]`, as simulated: `duration_s`, `idle_s`, `used_s` (idle time that copies
@@ -76,6 +75,7 @@ class State(NamedTuple):
     place: Ints
     spare: Ints
     bucket: Ints
+    free: Ints
     copy_start: Ints
     copy_end: Ints
     copy_work_s: Floats
@@ -104,9 +104,8 @@ class State(NamedTuple):
     marks: Ints
     mark_sums: Floats
     draft: Ints
-    gap_key: Ints
-    gap_low: Ints
-    gap_high: Ints
+    near: Ints
+    worth: Floats
     picked: Ints
     picked_stamp: Ints
     runs: Ints
@@ -129,9 +128,10 @@ class State(NamedTuple):
     MOVES,
     KEPT_MOVES,
     IS_BEST,
-) = range(14)
+    IS_CALM,
+) = range(15)
 """The entries of `State.counts`."""
-NUM_COUNTS = 14
+NUM_COUNTS = 15
 
 
 def empty_state(facts: Facts, seed: int) -> State:
@@ -152,6 +152,7 @@ def empty_state(facts: Facts, seed: int) -> State:
         place=ints(rows),
         spare=np.arange(rows, dtype=np.int64)[::-1].copy(),
         bucket=ints((NUM_BUCKETS, (rows + 62) // 63), 0),
+        free=facts.capacity - facts.reserved,
         copy_start=ints(copies),
         copy_end=ints(copies),
         copy_work_s=floats(copies),
@@ -180,9 +181,8 @@ def empty_state(facts: Facts, seed: int) -> State:
         marks=ints((2, 4), 0),
         mark_sums=floats((2, 3)),
         draft=ints(NUM_COLUMNS),
-        gap_key=ints(rows + 1),
-        gap_low=ints(rows + 1),
-        gap_high=ints(rows + 1),
+        near=ints(rows),
+        worth=floats(rows),
         picked=ints(num_touches + 1),
         picked_stamp=ints(num_touches + 1, 0),
         runs=ints((num_touches + 2, 2)),
@@ -284,55 +284,15 @@ def undo_times(state: State, level: int) -> None:
     count[STAMP] += 1
 
 
-class FactsHandle(structref.StructRefProxy):
-    """A handle of `Facts`."""
-
-
-class StateHandle(structref.StructRefProxy):
-    """A handle of `State`."""
-
-
-@structref.register
-class _FactsType(types.StructRef):  # type: ignore[name-defined]
-    """The type of `FactsHandle` in compiled code."""
-
-
-@structref.register
-class _StateType(types.StructRef):  # type: ignore[name-defined]
-    """The type of `StateHandle` in compiled code."""
-
-
-structref.define_proxy(FactsHandle, _FactsType, Facts._fields)
-structref.define_proxy(StateHandle, _StateType, State._fields)
-
-
-def hold_facts(facts: Facts) -> Facts:
-    """What compiled functions take for `facts`; `facts` itself where they are interpreted."""
-    return facts if IS_INTERPRETED else _hold_facts(*facts)
-
-
-def hold_state(state: State) -> State:
-    """What compiled functions take for `state`; `state` itself where they are interpreted."""
-    return state if IS_INTERPRETED else _hold_state(*state)
-
-
-@compiled
-def _hold_facts(*fields: Any) -> Any:
-    return FactsHandle(*fields)
-
-
-@compiled
-def _hold_state(*fields: Any) -> Any:
-    return StateHandle(*fields)
-
-
 _MODULUS = 2147483563
 _OTHER_MODULUS = 2147483399
 
 
 @compiled
 def uniform(state: State) -> float:
-    """A number in `(0, 1)`."""
+    """A number in `(0, 1)`; while the state is calm the middle: every choice is the usual one."""
+    if state.counts[IS_CALM]:
+        return 0.5
     one = 40014 * state.seed[0] % _MODULUS
     two = 40692 * state.seed[1] % _OTHER_MODULUS
     state.seed[0], state.seed[1] = one, two

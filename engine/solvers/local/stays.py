@@ -1,11 +1,11 @@
-"""Stays put into the state and taken out of it: free places, copies, undo by the journal."""
+"""Stays put into the state and taken out of it: free memory, copies, undo by the journal."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from engine.program.model import TOP_LEVEL
-from engine.solvers.local.arrays import Facts, Ints, sort
+from engine.solvers.local.arrays import Facts, Ints
 from engine.solvers.local.compiled import compiled
 from engine.solvers.local.state import (
     ADDED,
@@ -27,7 +27,6 @@ from engine.solvers.local.state import (
     NUM_KEPT,
     NUM_LOG,
     NUM_STAYS,
-    OFFSET,
     REMOVED,
     RETURNING,
     SAVE,
@@ -35,9 +34,7 @@ from engine.solvers.local.state import (
     START,
     WORK_S,
     State,
-    below,
     undo_times,
-    uniform,
 )
 from engine.solvers.local.timeline import forget_agenda
 
@@ -103,6 +100,7 @@ def _attach(facts: Facts, state: State) -> int:
     state.counts[NUM_KEPT] += stay[START] < 0
     _serve(facts, state, stay, row)
     _mark_buckets(facts, state, stay, row, True)
+    _take(state, stay, facts.size[stay[GROUP]])
     size_s = facts.size_bytes[stay[GROUP]] / facts.bandwidth
     work_s = facts.multiplicity[stay[HOME]] * size_s
     if stay[FETCH] != NONE:
@@ -126,6 +124,7 @@ def _detach(facts: Facts, state: State, row: int) -> None:
     state.counts[NUM_KEPT] -= stay[START] < 0
     _serve(facts, state, stay, NONE)
     _mark_buckets(facts, state, stay, row, False)
+    _take(state, stay, -facts.size[stay[GROUP]])
     if stay[FETCH] != NONE:
         _remove_copy(state, KINDS * row + FETCHING)
     if stay[SAVE] != NONE:
@@ -164,6 +163,14 @@ def _mark_buckets(facts: Facts, state: State, stay: Ints, row: int, is_held: boo
 
 
 @compiled
+def _take(state: State, stay: Ints, size: int) -> None:
+    """Take so many granules in every slot of the stay's life."""
+    state.free[max(stay[START], 0) : stay[END]] -= size
+    if stay[BACK] != NONE:
+        state.free[stay[BACK] :] -= size
+
+
+@compiled
 def _add_copy(state: State, copy: int, start: int, end: int, work_s: float) -> None:
     state.copy_start[copy], state.copy_end[copy] = start, end
     state.copy_work_s[copy] = work_s
@@ -191,25 +198,10 @@ def _remove_copy(state: State, copy: int) -> None:
     _mark_stale(state, state.copy_end[copy])
 
 
-SHIFT = 31
-"""A place is one number, `low << SHIFT | high`: sorted numbers are sorted places."""
-
 BIT_NUMBER = np.zeros(67, dtype=np.int64)
 """The exponent of a power of two, by its remainder modulo 67 (2 generates all of them)."""
 for _exponent in range(64):
     BIT_NUMBER[2**_exponent % 67] = _exponent
-
-
-@compiled
-def most_reserved(facts: Facts, start: int, end: int) -> int:
-    """Granules of scratch at the bottom that the slots `[start, end)` leave to nobody."""
-    start = max(start, 0)
-    if start >= end:
-        return 0
-    row, width = 0, 1
-    while 2 * width <= end - start:
-        row, width = row + 1, 2 * width
-    return max(facts.reserved[row, start], facts.reserved[row, end - width])
 
 
 @compiled
@@ -223,10 +215,10 @@ def shares_slot(stays: Ints, row: int, start: int, end: int) -> bool:
 
 @compiled
 def find_neighbours(facts: Facts, state: State, start: int, end: int, back: int) -> int:
-    """How many stays share a slot with `[start, end)` or `[back, T)`; `gap_high` lists them."""
+    """How many stays share a slot with `[start, end)` or `[back, T)`; `near` lists them."""
     num, first, last = 0, bucket_of(facts, start), bucket_of(facts, end - 1)
     final = bucket_of(facts, facts.num_slots - 1)
-    held, rows, stays, num_slots = state.bucket, state.gap_high, state.stay, facts.num_slots
+    held, rows, stays, num_slots = state.bucket, state.near, state.stay, facts.num_slots
     for word in range(held.shape[1]):
         bits = held[first, word]
         for bucket in range(first + 1, last + 1):
@@ -246,49 +238,29 @@ def find_neighbours(facts: Facts, state: State, start: int, end: int, back: int)
 
 
 @compiled
-def find_gaps(facts: Facts, state: State, draft: Ints, size: int) -> int:
-    """How many free gaps hold `size` granules over the draft's life; `gap_low`, `gap_high`."""
-    start, end, back = draft[START], draft[END], draft[BACK]
-    num = find_neighbours(facts, state, start, end, back)
-    keys, lows, highs, stays, sizes = (
-        state.gap_key,
-        state.gap_low,
-        state.gap_high,
-        state.stay,
-        facts.size,
-    )
-    for index in range(num):
-        row = highs[index]
-        low = stays[row, OFFSET]
-        keys[index] = low << SHIFT | (low + sizes[stays[row, GROUP]])
-    sort(keys, num)
-    floor, gaps = most_reserved(facts, start, end), 0
-    if back != NONE:
-        floor = max(floor, most_reserved(facts, back, facts.num_slots))
-    for index in range(num + 1):
-        ceiling = keys[index] >> SHIFT if index < num else facts.capacity
-        if ceiling - floor >= size:
-            lows[gaps], highs[gaps] = floor, ceiling
-            gaps += 1
-        if index < num:
-            floor = max(floor, keys[index] & ((1 << SHIFT) - 1))
-    return gaps
+def fits(facts: Facts, state: State, draft: Ints) -> bool:
+    """Whether all slots of the draft's life have as much free as it takes, somewhere."""
+    size, start, back = facts.size[draft[GROUP]], max(draft[START], 0), draft[BACK]
+    if start < draft[END] and state.free[start : draft[END]].min() < size:
+        return False
+    return back == NONE or back >= facts.num_slots or bool(state.free[back:].min() >= size)
 
 
 @compiled
-def choose_offset(state: State, num: int, size: int) -> int:
-    """The tightest gap, the lowest, the highest, or any; at one of its ends."""
-    chosen, rule = 0, uniform(state)
-    if rule < 0.4:
-        for index in range(1, num):
-            room = state.gap_high[index] - state.gap_low[index]
-            if room < state.gap_high[chosen] - state.gap_low[chosen]:
-                chosen = index
-    elif rule < 0.55:
-        return state.gap_low[0]
-    elif rule < 0.7:
-        return state.gap_high[num - 1] - size
-    else:
-        chosen = below(state, num)
-    is_low = uniform(state) < 0.5
-    return state.gap_low[chosen] if is_low else state.gap_high[chosen] - size
+def tightest(facts: Facts, state: State, draft: Ints) -> int:
+    """The slot of the draft's life that has least free; NONE if it has none."""
+    start, end, back = max(draft[START], 0), draft[END], draft[BACK]
+    slot = NONE
+    if start < end:
+        slot = start + int(state.free[start:end].argmin())
+    if back != NONE and back < facts.num_slots:
+        other = back + int(state.free[back:].argmin())
+        if slot == NONE or state.free[other] < state.free[slot]:
+            slot = other
+    return slot
+
+
+@compiled
+def holds_slot(stay: Ints, slot: int) -> bool:
+    """Whether a stay has its place in a slot."""
+    return bool(stay[START] <= slot < stay[END] or NONE != stay[BACK] <= slot)

@@ -21,8 +21,7 @@ from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
 from engine.solvers.apart.process import Answers, Worker, drain, worker_environment
-from engine.solvers.local.search import compile_all
-from engine.solvers.registry import SOLVERS, Budget, Progress, floor_plan
+from engine.solvers.registry import SOLVERS, Budget, floor_plan
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,6 @@ def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
     if not names:
         raise ConfigError("portfolio: name at least one member")
     return tuple(Member(name, name in starting) for name in names)
-
-
-def prepare(members: Sequence[Member], progress: Progress) -> None:
-    """Compile what `local` compiles at its first use ever, before any clock starts.
-
-    What `evolution` compiles depends on the program, and is part of its first stint on it.
-    """
-    if any(member.solver == "local" for member in members):
-        compile_all(progress)
 
 
 class Turns:
@@ -141,8 +131,6 @@ class _Race:
         self._processes = int(options.get("processes") or num_cores())
         if self._processes < 1:
             raise ConfigError(f"portfolio: {self._processes} processes; name at least one")
-        if budget.seconds >= LEAST_S:
-            prepare(members, budget.progress)
         self._begun = time.time()
         self._end = self._begun + budget.seconds
         self._last = self._end - min(RESERVE * budget.seconds, MOST_RESERVE_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from engine.folders import VARIABLE
-from engine.solvers.local.compiled import IS_INTERPRETED
+from engine.solvers.local import search
+from engine.solvers.local.compiled import as_it_stands
 from tests.solvers.local.recorded_runs import PROGRAMS, record
 
+IGNORED = shutil.ignore_patterns("__pycache__")
 COMPILE_TIMEOUT_S = 1800
 """Compiling takes a minute of processor time, on a busy machine many minutes."""
 
@@ -30,35 +33,58 @@ def run_child(*words: str, **variables: str) -> str:
 @pytest.mark.nightly
 @pytest.mark.timeout(COMPILE_TIMEOUT_S)
 def test_compiled_code_makes_the_same_moves() -> None:
-    assert IS_INTERPRETED
     answer = json.loads(run_child("-m", "tests.solvers.local.recorded_runs", NUMBA_DISABLE_JIT="0"))
     assert not answer["is_interpreted"]
     assert len(answer["runs"]) == PROGRAMS
     for seed, compiled in enumerate(answer["runs"]):
-        interpreted = record(seed)
-        for key in ("stays", "copies", "is_fast"):
+        interpreted = record(seed, as_it_stands)
+        for key in ("present", "stays", "copies", "is_fast"):
             assert compiled[key] == interpreted[key]
         assert compiled["is_taken_up"]
-        assert compiled["told_s"] == pytest.approx(interpreted["told_s"], rel=1e-9)
-        assert compiled["told_s"] == pytest.approx(compiled["simulated_s"], rel=1e-9, abs=1e-15)
+        for key in ("told_s", "best_s"):
+            assert compiled[key] == pytest.approx(interpreted[key], rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("folder", ["", "/dev/null/never"])
 def test_without_a_folder_nothing_is_kept(folder: str) -> None:
-    words = "from engine.solvers.local.compiled import IS_KEPT; print(IS_KEPT)"
-    assert run_child("-c", words, **{VARIABLE: folder}).strip() == "False"
+    words = "from engine.solvers.local.compiled import kept_sources; print(kept_sources())"
+    assert run_child("-c", words, **{VARIABLE: folder}).strip() == "None"
+
+
+KEPT = "from engine.solvers.local.compiled import kept_sources; print(kept_sources())"
 
 
 def test_compiled_code_is_kept_where_the_user_wants_it_and_not_beside_the_sources(
     tmp_path: Path,
 ) -> None:
-    words = "from engine.solvers.local.compiled import FOLDER, IS_KEPT; print(IS_KEPT, FOLDER)"
-    kept, folder = run_child("-c", words, **{VARIABLE: str(tmp_path)}).split()
-    assert kept == "True"
-    assert Path(folder).is_dir()
-    assert Path(folder).parent == tmp_path / "numba"
+    folder = Path(run_child("-c", KEPT, **{VARIABLE: str(tmp_path)}).strip())
+    assert folder.parent == tmp_path / "numba"
+    assert (folder / "search.py").read_bytes() == Path(search.__file__).read_bytes()
+
+
+def test_another_checkout_shares_the_compiled_code_until_its_sources_differ(
+    tmp_path: Path,
+) -> None:
+    root = Path(search.__file__).parents[3]
+    copied = tmp_path / "copied"
+    shutil.copytree(root / "engine", copied / "engine", ignore=IGNORED)
+    variables = {VARIABLE: str(tmp_path), "PYTHONPATH": str(copied), "PYTHONSAFEPATH": "1"}
+    here = run_child("-c", KEPT, **variables | {"PYTHONPATH": str(root)})
+    assert run_child("-c", KEPT, **variables) == here
+    with (copied / "engine/solvers/local/ruin.py").open("a") as file:
+        file.write("# another source\n")
+    assert run_child("-c", KEPT, **variables) != here
 
 
 def test_code_compiled_without_optimisation_is_not_taken_for_the_users() -> None:
-    words = "from engine.solvers.local.compiled import FOLDER; print(FOLDER)"
-    assert run_child("-c", words, NUMBA_OPT="0") != run_child("-c", words, NUMBA_OPT="3")
+    assert run_child("-c", KEPT, NUMBA_OPT="0") != run_child("-c", KEPT, NUMBA_OPT="3")
+
+
+def test_nothing_of_numba_is_imported_for_a_search_that_is_interpreted() -> None:
+    words = (
+        "import sys; from engine.program.library import load_sample;"
+        "from engine.solvers.local.search import Run;"
+        "run = Run(load_sample('teach-prefetch'), 0); run.build(lambda: True); run.make_moves(3);"
+        "print(run.moves, 'numba' in sys.modules, 'jax' in sys.modules)"
+    )
+    assert run_child("-c", words).split() == ["3", "False", "False"]

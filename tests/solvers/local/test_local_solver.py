@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,12 @@ from engine.solvers.local import search, solver
 from engine.solvers.local.arrays import encode
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import MOVES
+<<<<<<< tests/solvers/local/test_local_solver.py
+from engine.solvers.rounded import roundings
+from tests.plan.cases import HARDWARE, Buffer, program_of
+=======
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
+>>>>>>> /tmp/wt/main_tls.py
 from tests.strategies import draw_plan, random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
@@ -45,34 +52,45 @@ def test_seed_and_moves_decide(program: Program) -> None:
 
 
 def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
-    monkeypatch: pytest.MonkeyPatch,
+    program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[Run] = []
+    begun: list[tuple[int, float]] = []
 
-    def beginning(program: Program, seed: int, *_: object) -> Run:
-        begun.append(Run(program, seed))
-        # The second is ahead of all others: it alone has all that the greedy finds.
-        if len(begun) == 2:
-            begun[-1].build(lambda: True)
-        monkeypatch.setattr(begun[-1], "make_moves", lambda most: stand_still(begun[-1], most))
-        seeds.append(seed)
-        return begun[-1]
+    class Still(Run):
+        """Finds nothing, but for the third, which finds all that the greedy finds."""
 
-    def stand_still(run: Run, most: int) -> None:
-        run.state.counts[MOVES] = most
+        def __init__(self, program: Program, seed: int, **options: Any) -> None:
+            super().__init__(program, seed, **options)
+            self.seed = seed
 
-    seeds: list[int] = []
+        def make_moves(self, most: int) -> None:
+            self.state.counts[MOVES] = most
+            if most > 100 and (not begun or begun[-1][0] != self.seed):
+                if len(begun) == 2:
+                    self.build(lambda: True)
+                begun.append((self.seed, self.best_s))
+
+    def nothing(program: Program, seconds: float, seed: int, clock: object) -> Iterator[Run]:
+        yield Still(program, seed)
+
     ticks = count()
-    monkeypatch.setattr(solver, "best_beginning", beginning)
+    monkeypatch.setattr(solver, "Run", Still)
+    monkeypatch.setattr(solver, "roundings", nothing)
+    monkeypatch.setattr(solver, "XLA_TOUCHES_PER_S", 0)
     monkeypatch.setattr(search, "STALE_MOVES", 100)
     monkeypatch.setattr(search, "STALE_MOVES_PER_GROUP", 1)
-    program = random_program(5, 60)
-    plan = solver.search_locally(program, Budget(1.0, seed=7), lambda: next(ticks) / 100)
-    assert len(seeds) > 2 and seeds == [7 + solver.SEEDS * n for n in range(len(seeds))]
-    assert plan.stays == begun[1].plan({}).stays
-    assert begun[1].best_s < begun[0].best_s
-    assert plan.notes["moves"] == sum(run.moves for run in begun)
-    assert all(run.is_stale for run in begun[:-1])
+    plan = solver.search_locally(program, Budget(1.0, seed=7), lambda: next(ticks) / 200)
+    seeds, found_s = zip(*begun, strict=True)
+    assert len(seeds) > 3 and list(seeds) == [7 + solver.SEEDS * n for n in range(len(seeds))]
+    assert found_s[2] < found_s[0] == found_s[1]
+    assert simulate(program, plan).latency_s == pytest.approx(found_s[2], rel=1e-3)
+
+
+def test_it_is_never_behind_what_it_begins_from(program: Program) -> None:
+    for seconds in (0.0, 0.05):
+        plan = solve("local", program, Budget(seconds))
+        quick = simulate(program, next(roundings(program)).plan({})).latency_s
+        assert simulate(program, plan).latency_s <= quick * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", TEACHING)

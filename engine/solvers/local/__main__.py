@@ -1,0 +1,31 @@
+"""`python -m engine.solvers.local`: compile the search for this machine, once.
+
+Processes that do so wait for each other. What was compiled when one is killed stays.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from engine.folders import lock
+from engine.solvers.local.compiled import kept_sources
+from engine.solvers.local.search import compile_all
+
+POLL_S = 0.2
+
+
+def main() -> None:
+    """Compile what is not compiled yet."""
+    folder = kept_sources()
+    if folder is None:
+        sys.exit("compiled code cannot be kept: there is no cache folder that can be written")
+    descriptor = os.open(folder / "compiling", os.O_CREAT | os.O_RDWR)
+    while not lock(descriptor):
+        time.sleep(POLL_S)
+    compile_all(lambda share, word: True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Addresses for stays whose lives are decided: first fit, again and again, hard ones first.
+
+Offline dynamic storage allocation. Where the sizes fit slot by slot, the stays nearly always fit at
+one address each as well: of 45 plans of all captured programs so made, 40 in the first five rounds.
+The order is mended as in squeaky wheel optimisation (Joslin and Clements 1999): a stay that found
+no place counts for more in the next round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ROUNDS = 24
+"""Orders that are tried at most."""
+RAISE = 1.5
+"""How much more a stay counts in the next round after it found no place."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """What is to be placed: `size` granules, not below `floor`, in the slots of all `spans`.
+
+    `worth_s`: seconds that are lost without it. `hint`: the place that it had before, if any.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    size: int
+    floor: int
+    worth_s: float
+    hint: int | None = None
+
+
+def pack(lives: Sequence[Life], capacity: int) -> list[int | None]:
+    """The first granule of each, None where no place was found: those that are worth least."""
+    near = _neighbours(lives)
+    slots = [sum(end - start for start, end in life.spans) for life in lives]
+    weight = [life.size * number**0.5 for life, number in zip(lives, slots, strict=True)]
+    best: list[int | None] = []
+    least_s = float("inf")
+    for number in range(ROUNDS + 1):
+        order = sorted(range(len(lives)), key=lambda i: -weight[i])
+        # First with the hints: then mostly little is left to place.
+        places = _first_fit(lives, near, order, capacity, has_hints=number == 0)
+        lost = [i for i, place in enumerate(places) if place is None]
+        lost_s = sum(lives[i].worth_s for i in lost)
+        if lost_s < least_s or not lost:
+            best, least_s = places, lost_s
+        if not lost:
+            break
+        if number > 0:
+            for i in lost:
+                weight[i] *= RAISE
+    return best
+
+
+def _first_fit(
+    lives: Sequence[Life],
+    near: Sequence[Sequence[int]],
+    order: Sequence[int],
+    capacity: int,
+    has_hints: bool,
+) -> list[int | None]:
+    """Each in turn at the lowest place that is free all its life, or at its hint if that is."""
+    places: list[int | None] = [None] * len(lives)
+    if has_hints:
+        order = sorted(order, key=lambda i: lives[i].hint is None)
+    for i in order:
+        life = lives[i]
+        taken = []
+        for j in near[i]:
+            place = places[j]
+            if place is not None:
+                taken.append((place, place + lives[j].size))
+        taken.sort()
+        hint = life.hint if has_hints else None
+        is_within = hint is not None and life.floor <= hint <= capacity - life.size
+        if hint is not None and is_within and _is_free(taken, hint, hint + life.size):
+            places[i] = hint
+            continue
+        low = life.floor
+        for start, end in taken:
+            if start - low >= life.size:
+                break
+            low = max(low, end)
+        if capacity - low >= life.size:
+            places[i] = low
+    return places
+
+
+def _is_free(taken: Sequence[tuple[int, int]], low: int, high: int) -> bool:
+    return not any(start < high and low < end for start, end in taken)
+
+
+def _neighbours(lives: Sequence[Life]) -> list[list[int]]:
+    """For each the others with which it shares a slot."""
+    near: list[set[int]] = [set() for _ in lives]
+    spans = sorted((start, end, i) for i, life in enumerate(lives) for start, end in life.spans)
+    live: list[tuple[int, int]] = []
+    for start, end, i in spans:
+        live = [(until, j) for until, j in live if until > start]
+        for _, j in live:
+            if j != i:
+                near[i].add(j)
+                near[j].add(i)
+        live.append((end, i))
+    return [sorted(some) for some in near]

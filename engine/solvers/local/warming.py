@@ -1,0 +1,73 @@
+"""Compiled code for a search that already runs interpreted: loaded, or compiled by a child."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import TracebackType
+
+from engine.solvers.local.compiled import (
+    IS_INTERPRETED,
+    Code,
+    as_it_stands,
+    is_warm,
+    kept_sources,
+    machine_code,
+)
+
+LOAD_S = 1.5
+"""A search that is over sooner does better interpreted than to wait for compiled code."""
+
+
+class Warming:
+    """Asks for compiled code until it is there; ends the child that compiles, at the end.
+
+    `words`: what to tell of it beside the progress of the search.
+    """
+
+    def __init__(self) -> None:
+        self.words = ""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._is_given_up = IS_INTERPRETED
+
+    def __enter__(self) -> Warming:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._child is not None and self._child.poll() is None:
+            self._child.kill()
+            self._child.wait()
+
+    def code(self, left_s: float) -> Code:
+        """What is to run the inner loop of a search that has so many seconds left."""
+        if self._is_given_up or left_s < LOAD_S:
+            return as_it_stands
+        if is_warm():
+            self.words = ""
+            return machine_code()
+        if self._child is None:
+            if kept_sources() is None:
+                self.words = "; interpreted, since there is no folder to keep compiled code in"
+                self._is_given_up = True
+                return as_it_stands
+            self._child = _compiling()
+        if self._child.poll() is None:
+            self.words = "; interpreted while the search is compiled, once on this machine"
+        else:
+            self.words = "; interpreted, since compiling failed: python -m " + __package__
+            self._is_given_up = True
+        return as_it_stands
+
+
+def _compiling() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", __package__],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )

@@ -1,0 +1,125 @@
+"""`rounded`: the optimum of the lower bound's linear program, rounded to whole stays.
+
+The linear program says to what share each touch is served from fast memory, and to what share the
+content stays there from the touch before. Successive touches with shares above a threshold are a
+*run*, which one stay is to serve. The runs are served in some order, each where the slots of its
+life have room and it pays, simulated exactly; addresses are found last
+(`engine.solvers.local.packing`). Thresholds and orders are tried in turn, and the best counts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.plan.bounds import lower_bound
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers.local.arrays import Facts, Floats, Ints, encode
+from engine.solvers.local.search import Run
+from engine.solvers.registry import Budget
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to round. `threshold`: the least share of what is served. `power`: how much it counts
+    in the order of the runs that a stay takes little: saving / (size x slots) ** power."""
+
+    threshold: float
+    power: float
+
+
+WAYS = tuple(
+    Way(threshold, power)
+    for threshold, power in (
+        (1 / 8, 1 / 2),
+        (1 / 8, 1.0),
+        (3 / 8, 0.0),
+        (1 / 4, 1 / 4),
+        (1 / 4, 0.0),
+        (3 / 8, 1 / 4),
+        (1 / 4, 1 / 2),
+        (1 / 8, 1 / 4),
+        (1 / 4, 1.0),
+        (3 / 8, 1 / 2),
+        (1 / 8, 0.0),
+        (3 / 8, 1.0),
+    )
+)
+"""Each adds something to those before: the order is that of the gains on contested programs."""
+BOUND_SHARE = 0.4
+"""Most of a limited time that the linear program may take."""
+
+
+def rounded(program: Program, budget: Budget) -> Plan:
+    """The best of all ways; takes what time it needs, under a second for a thousand touches."""
+    del budget
+    return best_rounding(program).plan({})
+
+
+def best_rounding(program: Program, seconds: float = math.inf) -> Run:
+    """The best run that there is time for: at least that without a linear program."""
+    return min(roundings(program, seconds), key=lambda run: run.best_s)
+
+
+def roundings(
+    program: Program,
+    seconds: float = math.inf,
+    seed: int = 0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[Run]:
+    """A run without a linear program, then one for each way that there is time for."""
+    begun = clock()
+    facts = encode(program)
+    ones = np.ones(len(program.touches))
+    yield _round(program, facts, seed, (ones, ones), WAYS[0])
+    left = seconds - (clock() - begun)
+    if left <= 0:
+        return
+    bound = lower_bound(program, min(60.0, BOUND_SHARE * left))
+    shares = np.array(bound.served), np.array(bound.stayed)
+    if not shares[0].any():
+        return
+    for way in WAYS:
+        if clock() - begun >= seconds:
+            break
+        yield _round(program, facts, seed, shares, way)
+
+
+def _round(
+    program: Program, facts: Facts, seed: int, shares: tuple[Floats, Floats], way: Way
+) -> Run:
+    run = Run(program, seed, facts=facts)
+    runs = wanted_runs(facts, *shares, way.threshold)
+    run.serve(runs[np.argsort(-_worth(facts, runs, way.power), kind="stable")])
+    return run
+
+
+def wanted_runs(facts: Facts, served: Floats, stayed: Floats, threshold: float) -> Ints:
+    """Runs of touches with these shares `[touches of the program]` at least; first, last `[N, 2]`.
+
+    A touch whose content does not stay from the one before begins a new run.
+    """
+    index = facts.touch_index
+    if not len(index):
+        return np.zeros((0, 2), dtype=np.int64)
+    is_wanted = (served[index] >= threshold) & facts.may_be_fast
+    is_first = np.zeros(len(index), dtype=np.bool_)
+    is_first[facts.touch_first[:-1]] = True
+    goes_on = is_wanted[:-1] & is_wanted[1:] & (stayed[index[1:]] >= threshold) & ~is_first[1:]
+    starts = np.flatnonzero(is_wanted & ~np.concatenate([[False], goes_on]))
+    ends = np.flatnonzero(is_wanted & ~np.concatenate([goes_on, [False]]))
+    return np.stack([starts, ends], axis=1).astype(np.int64)
+
+
+def _worth(facts: Facts, runs: Ints, power: float) -> Floats:
+    """What comes first: seconds that a run saves, over a power of the memory that it takes."""
+    first, last = runs[:, 0], runs[:, 1]
+    so_far = np.concatenate([[0.0], np.cumsum(facts.saving_s)])
+    taken = facts.size[facts.group[first]] * (1 + facts.time[last] - facts.time[first])
+    worth: Floats = (so_far[last + 1] - so_far[first]) / taken.astype(np.float64) ** power
+    return worth
