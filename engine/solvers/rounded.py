@@ -9,8 +9,6 @@ life have room and it pays, simulated exactly; addresses are found last
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -51,42 +49,39 @@ WAYS = tuple(
     )
 )
 """Each adds something to those before: the order is that of the gains on contested programs."""
-BOUND_SHARE = 0.4
-"""Most of a limited time that the linear program may take."""
+BOUND_S = 60.0
+"""Most seconds for the linear program; the largest programs known take six."""
 
 
 def rounded(program: Program, budget: Budget) -> Plan:
-    """The best of all ways; takes what time it needs, under a second for a thousand touches."""
-    del budget
-    return best_rounding(program).plan({})
+    """The best of all ways; takes what time it needs, under a second for a thousand touches.
+
+    Where `progress` answers False, the best of those that are tried by then.
+    """
+    best: Run | None = None
+    number = 0
+
+    def goes_on() -> bool:
+        return budget.progress(number / (1 + len(WAYS)), f"{number} ways to round tried")
+
+    for run in roundings(program, 0, goes_on):
+        number += 1
+        best = run if best is None or run.best_s < best.best_s else best
+        if not goes_on():
+            break
+    assert best is not None
+    return best.plan({"ways": number})
 
 
-def best_rounding(program: Program, seconds: float = math.inf) -> Run:
-    """The best run that there is time for: at least that without a linear program."""
-    return min(roundings(program, seconds), key=lambda run: run.best_s)
-
-
-def roundings(
-    program: Program,
-    seconds: float = math.inf,
-    seed: int = 0,
-    clock: Callable[[], float] = time.perf_counter,
-) -> Iterator[Run]:
-    """A run without a linear program, then one for each way that there is time for."""
-    begun = clock()
+def roundings(program: Program, seed: int, goes_on: Callable[[], bool]) -> Iterator[Run]:
+    """A run without a linear program, then one for each way, while it goes on."""
     facts = encode(program)
     ones = np.ones(len(program.touches))
     yield _round(program, facts, seed, (ones, ones), WAYS[0])
-    left = seconds - (clock() - begun)
-    if left <= 0:
-        return
-    bound = lower_bound(program, min(60.0, BOUND_SHARE * left))
+    bound = lower_bound(program, BOUND_S, progress=lambda share, bound_s: goes_on())
     shares = np.array(bound.served), np.array(bound.stayed)
-    if not shares[0].any():
-        return
-    for way in WAYS:
-        if clock() - begun >= seconds:
-            break
+    # None are known if the linear program did not come to its end.
+    for way in WAYS if shares[0].any() else ():
         yield _round(program, facts, seed, shares, way)
 
 

@@ -170,7 +170,13 @@ def lower_bound(
     formulation = formulate(program)
     if formulation is None:
         return _all_slow(program, time.perf_counter() - began)
-    solution = formulation.linear.solve(time_limit_s - (time.perf_counter() - began))
+    left = time_limit_s - (time.perf_counter() - began)
+
+    def goes_on() -> bool:
+        share = (time.perf_counter() - began) / max(time_limit_s, 1e-9)
+        return progress(min(1.0, share), program.all_fast_s)
+
+    solution = formulation.linear.solve(left, goes_on)
     bound = _relaxed(formulation, solution, began)
     if method == "lp":
         return bound

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import highspy
 import numpy as np
@@ -78,6 +80,8 @@ class Duality:
 
 
 Terms = Iterable[tuple[int, float]]
+ASK_EVERY_S = 0.05
+"""How often a solver is told whether to go on."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +139,13 @@ class LinearProgram:
         self.row_high.append(high)
         return len(self.row_low) - 1
 
-    def solve(self, time_limit_s: float) -> LinearSolution:
-        """Minimise with HiGHS within the limit; without duals the bound is that of the box."""
+    def solve(
+        self, time_limit_s: float, goes_on: Callable[[], bool] = lambda: True
+    ) -> LinearSolution:
+        """Minimise with HiGHS within the limit; without duals the bound is that of the box.
+
+        `goes_on`: asked now and then; False ends the work as the limit does.
+        """
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         solver.setOptionValue("output_flag", False)
         solver.setOptionValue("threads", 1)
@@ -146,6 +155,17 @@ class LinearProgram:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
         solver.passModel(self.model())
+        asked_s = time.perf_counter()
+
+        def ask(event: Any) -> None:
+            # The solver calls thousands of times a second.
+            nonlocal asked_s
+            if time.perf_counter() - asked_s >= ASK_EVERY_S:
+                if not goes_on():
+                    event.interrupt()
+                asked_s = time.perf_counter()
+
+        solver.cbIpmInterrupt += ask
         solver.run()
         is_optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
         solution = solver.getSolution()

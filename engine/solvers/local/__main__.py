@@ -10,14 +10,17 @@ import sys
 import time
 
 from engine.folders import lock
-from engine.solvers.local.compiled import kept_sources
+from engine.processes import PARENT, end_with_parent
+from engine.solvers.local.machine import kept_sources
 from engine.solvers.local.search import compile_all
 
 POLL_S = 0.2
 
 
 def main() -> None:
-    """Compile what is not compiled yet."""
+    """Compile what is not compiled yet; a search that has started this process ends it."""
+    if PARENT in os.environ:
+        end_with_parent()
     folder = kept_sources()
     if folder is None:
         sys.exit("compiled code cannot be kept: there is no cache folder that can be written")

@@ -1,139 +1,29 @@
-"""`compiled` marks the inner loop; `machine_code` turns all of it into machine code, when asked.
+"""`compiled` marks the functions of the inner loop (`engine.solvers.local.machine` compiles them).
 
 A marked function stays what it is: called as it stands, it is interpreted. That is slower by a
-factor of a hundred, but it is there at once, and it is the readable reference of the compiled
-code. Nothing of Numba is imported before `machine_code` is called.
+factor of a hundred, but it is there at once, and it is the readable reference of the compiled code.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
 from collections.abc import Callable
-from functools import lru_cache
-from importlib.metadata import version
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
-
-from engine.errors import EngineError
-from engine.files import write_bytes
-from engine.folders import cache_folder
-from engine.plan.simulate import ROUNDING
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Code = Callable[[Any], Any]
 """From a marked function to the one to call in its place."""
 
-_MARKED: list[FunctionType] = []
-IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-"""Whether the environment forbids to compile anything."""
+MARKED: list[FunctionType] = []
+"""Every marked function of the modules that are imported."""
 
 
 def compiled(function: Function) -> Function:
     """Mark a function as one of the inner loop, which may call others that are marked."""
-    _MARKED.append(cast(FunctionType, function))
+    MARKED.append(cast(FunctionType, function))
     return function
 
 
 def as_it_stands(function: Any) -> Any:
     """The code that is interpreted: each function itself."""
     return function
-
-
-@lru_cache(maxsize=1)
-def machine_code() -> Code:
-    """The code that is compiled, each function at its first call, or loaded if it is kept."""
-    if IS_INTERPRETED:
-        return as_it_stands
-    from numba import njit
-    from numba.core import config
-
-    folder = kept_sources()
-    if folder is not None:
-        config.CACHE_DIR = str(folder)
-    import engine.solvers.local.handles  # noqa: F401  (its functions are marked as well)
-
-    spaces = {f.__module__: dict(sys.modules[f.__module__].__dict__) for f in _MARKED}
-    twins: dict[Any, Any] = {}
-    for function in _MARKED:
-        code = function.__code__
-        if folder is not None:
-            code = code.replace(co_filename=str(folder / Path(code.co_filename).name))
-        twin = FunctionType(code, spaces[function.__module__], function.__name__)
-        twins[function] = _without_literals(njit(cache=folder is not None)(twin))
-    # Compiled functions call each other.
-    for space in spaces.values():
-        for name, value in space.items():
-            if isinstance(value, FunctionType) and value in twins:
-                space[name] = twins[value]
-    return lambda function: twins[function]
-
-
-def _without_literals(dispatcher: Any) -> Any:
-    """The dispatcher; a call with a literal compiles nothing that one with a variable does not.
-
-    Numba would compile each function anew for every constant that it is called with.
-    """
-    from numba.core.types import unliteral  # type: ignore[attr-defined]
-
-    choose = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda args, kws: choose(tuple(map(unliteral, args)), kws)
-    return dispatcher
-
-
-def _sources() -> list[Path]:
-    """The files with marked functions."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return [path for path in files if f"@{compiled.__name__}" in path.read_text()]
-
-
-@lru_cache(maxsize=1)
-def _folder() -> Path | None:
-    """The user's folder for these sources, this Numba and processor; None: nothing is kept.
-
-    It does not depend on where the sources lie: all checkouts of a machine share it.
-    """
-    # Numba itself takes a third of a second to import.
-    import llvmlite.binding
-
-    top = cache_folder("numba")
-    if top is None:
-        return None
-    words = [version("numba"), sys.version, llvmlite.binding.get_host_cpu_name()]
-    words += [os.environ.get("NUMBA_OPT", ""), str(ROUNDING)]
-    digest = hashlib.sha256("\n".join(words).encode())
-    for path in _sources():
-        digest.update(path.read_bytes())
-    return top / digest.hexdigest()[:16]
-
-
-def kept_sources() -> Path | None:
-    """The folder with a copy of the sources, from whose path Numba makes its own folder's name."""
-    folder = _folder()
-    if folder is None:
-        return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in _sources():
-            if not (folder / path.name).exists():
-                write_bytes(folder / path.name, path.read_bytes())
-    except (OSError, EngineError):
-        return None
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def is_warm() -> bool:
-    """Whether `machine_code` needs no compiling: everything is kept, or nothing is compiled."""
-    if IS_INTERPRETED:
-        return True
-    folder = _folder()
-    return folder is not None and (folder / "complete").exists()
-
-
-def note_warm() -> None:
-    """Remember that everything has been compiled and kept."""
-    folder = _folder()
-    if folder is not None and folder.is_dir() and not IS_INTERPRETED:
-        (folder / "complete").touch()

@@ -13,14 +13,8 @@ import numpy as np
 from engine.plan.model import Plan
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 from engine.solvers.local.arrays import Facts, Floats, Ints, encode
-from engine.solvers.local.compiled import (
-    Code,
-    as_it_stands,
-    compiled,
-    is_warm,
-    machine_code,
-    note_warm,
-)
+from engine.solvers.local.compiled import Code, as_it_stands, compiled
+from engine.solvers.local.machine import is_warm, machine_code, note_warm
 from engine.solvers.local.plans import (
     key_of,
     load_plan,
@@ -391,6 +385,14 @@ class Run:
         self.confirm()
         stays, places = self._confirmed.stays, self._confirmed.places
         return to_plan(self._program, self._facts, stays, places, notes)
+
+    def present_plan(self) -> Plan | None:
+        """The plan of the present stays, whatever it is worth; None if they find no places."""
+        stays = present_stays(self.state)
+        places = place_stays(self._facts, stays, self._confirmed.places)
+        if len(places) < len(stays):
+            return None
+        return to_plan(self._program, self._facts, stays, places, {})
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,13 @@ class _Search:
         """The best few plans that are there without a search, best first."""
         program, seconds = self._program, self._budget.seconds
         found: list[Run] = []
-        for run in roundings(program, BEGINNING_SHARE * seconds, self._budget.seed, self._clock):
+
+        def goes_on() -> bool:
+            return self._goes_on(found[0]) and self._share() < BEGINNING_SHARE
+
+        for run in roundings(program, self._budget.seed, goes_on):
             found = heapq.nsmallest(NUM_BEGINNINGS, [*found, run], key=lambda run: run.best_s)
-            if not self._goes_on(found[0]):
+            if not goes_on():
                 break
         if not self._is_over and len(program.touches) <= XLA_TOUCHES_PER_S * seconds:
             found.append(_begun(program, self._budget.seed, solve_like_xla(program), as_it_stands))

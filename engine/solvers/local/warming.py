@@ -6,14 +6,9 @@ import subprocess
 import sys
 from types import TracebackType
 
-from engine.solvers.local.compiled import (
-    IS_INTERPRETED,
-    Code,
-    as_it_stands,
-    is_warm,
-    kept_sources,
-    machine_code,
-)
+from engine.processes import child_environment
+from engine.solvers.local.compiled import Code, as_it_stands
+from engine.solvers.local.machine import IS_INTERPRETED, is_warm, kept_sources, machine_code
 
 LOAD_S = 1.5
 """A search that is over sooner does better interpreted than to wait for compiled code."""
@@ -70,4 +65,5 @@ def _compiling() -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env=child_environment(),
     )

@@ -151,9 +151,13 @@ class _Race:
             compiled = SOLVERS["xla_compiled"].run(self._program, self._budget)
             self._consider(compiled, "xla_compiled")
         if self._best is None or not self.is_over():
-            quick = floor_plan(self._program, self._budget)
+            quick = floor_plan(self._program, replace(self._budget, progress=self._listen))
             self._consider(quick, quick.solver)
         self._tell()
+
+    def _listen(self, share: float, message: str) -> bool:
+        self._is_wanted = self._is_wanted and self._budget.progress(share, message)
+        return self._is_wanted
 
     def run(self) -> None:
         """Stints on all cores until the time is over or nobody has anything to find."""
@@ -196,8 +200,7 @@ class _Race:
         share = (time.time() - self._begun) / max(self._budget.seconds, 1e-9)
         by = self._best.solver if self._best is not None else "nobody"
         message = f"best {1e6 * self._best_s:.2f} us by {by}"
-        self._is_wanted = self._is_wanted and self._budget.progress(min(1.0, share), message)
-        return self._is_wanted
+        return self._listen(min(1.0, share), message)
 
     def _hire(self, folder: Path, answers: Answers) -> None:
         """As many workers as there may be, and a stint for each that has none."""

@@ -47,11 +47,11 @@ def test_compiled_code_makes_the_same_moves() -> None:
 
 @pytest.mark.parametrize("folder", ["", "/dev/null/never"])
 def test_without_a_folder_nothing_is_kept(folder: str) -> None:
-    words = "from engine.solvers.local.compiled import kept_sources; print(kept_sources())"
+    words = "from engine.solvers.local.machine import kept_sources; print(kept_sources())"
     assert run_child("-c", words, **{VARIABLE: folder}).strip() == "None"
 
 
-KEPT = "from engine.solvers.local.compiled import kept_sources; print(kept_sources())"
+KEPT = "from engine.solvers.local.machine import kept_sources; print(kept_sources())"
 
 
 def test_compiled_code_is_kept_where_the_user_wants_it_and_not_beside_the_sources(

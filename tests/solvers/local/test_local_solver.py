@@ -21,12 +21,8 @@ from engine.solvers.local import search, solver
 from engine.solvers.local.arrays import encode
 from engine.solvers.local.search import Run
 from engine.solvers.local.state import MOVES
-<<<<<<< tests/solvers/local/test_local_solver.py
 from engine.solvers.rounded import roundings
-from tests.plan.cases import HARDWARE, Buffer, program_of
-=======
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
->>>>>>> /tmp/wt/main_tls.py
 from tests.strategies import draw_plan, random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
@@ -70,7 +66,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
                     self.build(lambda: True)
                 begun.append((self.seed, self.best_s))
 
-    def nothing(program: Program, seconds: float, seed: int, clock: object) -> Iterator[Run]:
+    def nothing(program: Program, seed: int, goes_on: object) -> Iterator[Run]:
         yield Still(program, seed)
 
     ticks = count()
@@ -89,7 +85,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
 def test_it_is_never_behind_what_it_begins_from(program: Program) -> None:
     for seconds in (0.0, 0.05):
         plan = solve("local", program, Budget(seconds))
-        quick = simulate(program, next(roundings(program)).plan({})).latency_s
+        quick = simulate(program, next(roundings(program, 0, lambda: True)).plan({})).latency_s
         assert simulate(program, plan).latency_s <= quick * (1 + 1e-9)
 
 
