@@ -48,13 +48,13 @@ WAYS = tuple(
         (3 / 8, 1.0),
     )
 )
-"""Each adds something to those before: the order is that of the gains on contested programs."""
+"""The first eight in the order in which they add to those before on contested programs."""
 BOUND_S = 60.0
 """Most seconds for the linear program; the largest programs known take six."""
 
 
 def rounded(program: Program, budget: Budget) -> Plan:
-    """The best of all ways; takes what time it needs, under a second for a thousand touches.
+    """The best of all ways; takes what time it needs, about a second for a thousand touches.
 
     Where `progress` answers False, the best of those that are tried by then.
     """
