@@ -235,7 +235,7 @@ def find(name: str) -> Solver:
 
 FLOOR = ("xla_like", "rounded", "greedy")
 """Solvers that are quick on every program: `floor_plan` is the best of them. `rounded` is nearly
-always that, and its first way takes no longer than `xla_like`; its last ones do."""
+always that, and its first rounding takes no longer than `xla_like`; all of them together do."""
 FLOOR_S, FLOOR_SHARE = 0.5, 0.05
 """Seconds that they may take together, beside a share of the budget; then they are broken off."""
 

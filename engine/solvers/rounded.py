@@ -23,16 +23,16 @@ from engine.solvers.registry import Budget
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way to round. `threshold`: the least share of what is served. `power`: how much it counts
-    in the order of the runs that a stay takes little: saving / (size x slots) ** power."""
+class Rule:
+    """How to round. `threshold`: the least share of a touch that is served. `power`: of the memory
+    that a run takes, in what orders the runs: saving / (size x slots) ** power."""
 
     threshold: float
     power: float
 
 
-WAYS = tuple(
-    Way(threshold, power)
+RULES = tuple(
+    Rule(threshold, power)
     for threshold, power in (
         (1 / 8, 1 / 2),
         (1 / 8, 1.0),
@@ -54,7 +54,7 @@ BOUND_S = 60.0
 
 
 def rounded(program: Program, budget: Budget) -> Plan:
-    """The best of all ways; takes what time it needs, about a second for a thousand touches.
+    """The best of all rules; takes what time it needs, about a second for a thousand touches.
 
     Where `progress` answers False, the best of those that are tried by then.
     """
@@ -62,35 +62,38 @@ def rounded(program: Program, budget: Budget) -> Plan:
     number = 0
 
     def goes_on() -> bool:
-        return budget.progress(number / (1 + len(WAYS)), f"{number} ways to round tried")
+        return budget.progress(number / (1 + len(RULES)), f"{number} roundings")
 
     for run in roundings(program, 0, goes_on):
         number += 1
-        best = run if best is None or run.best_s < best.best_s else best
+        if best is None or run.best_s < best.best_s:
+            # What finds no place counts for nothing.
+            run.confirm()
+            best = run if best is None or run.best_s < best.best_s else best
         if not goes_on():
             break
     assert best is not None
-    return best.plan({"ways": number})
+    return best.plan({"roundings": number})
 
 
 def roundings(program: Program, seed: int, goes_on: Callable[[], bool]) -> Iterator[Run]:
-    """A run without a linear program, then one for each way, while it goes on."""
+    """A run without a linear program, then one for each rule, while it goes on."""
     facts = encode(program)
     ones = np.ones(len(program.touches))
-    yield _round(program, facts, seed, (ones, ones), WAYS[0])
+    yield _round(program, facts, seed, (ones, ones), RULES[0])
     bound = lower_bound(program, BOUND_S, progress=lambda share, bound_s: goes_on())
     shares = np.array(bound.served), np.array(bound.stayed)
     # None are known if the linear program did not come to its end.
-    for way in WAYS if shares[0].any() else ():
-        yield _round(program, facts, seed, shares, way)
+    for rule in RULES if shares[0].any() else ():
+        yield _round(program, facts, seed, shares, rule)
 
 
 def _round(
-    program: Program, facts: Facts, seed: int, shares: tuple[Floats, Floats], way: Way
+    program: Program, facts: Facts, seed: int, shares: tuple[Floats, Floats], rule: Rule
 ) -> Run:
     run = Run(program, seed, facts=facts)
-    runs = wanted_runs(facts, *shares, way.threshold)
-    run.serve(runs[np.argsort(-_worth(facts, runs, way.power), kind="stable")])
+    runs = wanted_runs(facts, *shares, rule.threshold)
+    run.serve(runs[np.argsort(-_worth(facts, runs, rule.power), kind="stable")])
     return run
 
 

@@ -81,7 +81,7 @@ class Duality:
 
 Terms = Iterable[tuple[int, float]]
 ASK_EVERY_S = 0.05
-"""How often a solver is told whether to go on."""
+"""Seconds between two questions whether to go on."""
 
 
 @dataclass(frozen=True)

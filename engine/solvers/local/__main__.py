@@ -11,7 +11,7 @@ import time
 
 from engine.folders import lock
 from engine.processes import PARENT, end_with_parent
-from engine.solvers.local.machine import kept_sources
+from engine.solvers.local.machine import cached_sources
 from engine.solvers.local.search import compile_all
 
 POLL_S = 0.2
@@ -21,7 +21,7 @@ def main() -> None:
     """Compile what is not compiled yet; a search that has started this process ends it."""
     if PARENT in os.environ:
         end_with_parent()
-    folder = kept_sources()
+    folder = cached_sources()
     if folder is None:
         sys.exit("compiled code cannot be kept: there is no cache folder that can be written")
     descriptor = os.open(folder / "compiling", os.O_CREAT | os.O_RDWR)

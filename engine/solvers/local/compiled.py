@@ -24,6 +24,6 @@ def compiled(function: Function) -> Function:
     return function
 
 
-def as_it_stands(function: Any) -> Any:
+def interpreted(function: Any) -> Any:
     """The code that is interpreted: each function itself."""
     return function

@@ -18,7 +18,7 @@ from engine.errors import EngineError
 from engine.files import write_bytes
 from engine.folders import cache_folder
 from engine.plan.simulate import ROUNDING
-from engine.solvers.local.compiled import MARKED, Code, as_it_stands, compiled
+from engine.solvers.local.compiled import MARKED, Code, compiled, interpreted
 
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether the environment forbids to compile anything."""
@@ -28,11 +28,11 @@ IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 def machine_code() -> Code:
     """The code that is compiled, each function at its first call, or loaded if it is kept."""
     if IS_INTERPRETED:
-        return as_it_stands
+        return interpreted
     from numba import njit
     from numba.core import config
 
-    folder = kept_sources()
+    folder = cached_sources()
     if folder is not None:
         config.CACHE_DIR = str(folder)
     import engine.solvers.local.handles  # noqa: F401  (its functions are marked as well)
@@ -91,7 +91,7 @@ def _folder() -> Path | None:
     return top / digest.hexdigest()[:16]
 
 
-def kept_sources() -> Path | None:
+def cached_sources() -> Path | None:
     """The folder with a copy of the sources, from whose path Numba makes its own folder's name."""
     folder = _folder()
     if folder is None:

@@ -129,10 +129,8 @@ def _clear_cheapest(facts: Facts, state: State) -> bool:
     """
     draft = state.draft
     size = facts.size[draft[GROUP]]
-    num, power = (
-        find_neighbours(facts, state, draft[START], draft[END], draft[BACK]),
-        below(state, 3),
-    )
+    num = find_neighbours(facts, state, draft[START], draft[END], draft[BACK])
+    power = below(state, 3)
     for index in range(num):
         row = state.near[index]
         worth = (0.5 + uniform(state)) * _saved_s(facts, state.stay[row])

@@ -12,8 +12,8 @@ import numpy as np
 
 from engine.plan.model import Plan
 from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
-from engine.solvers.local.arrays import Facts, Floats, Ints, encode
-from engine.solvers.local.compiled import Code, as_it_stands, compiled
+from engine.solvers.local.arrays import Facts, Ints, encode
+from engine.solvers.local.compiled import Code, compiled, interpreted
 from engine.solvers.local.machine import is_warm, machine_code, note_warm
 from engine.solvers.local.plans import (
     key_of,
@@ -73,18 +73,8 @@ def by_density(facts: Facts) -> Ints:
     """All groups, `[G]`, those first that save most per granule and slot of their span."""
     first, last = facts.touch_first[:-1], facts.touch_first[1:] - 1
     span = 1 + facts.time[last] - facts.time[first]
-    return np.argsort(-_savings_s(facts) / (facts.size * span), kind="stable")
-
-
-def by_saving(facts: Facts) -> Ints:
-    """All groups, `[G]`, those first that save most."""
-    return np.argsort(-_savings_s(facts), kind="stable")
-
-
-def _savings_s(facts: Facts) -> Floats:
-    """Seconds that the touches of each group save together, `[G]`."""
-    first = facts.touch_first[:-1]
-    return np.add.reduceat(facts.saving_s, first) if len(first) else np.zeros(0)
+    saving_s = np.add.reduceat(facts.saving_s, first) if len(first) else np.zeros(0)
+    return np.argsort(-saving_s / (facts.size * span), kind="stable")
 
 
 @compiled
@@ -197,7 +187,7 @@ CONFIRM_EVERY = 4096
 """Moves after which the best stays are given places."""
 
 TIGHTEN = 256
-"""Where a stay finds no place, one so manieth of the memory stays unused from then on."""
+"""Where a stay finds no place, 1 / TIGHTEN of the memory stays unused in its slots from then on."""
 
 CHUNK_S = 0.05
 """About the seconds between two questions whether to go on."""
@@ -205,12 +195,9 @@ CHUNK_S = 0.05
 GROUPS_AT_ONCE = 16
 """Groups that the greedy serves between two such questions."""
 
-STALE_MOVES, STALE_MOVES_PER_GROUP, STALE_TIMES = 20_000, 60, 3
-"""A stale run has made more moves than the first, and than the second for each group, and more than
-so many times those up to its last gain."""
-
-Order = Callable[[Facts], Ints]
-"""All groups, `[G]`, in the order in which the greedy serves them."""
+STALE_MOVES_PER_GROUP, STALE_TIMES = 60, 3
+"""A stale run has made more moves than so many for each group, and more than so many times those up
+to its last gain."""
 
 _SMALLEST = Program(
     name="smallest",
@@ -234,7 +221,7 @@ class Run:
         program: Program,
         seed: int,
         schedule: Schedule | None = None,
-        code: Code = as_it_stands,
+        code: Code = interpreted,
         facts: Facts | None = None,
     ) -> None:
         self._schedule = schedule or Schedule()
@@ -264,7 +251,7 @@ class Run:
     @property
     def is_stale(self) -> bool:
         """Whether most of the moves, the last ones, have brought nothing: a new run is due."""
-        least = max(STALE_MOVES, STALE_MOVES_PER_GROUP * self.num_groups)
+        least = STALE_MOVES_PER_GROUP * self.num_groups
         return self.moves > max(least, STALE_TIMES * self._last_gain)
 
     @property
@@ -279,9 +266,9 @@ class Run:
         self._note_best()
         self.confirm()
 
-    def build(self, goes_on: Callable[[], bool], order: Order = by_density) -> None:
-        """Serve every group once, in that order, while it goes on."""
-        groups = order(self._facts)
+    def build(self, goes_on: Callable[[], bool]) -> None:
+        """Serve every group once, the densest first, while it goes on."""
+        groups = by_density(self._facts)
         self.state.counts[IS_CALM] = 1
         for first in range(0, len(groups), GROUPS_AT_ONCE):
             self._code(serve_all)(*self.handles, groups[first : first + GROUPS_AT_ONCE])
@@ -290,7 +277,7 @@ class Run:
         self.state.counts[IS_CALM] = 0
         self._note_best()
 
-    def begin(self, other: Run) -> None:
+    def begin_from(self, other: Run) -> None:
         """Begin from the best of another run on the program; before anything else."""
         other.confirm()
         self._confirmed = replace(self._confirmed, places=other._confirmed.places)
@@ -406,7 +393,7 @@ class _Confirmed:
 
 def handles_of(code: Code, facts: Facts, state: State) -> tuple[Facts, State]:
     """What functions of this code take for the facts and the state."""
-    if code is as_it_stands:
+    if code is interpreted:
         return facts, state
     from engine.solvers.local.handles import hold_facts, hold_state
 

@@ -11,7 +11,7 @@ from engine.errors import PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.local.compiled import Code, as_it_stands
+from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.search import Run, compile_all
 from engine.solvers.local.warming import Warming
 from engine.solvers.registry import Budget
@@ -73,7 +73,7 @@ class _Search:
     ) -> None:
         self._program, self._budget, self._clock, self._warming = program, budget, clock, warming
         self._begun = clock()
-        self._code: Code = as_it_stands
+        self._code: Code = interpreted
         self._best: Run | None = None
         self._moves_before = 0
         self._is_over = False
@@ -81,11 +81,11 @@ class _Search:
     def run(self, start: Plan | None) -> Plan:
         """The best plan of all runs."""
         if start is not None:
-            beginnings = [_begun(self._program, self._budget.seed, start, as_it_stands)]
+            beginnings = [_begun(self._program, self._budget.seed, start, interpreted)]
         else:
             beginnings = self._beginnings()
         for number in count():
-            run = self._best_begun(beginnings, number)
+            run = self._ahead(beginnings) if number == 0 else self._anew(beginnings[0], number)
             run.improve(lambda: self._goes_on(run) and not run.is_stale)  # noqa: B023
             self._take(run)
             if self._is_over or not run.is_stale:
@@ -108,11 +108,11 @@ class _Search:
         if self._best is not None:
             best_s = min(best_s, self._best.best_s)
         words = f"{self._moves_before + run.moves} moves, {1e6 * best_s:.2f} us"
-        if self._code is as_it_stands:
+        if self._code is interpreted:
             left_s = (1.0 - share) * self._budget.seconds
             self._code = self._warming.code(left_s)
             words += self._warming.words
-        if self._code is not as_it_stands:
+        if self._code is not interpreted:
             run.use(self._code)
         self._is_over = self._is_over or not self._budget.progress(share, words) or share >= 1.0
         return not self._is_over
@@ -130,17 +130,12 @@ class _Search:
             if not goes_on():
                 break
         if not self._is_over and len(program.touches) <= XLA_TOUCHES_PER_S * seconds:
-            found.append(_begun(program, self._budget.seed, solve_like_xla(program), as_it_stands))
+            found.append(_begun(program, self._budget.seed, solve_like_xla(program), interpreted))
         found.sort(key=lambda run: run.best_s)
         return found
 
-    def _best_begun(self, beginnings: list[Run], number: int) -> Run:
-        """The run that is ahead after some moves from each beginning; anew with other seeds."""
-        if number > 0:
-            seed, best = self._budget.seed + SEEDS * number, beginnings
-            beginnings = [Run(self._program, seed, code=self._code) for _ in best]
-            for run, other in zip(beginnings, best, strict=True):
-                run.begin(other)
+    def _ahead(self, beginnings: list[Run]) -> Run:
+        """The run that is ahead after some moves from each beginning."""
         begun = []
         for run in beginnings:
             limit = self._share() + TRIAL_SHARE
@@ -149,6 +144,13 @@ class _Search:
             if self._is_over:
                 break
         return min(begun, key=lambda run: run.best_s)
+
+    def _anew(self, best: Run, number: int) -> Run:
+        """A run with another seed: from nothing, every third from the best beginning."""
+        run = Run(self._program, self._budget.seed + SEEDS * number, code=self._code)
+        if number % 3 == 0:
+            run.begin_from(best)
+        return run
 
 
 def _read_options(program: Program, budget: Budget) -> tuple[Plan | None, int | None]:

@@ -7,8 +7,8 @@ import sys
 from types import TracebackType
 
 from engine.processes import child_environment
-from engine.solvers.local.compiled import Code, as_it_stands
-from engine.solvers.local.machine import IS_INTERPRETED, is_warm, kept_sources, machine_code
+from engine.solvers.local.compiled import Code, interpreted
+from engine.solvers.local.machine import IS_INTERPRETED, cached_sources, is_warm, machine_code
 
 LOAD_S = 1.5
 """A search that is over sooner does better interpreted than to wait for compiled code."""
@@ -41,22 +41,22 @@ class Warming:
     def code(self, left_s: float) -> Code:
         """What is to run the inner loop of a search that has so many seconds left."""
         if self._is_given_up or left_s < LOAD_S:
-            return as_it_stands
+            return interpreted
         if is_warm():
             self.words = ""
             return machine_code()
         if self._child is None:
-            if kept_sources() is None:
+            if cached_sources() is None:
                 self.words = "; interpreted, since there is no folder to keep compiled code in"
                 self._is_given_up = True
-                return as_it_stands
+                return interpreted
             self._child = _compiling()
         if self._child.poll() is None:
             self.words = "; interpreted while the search is compiled, once on this machine"
         else:
             self.words = "; interpreted, since compiling failed: python -m " + __package__
             self._is_given_up = True
-        return as_it_stands
+        return interpreted
 
 
 def _compiling() -> subprocess.Popen[bytes]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.plan.check import check
 from engine.plan.simulate import simulate
-from engine.solvers.local.compiled import Code, as_it_stands
+from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.search import Run, compile_all
 from engine.solvers.local.state import NUM_STAYS
 from tests.strategies import random_program
@@ -50,7 +50,7 @@ def main() -> None:
     """Print all runs."""
     code = compile_all(lambda share, word: True)
     runs = [record(seed, code) for seed in range(PROGRAMS)]
-    print(json.dumps({"is_interpreted": code is as_it_stands, "runs": runs}))
+    print(json.dumps({"is_interpreted": code is interpreted, "runs": runs}))
 
 
 if __name__ == "__main__":

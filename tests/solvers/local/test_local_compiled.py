@@ -13,7 +13,7 @@ import pytest
 
 from engine.folders import VARIABLE
 from engine.solvers.local import search
-from engine.solvers.local.compiled import as_it_stands
+from engine.solvers.local.compiled import interpreted
 from tests.solvers.local.recorded_runs import PROGRAMS, record
 
 IGNORED = shutil.ignore_patterns("__pycache__")
@@ -37,21 +37,21 @@ def test_compiled_code_makes_the_same_moves() -> None:
     assert not answer["is_interpreted"]
     assert len(answer["runs"]) == PROGRAMS
     for seed, compiled in enumerate(answer["runs"]):
-        interpreted = record(seed, as_it_stands)
+        plain = record(seed, interpreted)
         for key in ("present", "stays", "copies", "is_fast"):
-            assert compiled[key] == interpreted[key]
+            assert compiled[key] == plain[key]
         assert compiled["is_taken_up"]
         for key in ("told_s", "best_s"):
-            assert compiled[key] == pytest.approx(interpreted[key], rel=1e-9, abs=1e-15)
+            assert compiled[key] == pytest.approx(plain[key], rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("folder", ["", "/dev/null/never"])
 def test_without_a_folder_nothing_is_kept(folder: str) -> None:
-    words = "from engine.solvers.local.machine import kept_sources; print(kept_sources())"
+    words = "from engine.solvers.local.machine import cached_sources; print(cached_sources())"
     assert run_child("-c", words, **{VARIABLE: folder}).strip() == "None"
 
 
-KEPT = "from engine.solvers.local.machine import kept_sources; print(kept_sources())"
+KEPT = "from engine.solvers.local.machine import cached_sources; print(cached_sources())"
 
 
 def test_compiled_code_is_kept_where_the_user_wants_it_and_not_beside_the_sources(
