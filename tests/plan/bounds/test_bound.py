@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.game.reference.game import ReferenceGame
-from engine.plan.bounds import lower_bound
+from engine.plan.bounds import linear, lower_bound
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.traffic import idle_envelope
 from engine.plan.check import check
@@ -121,7 +121,11 @@ def test_what_does_not_fit_beside_the_scratch_stays_slow_whole() -> None:
 def test_branching_stopped_early_is_still_a_bound() -> None:
     program = random_program(3, 20)
     relaxed = lower_bound(program)
-    hurried = lower_bound(program, method="mip", progress=lambda share, bound_s: False)
+
+    def has_more_to_do(share: float, bound_s: float) -> bool:
+        return bound_s < relaxed.bound_s * (1 - 1e-9)
+
+    hurried = lower_bound(program, method="mip", progress=has_more_to_do)
     assert hurried.method == "mip-unfinished"
     assert hurried.bound_s == pytest.approx(relaxed.bound_s, rel=1e-9)
     told: list[float] = []
@@ -308,6 +312,28 @@ def test_the_relaxed_optimum_serves_as_much_as_its_bound_says(seed: int) -> None
     saved_s = sum(t.saving_s * s for t, s in zip(program.touches, bound.served, strict=True))
     # What it saves less its stalls, none of which is negative, is the bound.
     assert saved_s >= program.all_slow_s - bound.bound_s - 1e-6 * program.all_slow_s
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_stays_was_served_before(seed: int) -> None:
+    """Row 1 of docs/bound.md; what is not there cannot stay."""
+    program = random_program(seed, 40)
+    bound = lower_bound(program)
+    before: dict[int, int] = {}
+    for index, touch in enumerate(program.touches):
+        last = before.get(touch.group)
+        if last is not None and not program.touches[last].must_be_slow:
+            assert bound.stayed[index] <= bound.served[last] + 1e-6
+        before[touch.group] = index
+    assert any(share > 0 for share in bound.stayed)
+
+
+def test_the_linear_program_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "ASK_EVERY_S", 0.0)
+    program = random_program(3, 60)
+    ended = lower_bound(program, progress=lambda share, bound_s: False)
+    assert ended.method in ("lp-unfinished", "all-fast")
+    assert ended.bound_s <= lower_bound(program).bound_s * (1 + 1e-6)
 
 
 def test_stopped_early_it_is_still_a_bound() -> None:
