@@ -11,8 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.game.moves import NUM_ACTIONS
 from engine.game.reference.explain import explain
 from engine.game.reference.game import ReferenceGame
+from engine.lessons.refutation import Refutation
 from ui.components.memory_map.board import References
 from ui.components.memory_map.component import MEMORY_MAP
+from ui.model.learn.explanation import RIGHT, WRONG, ShownLine, line_html
 from ui.model.learn.state import Seat
 from ui.model.play.ghosts import blockers, ghosts
 from ui.session import caching
@@ -37,6 +39,9 @@ class Scene(Protocol):
     def panel(self, seat: Seat) -> str:
         """The HTML beside the map."""
 
+    def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
+        """What was wrong, if anything was, and the position in which it was."""
+
     def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
         """Carry out a command of the page's own; returns whether the whole page must rerun."""
 
@@ -48,10 +53,10 @@ def show(scene: Scene, seat: Seat, place: DeltaGenerator, side: DeltaGenerator) 
     """Show the board in `place`, its panel in `side`."""
     panel = side.empty()
     with place:
-        draft, _ = seat.attempt.draw(_held(scene, seat))
+        draft, _ = seat.on_board.draw(_held(scene, seat))
         plan = draft.whole.plan
         seat.stored = _identity(scene, draft.identity)
-        program = seat.attempt.tip.game.program
+        program = seat.on_board.tip.game.program
         packed = caching.packed_board(
             seat.stored, program, plan, plan.program_hash, scene.references
         )
@@ -62,17 +67,22 @@ def show(scene: Scene, seat: Seat, place: DeltaGenerator, side: DeltaGenerator) 
 
 def current_game(seat: Seat) -> ReferenceGame:
     """The position of the last decision at or before the cursor; the end if none is left."""
-    return seat.attempt.points[seat.attempt.at(seat.move)].game
+    return seat.on_board.points[seat.on_board.at(seat.move)].game
 
 
 @st.fragment
 def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
     if _take(scene, seat):
         st.rerun()
-    draft, message = seat.attempt.draw(_held(scene, seat))
+    draft, message = seat.on_board.draw(_held(scene, seat))
     if _identity(scene, draft.identity) != seat.stored:
         st.rerun()
-    panel.html(scene.panel(seat))
+    shown = seat.line
+    panel.html(
+        scene.panel(seat)
+        if shown is None
+        else line_html(shown.attempt.points[0].game, shown, seat.move)
+    )
     MEMORY_MAP.show(
         {
             "plan": seat.stored,
@@ -97,7 +107,7 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
 
 def _overlay(scene: Scene, seat: Seat) -> dict[str, Any] | None:
     game = current_game(seat)
-    if game.is_over or scene.is_hidden:
+    if game.is_over or scene.is_hidden or seat.line is not None:
         return None
     return ghosts(game) if seat.question is None else blockers(game, seat.question)
 
@@ -113,7 +123,7 @@ def _cursor(scene: Scene) -> dict[str, Any]:
 
 def _held(scene: Scene, seat: Seat) -> int:
     """The version of the draft that the browser holds; 0 if it holds none of this draft."""
-    cursor, draft = _cursor(scene), seat.attempt.draft
+    cursor, draft = _cursor(scene), seat.on_board.draft
     is_same = draft is not None and cursor.get("plan", "").startswith(draft.identity)
     return int(cursor.get("held", 0)) if is_same else 0
 
@@ -137,6 +147,15 @@ def _take(scene: Scene, seat: Seat) -> bool:
 
 def _dispatch(scene: Scene, seat: Seat, command: Mapping[str, Any]) -> bool:
     name = str(command.get("do"))
+    if name == "line":
+        return _show_line(scene, seat, str(command.get("which")))
+    if name == "go":
+        seat.jump(int(command["to"]))
+        return False
+    if seat.line is not None:
+        # Whoever plays, undoes or goes back leaves the line.
+        seat.close_line()
+        return False
     if name == "play":
         return _play(scene, seat, int(command["action"]))
     if name in ("undo", "redo"):
@@ -147,6 +166,15 @@ def _dispatch(scene: Scene, seat: Seat, command: Mapping[str, Any]) -> bool:
         seat.question = None if seat.question == action else action
         return False
     return scene.carry_out(seat, command)
+
+
+def _show_line(scene: Scene, seat: Seat, which: str) -> bool:
+    """Show one of the two lines of what the scene explains."""
+    explained = scene.explained(seat)
+    if explained is not None and which in (WRONG, RIGHT):
+        game, refutation = explained
+        seat.show_line(ShownLine.of(game, refutation, which))
+    return False
 
 
 def _play(scene: Scene, seat: Seat, action: int) -> bool:

@@ -142,6 +142,9 @@ def test_teaching_takes_back_a_bad_move_and_says_what_it_costs() -> None:
     play_match(at, bad)
     assert len(seat.attempt.points) == before
     assert f"{ACTION_NAMES[bad]} was taken back" in html(at) and "It costs" in html(at)
+    command(at, "match", seat, "line", which="wrong")
+    assert seat.line is not None and "The line that refutes it" in html(at)
+    command(at, "match", seat, "back")
     command(at, "match", seat, "anyway")
     assert len(seat.attempt.points) == before + 1 and "taken back" not in html(at)
     command(at, "match", seat, "undo")
@@ -225,6 +228,13 @@ def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
     card = at.session_state["explorer"].learning.progress.cards[question.key]
     assert (card.box, card.wrong) == (0, 1)
     assert f"{ACTION_NAMES[worst]} costs" in html(at)
+    assert "by the end" in html(at) or "less later" in html(at)
+    seat = seat_of(at, "position")
+    command(at, "question", seat, "line", which="wrong")
+    assert seat.line is not None
+    assert seat.on_board.tip.game.actions[move] == worst
+    command(at, "question", seat, "back")
+    assert seat.line is None and seat.move == move
 
 
 def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from tests.ui.apps import open_view
 from ui.learn.lesson_map_view import places_of, rows_of
 from ui.model.learn.lesson import mark_up
 from ui.model.learn.progress import Progress
+from ui.model.learn.state import Seat
 
 SHELF = load_catalogue()
 FIRST = SHELF.lessons[0]
@@ -74,6 +75,56 @@ def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:
     assert "Not yet" not in html(at)
     command(at, "retry")
     assert "Saved 0" in html(at)
+
+
+def missed(at: AppTest) -> Seat:
+    """Play the tempting action, then drop all: the goal is missed."""
+    command(at, "play", action=NO_COPY)
+    seat: Seat = at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
+    while not seat.attempt.is_over:
+        command(at, "play", action=always_drop(seat.attempt.tip.game))
+    return seat
+
+
+def test_a_missed_goal_is_explained_and_both_lines_can_be_played() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    seat = missed(at)
+    own = seat.attempt.tip.game
+    text = html(at)
+    assert "What cost most" in text and "Play the line that refutes it" in text
+    command(at, "line", which="wrong")
+    assert seat.line is not None and "The line that refutes it" in html(at)
+    wrong = seat.on_board.tip.game
+    assert wrong.actions[: len(seat.line.refutation.wrong)] != own.actions
+    command(at, "go", to=seat.line.refutation.last)
+    assert seat.move == seat.line.refutation.last
+    command(at, "line", which="right")
+    right = seat.on_board.tip.game
+    best = Judge(FIRST).best.actions
+    begin = seat.line.refutation.move
+    shown = right.actions[begin:]
+    assert tuple(shown) == seat.line.refutation.right[: len(shown)]
+    assert best[0] != NO_COPY
+    command(at, "play", action=NO_COPY)
+    assert seat.line is None and seat.attempt.tip.game is own, "a line is only looked at"
+
+
+def test_the_decision_that_cost_most_can_be_taken_again() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    seat = missed(at)
+    point = seat.explained
+    assert point is not None and point[1] is not None
+    command(at, "again_from")
+    assert seat.attempt.tip.game.move_index == point[1].refutation.move
+    assert not seat.attempt.is_over
+
+
+def test_a_nonsense_line_is_not_shown() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    command(at, "line", which="wrong")
+    seat = missed(at)
+    command(at, "line", which="sideways")
+    assert seat.line is None
 
 
 def test_hints_come_one_by_one() -> None:

@@ -27,6 +27,7 @@ from engine.lessons.opponents import (
     weighty_moves,
 )
 from engine.lessons.positions import Mined
+from engine.lessons.refutation import Refutation, refute
 from engine.plan.io import plan_from_json
 from engine.plan.model import Plan
 from engine.program.library import SampleEntry
@@ -37,6 +38,7 @@ from ui.components.memory_map.board import References
 from ui.components.units import share_text, time_text
 from ui.model.challenges.state import ChallengeState, TakenBack
 from ui.model.learn.attempt import Attempt
+from ui.model.learn.explanation import why_html
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
 
@@ -248,6 +250,7 @@ def _taken_back_html(taken_back: TakenBack) -> Renderable:
         b[f"{name} was taken back."],
         f" It costs {cost} by the end, as far as is known. ",
         command_html("anyway", f"Play {name} anyway"),
+        why_html(taken_back.game, taken_back.refutation),
     ]
 
 
@@ -295,14 +298,23 @@ class MatchScene:
         """See `Scene.panel`."""
         return match_html(self.match, seat, self.state)
 
+    def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
+        """See `Scene.explained`: why the move was taken back."""
+        del seat
+        back = self.state.taken_back
+        return None if back is None else (back.game, back.refutation)
+
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; with teaching on, a move that costs much is not played."""
         number = seat.attempt.at(seat.move)
         if self.state.is_teaching and seat.attempt.chosen(number) != action:
             game = seat.attempt.points[number].game
-            cost_s = self.match.cost_s(self.match.judged(game), action)
+            values = self.match.judged(game)
+            cost_s = self.match.cost_s(values, action)
             if cost_s > 0:
-                self.state.taken_back = TakenBack(game.move_index, action, cost_s)
+                right = max(values, key=lambda a: values[a].saved_s)
+                why = refute(game, values[action].actions, values[right].actions)
+                self.state.taken_back = TakenBack(game.move_index, action, cost_s, game, why)
                 seat.jump(game.move_index)
                 return False
         return self._play(seat, action)

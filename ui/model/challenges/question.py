@@ -14,11 +14,13 @@ from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.opponents import Judged, Recorded, judged
 from engine.lessons.positions import Mined
+from engine.lessons.refutation import Refutation, refute
 from engine.program.model import Program
 from ui.components.html import command_html
 from ui.components.memory_map.board import NO_REFERENCES, References
 from ui.components.units import count_text, noise_s, time_text
 from ui.model.challenges.state import Answer, ChallengeState, answered
+from ui.model.learn.explanation import why_html
 from ui.model.learn.progress import Card
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
@@ -45,7 +47,12 @@ class Question:
         best = max(j.saved_s for j in values.values())
         margin = best - min(j.saved_s for j in values.values())
         is_right = values[action].saved_s >= best - _SHARE_OF_MARGIN * margin
-        return Answer(action, values, best_action(self.game), is_right)
+        greedy = best_action(self.game)
+        right = max(values, key=lambda a: values[a].saved_s)
+        wrong, refutation = greedy if is_right else action, None
+        if values[wrong].saved_s < best - _SHARE_OF_MARGIN * margin:
+            refutation = refute(self.game, values[wrong].actions, values[right].actions)
+        return Answer(action, values, greedy, is_right, refutation)
 
     @property
     def look(self) -> dict[str, str]:
@@ -140,6 +147,7 @@ def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> 
         span[text],
         span[_score(state)],
         span[command_html("next", "Next position")],
+        why_html(question.game, answer.refutation) if answer.refutation else None,
     ]
 
 
@@ -183,6 +191,14 @@ class QuestionScene:
     def panel(self, seat: Seat) -> str:
         """See `Scene.panel`."""
         return question_html(self.question, seat, self.state)
+
+    def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
+        """See `Scene.explained`; after the answer."""
+        del seat
+        answer = self.state.answers.get(self.question.key)
+        if answer is None or answer.refutation is None:
+            return None
+        return self.question.game, answer.refutation
 
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; the first action is the answer."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from engine.game.reference.game import ReferenceGame
 from engine.lessons.opponents import Judged
+from engine.lessons.refutation import Refutation
 from engine.lessons.score import Sheet
 from ui.model.learn.progress import Card
 
 
 @dataclass(frozen=True)
 class TakenBack:
-    """A move that teaching has not let pass: where, which action, and what it costs."""
+    """A move that teaching has not let pass: where, which action, what it costs, and why."""
 
     move: int
     action: int
     cost_s: float
+    game: ReferenceGame
+    refutation: Refutation
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Answer:
     values: dict[int, Judged]
     greedy: int
     is_right: bool
+    refutation: Refutation | None = None
+    """Of the answer if it is wrong, else of greedy's where that is another; None without one."""
 
 
 @dataclass

@@ -108,6 +108,12 @@ class Attempt:
             self.points.append(self.undone.pop())
         return self.tip.game.move_index
 
+    def back_to(self, move: int) -> int:
+        """Take back the decision at a move and all after it; returns the move to decide."""
+        while self.is_begun and self.tip.game.move_index > move:
+            self.undo()
+        return self.tip.game.move_index
+
     def retry(self) -> int:
         """Begin anew; returns the first move to decide."""
         self.points, self.undone = self.points[:1], []

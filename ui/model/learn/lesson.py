@@ -16,9 +16,11 @@ from engine.game.reference.game import ReferenceGame
 from engine.lessons.agent_view import imagined, seen
 from engine.lessons.judge import MOST_STARS, Condition, Judge
 from engine.lessons.lesson import SEARCH, AgentView
+from engine.lessons.refutation import Refutation, turning_point
 from ui.components.html import again_html, command_html
 from ui.components.memory_map.board import References
 from ui.components.units import count_text, gain_text, time_text, times_text
+from ui.model.learn.explanation import why_html
 from ui.model.learn.state import Learning, Seat
 from ui.model.play.decision import choice_html, choices, story, story_html
 
@@ -34,7 +36,33 @@ def lesson_html(judge: Judge, seat: Seat, has_next: bool) -> str:
     attempt = seat.attempt
     head = _verdict_html(judge, seat, has_next) if attempt.is_over else _goal_html(judge, seat)
     hints = hints_html(judge.lesson.hints, seat.num_hints)
-    return str(div(".turn.lesson")[head, hints, decision_html(judge, seat)])
+    why = _why_html(judge, seat) if attempt.is_over else None
+    return str(div(".turn.lesson")[head, why, hints, decision_html(judge, seat)])
+
+
+def explained_in(judge: Judge, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
+    """The decision of a finished game that lost most, if it has missed the optimum."""
+    tip = seat.attempt.tip
+    if not tip.game.is_over:
+        return None
+    if seat.explained is None or seat.explained[0] is not tip.game:
+        stars = judge.verdict(tip.game, tip.dead_ends).stars
+        positions = [point.game for point in seat.attempt.points]
+        seat.explained = (tip.game, turning_point(positions) if stars < MOST_STARS else None)
+    point = seat.explained[1]
+    return None if point is None else (seat.attempt.points[point.number].game, point.refutation)
+
+
+def _why_html(judge: Judge, seat: Seat) -> Node:
+    """What lost most in a finished game, with the lines, and a way back to that decision."""
+    explained = explained_in(judge, seat)
+    if explained is None:
+        return None
+    game, refutation = explained
+    name = group_name(game, game.move.group)
+    head = b[f"What cost most: your decision on {name}, move {game.move_index + 1}."]
+    back = command_html("again_from", "Decide it again")
+    return div(".goal.explained")[head, why_html(game, refutation), span[back]]
 
 
 def _goal_html(judge: Judge, seat: Seat) -> Renderable:
@@ -184,6 +212,10 @@ class LessonScene:
         """See `Scene.panel`."""
         return lesson_html(self.judge, seat, self.has_next)
 
+    def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
+        """See `Scene.explained`."""
+        return explained_in(self.judge, seat)
+
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; stars are kept as soon as they are earned."""
         seat.jump(seat.attempt.play(seat.move, action))
@@ -202,6 +234,10 @@ class LessonScene:
             seat.num_hints = min(seat.num_hints + 1, len(self.judge.lesson.hints))
         elif name == "retry":
             seat.jump(seat.attempt.retry())
+        elif name == "again_from":
+            explained = explained_in(self.judge, seat)
+            if explained is not None:
+                seat.jump(seat.attempt.back_to(explained[0].move_index))
         elif name in ("next", "map"):
             self.learning.wanted = name
             return True

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from engine.errors import LessonError
+from engine.game.reference.game import ReferenceGame
+from engine.lessons.refutation import TurningPoint
 from ui.model.learn.attempt import Attempt
+from ui.model.learn.explanation import ShownLine
 from ui.model.learn.progress import Progress, progress_of
 
 
@@ -29,6 +32,27 @@ class Seat:
     is_missed: bool = False
     stored: str = ""
     num_hints: int = 0
+    explained: tuple[ReferenceGame, TurningPoint | None] | None = None
+    """A finished game, and the decision in it that lost most; None until it was looked for."""
+    line: ShownLine | None = None
+    """A line that is shown in place of the visitor's own game."""
+
+    @property
+    def on_board(self) -> Attempt:
+        """What stands on the board: a line that is shown, else the visitor's own game."""
+        return self.attempt if self.line is None else self.line.attempt
+
+    def show_line(self, line: ShownLine) -> None:
+        """Put a line on the board, at its first move."""
+        self.line, self.refusal = line, ""
+        self.jump(line.refutation.move)
+
+    def close_line(self) -> None:
+        """Put the visitor's own game back on the board."""
+        if self.line is not None:
+            begin = self.line.refutation.move
+            self.line, self.refusal = None, ""
+            self.jump(begin)
 
     def jump(self, move: int) -> None:
         """Send the browser to a move."""
