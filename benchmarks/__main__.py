@@ -33,6 +33,7 @@ SECTIONS = {
     "weights": "agent_weights",
     "best-plans": "best_plans",
     "bounds": "bounds",
+    "observed": "observed",
     "steering": "steering",
     "replays": "replays",
     "fidelity": "fidelity",

@@ -28,6 +28,8 @@ ROWS = RESULTS / "knobs.json"
 PROGRAMS = ("lstm-v5e-b128", "t5-v5p-b24", "gpt-v6e-b4", "alexnet-v4-b24")
 """Samples, one for each chip: what is chosen here is tuned, so no held-out program takes part."""
 ALSO: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("fusion", {"xla_tpu_rwb_fusion": "false"}),
+    ("fusion", {"xla_tpu_enable_copy_fusion": "false"}),
     ("fusion", {"xla_tpu_dot_dot_fusion": "false"}),
     ("fusion", {"xla_jf_conv_input_fusion": "false"}),
     ("fusion", {"xla_jf_conv_output_fusion": "false"}),

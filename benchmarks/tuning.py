@@ -1,11 +1,11 @@
 """The section `tuning`: `tune` with the real compiler, beside options chosen by chance.
 
 For every contested program, of the samples and of those held out, those of fewest instructions
-first, three searches with as many whole compiles each: `tune` itself; knobs and random rules, of
-which the simulator chooses by early stops (`tune`'s own baseline); and the first knobs and random
-rules that come, all compiled. Gains are of
-the compiler's cycles and stalls against its default. Rows go to `docs/results/tuning.json` as soon
-as a program is done; what the compiler answered is cached, so a broken run goes on.
+first, three searches with as many whole compiles each: `tune` of placement alone (`--no-knobs`);
+knobs and random rules, of which the simulator chooses by early stops (`tune`'s own baseline); and
+the first knobs and random rules that come, all compiled. Gains are of the compiler's cycles and
+stalls against its default. Rows go to `docs/results/tuning.json` as soon as a program is done; what
+the compiler answered is cached, so a broken run goes on.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         seconds=seconds,
         seed=seed,
         folder=answers_folder(),
+        has_knobs=False,
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
@@ -96,7 +97,6 @@ def _row(name: str, seconds: float, seed: int) -> Row:
     return {
         "set": "samples" if name in library.sample_names() else "held out",
         "ours": tuned.verdict.improvement,
-        "knobs": tuned.knob_improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement or 0.0,
         "plain": _as_they_come(bench_of(program, answers), tuned.compiles, seed),

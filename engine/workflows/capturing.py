@@ -69,15 +69,17 @@ def answers_folder() -> Path:
     return compiles_folder() / ANSWERS
 
 
+def solver_names(solvers: str) -> tuple[str, ...]:
+    """The solvers in a text that names them with commas. Raises UnknownNameError."""
+    return tuple(find(name.strip()).name for name in solvers.split(","))
+
+
 def planners(solvers: str, seconds: float) -> tuple[Callable[[Program], Plan], ...]:
     """For each of `solvers`, named with commas, a function from a program to a plan.
 
     Raises UnknownNameError for an unknown solver.
     """
-    names = [name.strip() for name in solvers.split(",")]
-    for name in names:
-        find(name)
-    return tuple(functools.partial(_planned, name, seconds) for name in names)
+    return tuple(functools.partial(_planned, name, seconds) for name in solver_names(solvers))
 
 
 def _planned(solver: str, seconds: float, program: Program) -> Plan:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from engine.errors import CompileInterruptedError, CompilerError, ProgramFormatError
 from engine.files import write_bytes
+from engine.program import library
 from engine.program.io import load, save
 from engine.program.model import Program
 
-FOLDER = Path(__file__).resolve().parents[2] / "sample_programs" / "corpus"
+FOLDER = library.SAMPLES_FOLDER / "corpus"
 CHIPS = ("tpu-v5e", "tpu-v6e", "tpu-v5p", "tpu-v4", "tpu-v5e")
 """Hardware by the number of a network, in turn."""
 MOST_TOUCHES = 4000

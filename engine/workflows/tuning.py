@@ -27,8 +27,8 @@ from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers import Budget, find, solve
-from engine.workflows.capturing import SOLVERS, answers_folder, capturing
+from engine.solvers import Budget, solve
+from engine.workflows.capturing import SOLVERS, answers_folder, capturing, solver_names
 from engine.workflows.knob_search import (
     KnobSearch,
     Tried,
@@ -409,7 +409,7 @@ def planner(solvers: str) -> PlanFn:
 
     Raises UnknownNameError for an unknown one.
     """
-    turns = cycle([find(name.strip()).name for name in solvers.split(",")])
+    turns = cycle(solver_names(solvers))
 
     def plan_fn(program: Program, seconds: float, seed: int) -> Plan:
         return solve(next(turns), program, Budget(seconds, seed))
@@ -425,19 +425,20 @@ def tune(
     name: str | None = None,
     topology: str = "",
     compiler_options: Mapping[str, str] = MappingProxyType({}),
+    note: Callable[[str], None] = lambda _: None,
     **options: Any,
 ) -> Tuned:
     """Capture a jitted function for arguments of these shapes, and tune it; hours.
 
     `args`: arrays, or `jax.ShapeDtypeStruct` in their place. `topology`, `compiler_options`: as in
-    `engine.compiler.toolchain.target.Target`. `options` are those of
-    `tune_program`. Then, on a TPU, `jitted.lower(*args).compile(compiler_options=OPTIONS)` with
+    `engine.compiler.toolchain.target.Target`. `note` gets a line of text about every compile.
+    `options` are more of those of `tune_program`. Then, on a TPU,
+    `jitted.lower(*args).compile(compiler_options=OPTIONS)` with
     `OPTIONS = dict(tuned.flags.compiler_options)`; they are empty where the default is best.
     Raises UnknownNameError for an unknown solver, before anything is compiled.
     """
-    planner(solver)  # refuses unknown names
-    heard = {"note": options["note"]} if "note" in options else {}
-    how = capturing(**heard)
+    solver_names(solver)  # refuses unknown names
+    how = capturing(note=note)
     target = Target(hardware, topology, dict(compiler_options), init_args())
     program = capture(jitted, *args, target=target, how=how, name=name)
-    return tune_program(program, solver, **options)
+    return tune_program(program, solver, note=note, **options)

@@ -150,7 +150,11 @@ def test_every_compile_is_announced_with_what_it_may_take(
     assert early is not None and 0 < early < 0.5
     answers.early(KNOB)
     answers.early(KNOB)
-    assert len(told) == 2
+    under = answers.under({"xla_a": "1"})
+    under.full({})
+    answers.full({"xla_b": "1"})
+    assert [line.partition(",")[0] for line in told] == [f"compile {n}" for n in range(1, 5)]
+    assert all("by the compiles so far" in line for line in told[1:])
 
 
 def test_an_interrupted_compile_is_no_answer(tmp_path: Path, compiler: FakeCompiler) -> None:

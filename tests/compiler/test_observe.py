@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.reading.observation import (
-    fast_space,
-    match_events,
-    observe,
-    stall_cycles,
-)
+from engine.compiler.reading.observation import match_events, observe, stall_cycles
 from engine.compiler.reading.xla_plan import read_own_plan
+from engine.program.hlo.shape import fast_space
 from tests.program.hlo.modules import A, flow, imported, module
 
 FAST = "f32[64,128]{1,0:S(1)}"
@@ -111,8 +107,7 @@ def test_what_is_read_from_both_memories_counts_as_slow() -> None:
 
 
 def test_the_space_of_each_fast_memory() -> None:
-    program = imported(module(SLOW)).program
-    assert fast_space(program) == 1
+    assert [fast_space(name) for name in ("VMEM", "CMEM", "cache")] == [1, 3, 1]
 
 
 @pytest.mark.parametrize(("cycles", "stall"), [(10_000, 30_960.0), (50_000, 0.0)])

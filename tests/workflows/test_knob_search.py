@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.knobs import OTHER, ROWS
+from benchmarks.rows import read
 from engine.compiler.steering.knobs import Setting, fingerprint, settings
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.compile import Compiled
@@ -139,6 +141,17 @@ def test_every_chip_has_settings_and_a_mesh_none_that_move_its_collectives() -> 
         assert {one.kind for one in alone} - {one.kind for one in meshed} == {"schedule"}
         limits = {one.options.get(SCOPED_LIMIT) for one in alone} - {None}
         assert (hardware == "tpu-v4") == (not limits)
+
+
+def test_settings_that_changed_no_program_that_was_measured_are_not_tried() -> None:
+    """Limits for scratch are measured on two chips alone."""
+    measured: dict[str, set[str]] = {}
+    for row in read(ROWS):
+        measured.setdefault(row["key"][1], set()).add(row["effect"])
+    for hardware in GENERATIONS:
+        for one in settings(hardware):
+            if SCOPED_LIMIT not in one.options:
+                assert OTHER in measured[one.title]
 
 
 def test_a_module_is_known_by_what_it_does() -> None:

@@ -34,7 +34,7 @@ from engine.program.hlo.collective import devices_in
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import granted_bytes, scratch_bytes
 from engine.program.hlo.parse import parse_hlo_file
-from engine.program.hlo.shape import FAST_SPACES, memory_space
+from engine.program.hlo.shape import FAST_SPACES, fast_space, memory_space
 from engine.program.model import Program
 from engine.program.prices import with_prices
 from engine.program.provenance import CYCLES, FITTED, ROOFLINE
@@ -136,7 +136,7 @@ def _device(target: Target) -> Device:
 
 def _refuse_other_region(buffers: str, device: Device, where: str) -> None:
     """Raise ProgramFormatError if a buffer assignment needs more than what the region leaves."""
-    end = fast_end(buffers, FAST_SPACES.get(device.hardware.fast_name, FAST_SPACES["VMEM"]))
+    end = fast_end(buffers, fast_space(device.hardware.fast_name))
     left = device.hardware.fast_bytes - device.scoped_bytes
     if end > left:
         raise ProgramFormatError(
@@ -228,7 +228,7 @@ def import_hlo(
 
 def _has_scratch_in_heap(flow: Flow, device: Device) -> bool:
     """Whether the memory pass gave instructions their scratch out of its heap."""
-    space = FAST_SPACES.get(device.hardware.fast_name, FAST_SPACES["VMEM"])
+    space = fast_space(device.hardware.fast_name)
     return any(granted_bytes(event.instruction, space) for event in flow.events)
 
 

@@ -1,4 +1,4 @@
-"""Costs that hold under our own plans: compile what tells most, fit, plan, compile the plan, …
+"""Active-learning loop that calibrates costs by repeated compiles.
 
 Two kinds of placements take turns. One is what our own plan becomes when the compiler is steered to
 it: a solver looks for what pays most, and so for every saving that is too high, and the compile

@@ -359,11 +359,6 @@ def _pyramid(rng: np.random.Generator, shape: tuple[int, ...]) -> Layer:
     return Layer("pyramid", {"kernel": weight(3, 3, channels, channels)}, apply)
 
 
-def _pixel_mlp(rng: np.random.Generator, shape: tuple[int, ...]) -> Layer:
-    """An MLP at every pixel after a layer norm."""
-    return _mlp(rng, shape)
-
-
 def _convolve(x: Array, kernel: Array, groups: int = 1) -> Array:
     out: Array = lax.conv_general_dilated(
         x,
@@ -394,5 +389,5 @@ IMAGE_LAYERS: tuple[LayerMaker, ...] = (
     _bottleneck,
     _squeeze,
     _pyramid,
-    _pixel_mlp,
+    _mlp,
 )

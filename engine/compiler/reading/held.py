@@ -44,7 +44,7 @@ def _meet(program: Program, a: Held, b: Held) -> bool:
 
 
 def share_places(held: Iterable[Held]) -> None:
-    """Give what one group holds at one time one place, where places are mere numbers.
+    """Give overlapping values of a group the same placeholder offset.
 
     An instruction that writes its result over a copied operand ends one value and begins another.
     """

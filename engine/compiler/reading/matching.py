@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.compiler.reading.observation import fast_space, match_events
+from engine.compiler.reading.observation import match_events
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.record import SLICE_START
-from engine.program.hlo.shape import memory_space, size_bytes
+from engine.program.hlo.shape import fast_space, memory_space, size_bytes
 
 
 class Matching:
@@ -26,7 +26,7 @@ class Matching:
         self.imported = imported
         self.flow = flow
         self.slot_of = match_events(imported, flow)
-        self.space = fast_space(imported.program)
+        self.space = fast_space(imported.program.hardware.fast_name)
         self.delayed = _delayed(self.slot_of)
         self._value_by_label = {
             imported.flow.values[v].label: number for v, number in imported.value_of.items()

@@ -14,8 +14,7 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
 from engine.program.hlo.record import COMPUTE, Event
-from engine.program.hlo.shape import FAST_SPACES, memory_space, shape_text
-from engine.program.model import Program
+from engine.program.hlo.shape import fast_space, memory_space, shape_text
 
 
 @dataclass(frozen=True)
@@ -85,18 +84,13 @@ def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:
     return reads + [(-1, shape_text(flow.values[v].shape)) for v in event.writes]
 
 
-def fast_space(program: Program) -> int:
-    """The `S(k)` of a program's fast memory; VMEM's where the hardware is not XLA's."""
-    return FAST_SPACES.get(program.hardware.fast_name, FAST_SPACES["VMEM"])
-
-
 def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> set[int]:
     """Program values that `event` of another compile serves from fast memory at `slot`.
 
     The two compiles have the same operands in the same order, so they are matched by position.
     A value read through several operands counts as fast only if all of them are.
     """
-    space = fast_space(imported.program)
+    space = fast_space(imported.program.hardware.fast_name)
     own = imported.flow.events[imported.events[slot]]
     fast: set[int] = set()
     slow: set[int] = set()

@@ -50,11 +50,10 @@ class Overflow:
         """What is too small, by how much, and what helps."""
         asks = f"{self.kernel} needs" if self.kernel else "it needs"
         limit = "and its scoped limit is" if self.is_scoped else "and there are"
-        helps = {
-            True: "; make its blocks smaller, or raise xla_tpu_scoped_vmem_limit_kib",
-            False: "",
-        }[self.is_scoped]
-        return f"out of {self.space}: {asks} {self.used}, {limit} {self.limit}{helps}"
+        said = f"out of {self.space}: {asks} {self.used}, {limit} {self.limit}"
+        if self.is_scoped:
+            return f"{said}; make its blocks smaller, or raise xla_tpu_scoped_vmem_limit_kib"
+        return said
 
     @property
     def table(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ the versions, and whether the compile was whole.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -33,10 +34,11 @@ DEFAULT_OPTIONS: Mapping[str, str] = {}
 """The compiler's own plan, under the flags of the target alone."""
 
 EARLY_SHARE = 0.15
-"""An early stop takes about so much of a whole compile."""
+"""An early stop takes about so much of a whole compile: a guess, for announcements alone."""
 
 SECONDS_PER_KIB = 3.0
-"""A whole compile takes about so long per KiB of StableHLO; it only tells seconds from minutes."""
+"""A whole compile takes about so long per KiB of StableHLO: a guess that tells seconds from
+minutes, announced until one compile is known."""
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Answers:
     is_offline: bool = False
     note: Callable[[str], None] = lambda _: None
     _memory: dict[str, Compiled | CompilerError] = field(default_factory=dict)
-    _num_compiles: int = 0
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def early(self, options: Mapping[str, str]) -> Compiled:
         """A compile with the placements under `options`: whole, if known; else stopped early."""
@@ -84,7 +86,6 @@ class Answers:
         if known is None:
             libtpu.require_compiler(self.target.hardware)
             compiling = compile_full if is_full else compile_early
-            self._num_compiles += 1
             self.note(self._announcement(options, is_full))
             try:
                 known = compiling(self.stablehlo, self.target, options)
@@ -98,9 +99,11 @@ class Answers:
         return known
 
     def under(self, options: Mapping[str, str]) -> Answers:
-        """The answers to the same program where these options are the user's own too."""
-        target = self.target.with_flags(options, "")
-        return replace(self, target=target, _memory={})
+        """The answers to the same program where these options are the user's own too.
+
+        Compiles are numbered on, and announced by the seconds of those before.
+        """
+        return replace(self, target=self.target.with_flags(options, ""))
 
     def expected_s(self, is_full: bool) -> float | None:
         """How long a compile takes by those that are known; None if none is."""
@@ -122,7 +125,7 @@ class Answers:
             guess = SECONDS_PER_KIB * len(self.stablehlo) / 2**10 * (1 if is_full else EARLY_SHARE)
         basis = "by the size of the program" if expected is None else "by the compiles so far"
         return (
-            f"compile {self._num_compiles}, {kind}, {options_in_words(options)}:"
+            f"compile {next(self._numbers)}, {kind}, {options_in_words(options)}:"
             f" about {max(1.0, guess):.0f} s {basis}"
         )
 
@@ -141,7 +144,7 @@ class Answers:
         self._memory[key] = answer
         if self.folder is None:
             return
-        row = asdict(_plain(answer)) if isinstance(answer, Compiled) else _error_row(answer)
+        row = _row(answer) if isinstance(answer, Compiled) else _error_row(answer)
         body = {"options": dict(options), **row}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -162,17 +165,10 @@ class Answers:
         return digest.hexdigest()[:24]
 
 
-def _plain(answer: Compiled) -> Compiled:
+def _row(answer: Compiled) -> dict[str, Any]:
     """The answer without tables of source files, which name paths of the machine."""
-    return Compiled(
-        hlo=libtpu.strip_paths(answer.hlo),
-        buffers=answer.buffers,
-        live_ranges=answer.live_ranges,
-        refusals=answer.refusals,
-        limits=dict(answer.limits),
-        seconds=round(answer.seconds, 2),
-        is_full=answer.is_full,
-    )
+    hlo, seconds = libtpu.strip_paths(answer.hlo), round(answer.seconds, 2)
+    return asdict(replace(answer, hlo=hlo, limits=dict(answer.limits), seconds=seconds))
 
 
 def options_in_words(options: Mapping[str, str]) -> str:

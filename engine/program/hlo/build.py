@@ -20,8 +20,8 @@ from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
 from engine.program.hlo.record import COMPUTE, Event, Flight
 from engine.program.hlo.shape import (
     DEFAULT_SPACE,
-    FAST_SPACES,
     PLACEABLE_SPACES,
+    fast_space,
     is_scalar,
     memory_space,
     shape_text,
@@ -197,7 +197,7 @@ class _Builder:
             replace(a, saving_s=s * times, slow_bytes=int(a.slow_bytes * times))
             for a, s in zip(accesses, savings, strict=True)
         ]
-        space = FAST_SPACES.get(self.hardware.fast_name, FAST_SPACES["VMEM"])
+        space = fast_space(self.hardware.fast_name)
         used = min(scratch_bytes(ins, space), self.hardware.fast_bytes)
         kept = max(self.reserved_bytes, granted_bytes(ins, space)) if self.reserved_bytes else 0
         self.instructions.append(

@@ -22,6 +22,11 @@ _COMBINE = -(2**63)
 """XLA's mark in a tile, written `*`: the dimension is joined with the next minor one."""
 
 
+def fast_space(fast_name: str) -> int:
+    """The `S(k)` of a chip's fast memory; VMEM's where the hardware is not XLA's."""
+    return FAST_SPACES.get(fast_name, FAST_SPACES["VMEM"])
+
+
 def is_tuple(shape: Any) -> bool:
     """Whether the shape is a tuple."""
     return bool(shape.element_type == TUPLE_TYPE)
