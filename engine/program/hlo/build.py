@@ -20,6 +20,7 @@ from engine.program.hlo.module import cycles, granted_bytes, scratch_bytes
 from engine.program.hlo.record import COMPUTE, Event, Flight
 from engine.program.hlo.shape import (
     DEFAULT_SPACE,
+    FAST_SPACES,
     PLACEABLE_SPACES,
     fast_space,
     is_scalar,
