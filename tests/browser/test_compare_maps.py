@@ -264,3 +264,25 @@ def test_plans_that_were_made_survive_a_reload(browser: Browser, server: str) ->
     page.get_by_role("combobox", name="Plan").click()
     page.get_by_role("option", name="random").wait_for(timeout=PATIENCE_MS)
     context.close()
+
+
+def test_a_layer_opens_and_the_roofline_is_drawn(browser: Browser, server: str) -> None:
+    page = new_page(browser)
+    page.goto(f"{server}/compare?program=resnet50-v5e-b64&plans=xla_compiled&mode=layers")
+    slices = page.locator(".icicle .slice")
+    slices.first.wait_for(timeout=PATIENCE_MS)
+    settle(page)
+    names = page.locator(".icicle .slicetext")
+    assert any("conv3" in text for text in names.all_text_contents())
+    before = slices.count()
+    names.filter(has_text="conv3").first.click(force=True)
+    assert eventually(lambda: page.locator(".icicle .pathbar").count() > 0)
+    assert eventually(lambda: 0 < slices.count() < before), "only that layer is shown"
+    page.get_by_role("button", name="Roofline").or_(
+        page.get_by_role("radio", name="Roofline")
+    ).first.click()
+    page.locator(".scatterlayer .point").first.wait_for(timeout=PATIENCE_MS)
+    assert page.locator(".scatterlayer .point").count() > 100
+    assert eventually(lambda: "mode=roofline" in page.url)
+    assert_no_error(page)
+    page.close()

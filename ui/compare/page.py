@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.compare import gap_view, layouts_view, peak_view, runtimes_view, time_view
+from ui.compare import (
+    gap_view,
+    layers_view,
+    layouts_view,
+    peak_view,
+    roofline_view,
+    runtimes_view,
+    time_view,
+)
 from ui.compare.exports_view import export_button
 from ui.components.glossary import about
 from ui.components.markdown import plain
@@ -153,6 +161,10 @@ def _body(session: Session, rows: list[Row]) -> None:
         gap_view.show(session)
     elif mode == "time":
         time_view.show(session)
+    elif mode == "layers":
+        layers_view.show(session)
+    elif mode == "roofline":
+        roofline_view.show(session)
     elif mode == "peak":
         peak_view.show(session)
     else:

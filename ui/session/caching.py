@@ -46,6 +46,7 @@ from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
 from ui.model.challenges.match import Match, match_of
 from ui.model.challenges.question import Question, question_of
+from ui.model.compare.by_layer import LayerTree, layer_tree
 from ui.model.compare.ranking import Row, row
 from ui.model.compare.sheet import Panel, sheet
 from ui.model.search.messages import game_message
@@ -214,6 +215,12 @@ def thumbnail_for(entry: SampleEntry) -> str:
 def breakdown_of(identity: str, _program: Program, _plan: Plan) -> Breakdown:
     """The breakdown of a plan's time."""
     return breakdown(_program, simulation_of(identity, _program, _plan))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def layer_tree_of(identity: str, _program: Program, _plan: Plan) -> LayerTree:
+    """Time and memory of a plan by layer."""
+    return layer_tree(_program, _plan, breakdown_of(identity, _program, _plan))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Comparing the plans …")

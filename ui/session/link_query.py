@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
+from ui.model.compare.comparison import MODES
+
 _MOST_DIGITS = 9
 _MOST_TOLD = 4
 
@@ -40,7 +42,7 @@ CHOICES = {
     "axis": ("slots", "seconds"),
     "colour": ("kind", "saving", "size", "age", "layer"),
     "curve": ("total", "lead"),
-    "mode": ("runtimes", "layouts", "gap", "time", "peak"),
+    "mode": tuple(MODES),
     "diff": ("0", "1"),
 }
 """Parameters that say one of a few words."""

@@ -1,7 +1,7 @@
 // The colours of the tensors by what they show, and their legends.
 
 const HEAT = ["#3a2a78", "#3f4f9a", "#2f7392", "#2a9485", "#5cb56a", "#b3c84a", "#f2cf45"];
-const CHIPS = 6;
+const CHIPS = 8;
 
 function heatOf(share) {
   return HEAT[Math.max(0, Math.min(HEAT.length - 1, Math.floor(share * HEAT.length)))];

@@ -12,6 +12,8 @@ MODES = {
     "layouts": "Layouts and differences",
     "gap": "Where the gap is",
     "time": "Where the time goes",
+    "layers": "Layers",
+    "roofline": "Roofline",
     "peak": "Peak advisor",
 }
 
