@@ -121,4 +121,4 @@ observe: $(VENV)/.compiler
 	$(BIN)/python -m engine observe
 
 clean:
-	rm -rf $(VENV) .ranges node_modules mutants .capture .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .ranges node_modules mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,6 +27,7 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
+from engine.program.proof import CONTESTED
 from engine.program.provenance import has_compiled_plan
 from engine.solvers import Budget, solve
 from engine.solvers.baselines import play_randomly
@@ -91,7 +92,7 @@ def plans(settings: Settings) -> Rows:
             f" {row['above_bound']:7.2%} {row['replayed_share']:7.2%} {row['xla_like_ratio']:8.4f}",
             flush=True,
         )
-    contested = sum(r["above_bound"] >= 0.03 for r in rows)
+    contested = sum(r["above_bound"] >= CONTESTED for r in rows)
     close = sum(abs(r["xla_like_ratio"] - 1) <= 0.03 for r in rows)
     print(f"contested (XLA's plan >= 3 % above the bound): {contested} of {len(rows)}")
     print(f"xla_like within 3 % of xla_compiled: {close} of {len(rows)}")

@@ -11,7 +11,7 @@ from itertools import chain
 from statistics import mean, median
 
 from benchmarks.rows import Row, rows_of
-from benchmarks.settings import Settings, is_contested
+from benchmarks.settings import Settings
 from benchmarks.solver_table import with_best_bound
 from engine.program import library
 from engine.program.library import SampleEntry
@@ -119,7 +119,7 @@ def contested_rows(solver: str, seconds: float) -> list[list[Row]]:
     """A solver's rows on the contested samples, held-out and large programs."""
     found = []
     for entries in (library.index(), library.held_out(), library.large()):
-        names = {entry.name for entry in entries if is_contested(entry)}
+        names = {entry.name for entry in entries if entry.is_contested}
         keys = {(name, solver, seconds, 0) for name in names}
         rows = [row for row in rows_of("solver_table") if tuple(row["key"][:4]) in keys]
         if len(rows) != len(names):

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.program import library
-from engine.program.library import SampleEntry
-from engine.program.proof import gap
 
 GAMES = 10_000
 """What the sections of random games play, where they are not told how many."""
-CONTESTED = 0.03
-"""XLA's plan of a contested program is at least so much above the lower bound."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +36,4 @@ class Settings:
 
     def contested(self) -> tuple[str, ...]:
         """The programs asked for, else the captured ones whose XLA plan leaves something to win."""
-        return self.programs or tuple(e.name for e in library.index() if is_contested(e))
-
-
-def is_contested(entry: SampleEntry) -> bool:
-    """Whether XLA's plan of the program leaves something to win."""
-    above = gap(entry.xla_latency_s, entry.bound_s)
-    return above is not None and above >= CONTESTED
+        return self.programs or tuple(e.name for e in library.index() if e.is_contested)

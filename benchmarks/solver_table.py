@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from benchmarks.rows import RESULTS, Row, keep, read
 from benchmarks.runs import Run, fill, held_to
-from benchmarks.settings import Settings, is_contested
+from benchmarks.settings import Settings
 from engine.files import write_bytes
 from engine.program import library
 from engine.program.provenance import reading_warning
@@ -44,7 +44,7 @@ Written by `python -m benchmarks table`.
 def programs(settings: Settings) -> tuple[str, ...]:
     """The programs asked for, else every contested one."""
     entries = (*library.index(), *library.held_out(), *library.large())
-    return settings.programs or tuple(e.name for e in entries if is_contested(e))
+    return settings.programs or tuple(e.name for e in entries if e.is_contested)
 
 
 def own_names() -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def run(section: str, settings: Settings) -> None:
             row
             for row in rows
             if kind(row["program"]) == title
-            and is_contested(library.find_sample(row["program"]))
+            and library.find_sample(row["program"]).is_contested
             and row["key"][3] == 0
         ]
         if some_rows:

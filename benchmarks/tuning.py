@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.rows import RESULTS, Row, commit, keep, read
-from benchmarks.settings import Settings, is_contested
+from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.candidates import knobs, random_rules
 from engine.compiler.steering.compiled_plan import Bench, bench_of
@@ -44,7 +44,7 @@ def run(section: str, settings: Settings) -> None:
     entries = [
         entry
         for entry in (*library.index(), *library.held_out())
-        if (entry.name in settings.programs if settings.programs else is_contested(entry))
+        if (entry.name in settings.programs if settings.programs else entry.is_contested)
     ]
     names = [entry.name for entry in sorted(entries, key=lambda entry: entry.instructions)]
     for name in names:

@@ -14,12 +14,15 @@ import tomllib
 import urllib.request
 import venv
 from collections.abc import Sequence
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from engine.cli.app import NEEDED
+from tests.test_structure import SOURCES, imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -178,3 +181,16 @@ print(*requires("mallocmuzero-explorer"), sep="\\n")
     assert "jax" in always
     assert with_app == set(NEEDED)
     assert not with_app & always
+
+
+def test_every_package_that_is_imported_is_asked_for() -> None:
+    """Also those that come with another one: it may drop them."""
+    project = PYPROJECT["project"]
+    asked = ranges(project["dependencies"], *project["optional-dependencies"].values())
+    known = {*asked, *pins("requirements-dev.txt")}
+    packages = packages_distributions()
+    for path in SOURCES:
+        roots = {module.split(".")[0] for module in imports(path.read_text())}
+        for root in roots - sys.stdlib_module_names - {"engine", "ui"}:
+            names = {canonicalize_name(name) for name in packages[root]}
+            assert known & names, f"{path} imports {root}"

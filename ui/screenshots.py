@@ -19,6 +19,8 @@ from typing import Literal
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from engine.cli.app import SCRIPT, server_command
+
 CHROMIUM_ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -76,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextmanager
 def serve(
-    log: Path | None = None, app: Path = APP, environment: Mapping[str, str] | None = None
+    log: Path | None = None, app: Path = SCRIPT, environment: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Run an explorer on a free port; yields its address. Raises TimeoutError if none starts.
 
@@ -85,9 +87,8 @@ def serve(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(app)]
-    command += ["--server.headless", "true", "--server.port", str(port)]
-    command += ["--server.fileWatcherType", "none", "--server.address", "127.0.0.1"]
+    command = [*server_command(port, True, app), "--server.fileWatcherType", "none"]
+    command += ["--server.address", "127.0.0.1"]
     with (log or Path(os.devnull)).open("wb") as out:
         process = subprocess.Popen(
             command,

@@ -12,7 +12,7 @@ from typing import Any
 import engine
 from engine.errors import MissingDependencyError, install_line
 
-NEEDED = ("htpy", "markupsafe", "pandas", "plotly", "streamlit")
+NEEDED = ("htpy", "markupsafe", "pandas", "plotly", "starlette", "streamlit")
 """The packages of the extra `app`."""
 
 
@@ -35,8 +35,11 @@ def run(options: argparse.Namespace) -> int:
     os.execv(sys.executable, server_command(options.port, options.no_browser or "CI" in os.environ))
 
 
-def server_command(port: int, is_headless: bool) -> list[str]:
-    """The command that serves the explorer; it lies beside the engine, installed or not."""
-    script = Path(engine.__file__).resolve().parents[1] / "ui" / "server.py"
+SCRIPT = Path(engine.__file__).resolve().parents[1] / "ui" / "server.py"
+"""What serves the explorer; it lies beside the engine, installed or not."""
+
+
+def server_command(port: int, is_headless: bool, script: Path = SCRIPT) -> list[str]:
+    """The command that serves the explorer, or another script."""
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     return [*command, "--server.headless", "true"] if is_headless else command

@@ -12,7 +12,7 @@ from engine.program import library
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
-    about = "what a program holds, and how much of its savings compiles have shown"
+    about = "what a program holds, and what share of its savings was measured"
     add_program(add_command(commands, "info", run, about))
 
 

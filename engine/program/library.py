@@ -18,9 +18,9 @@ from typing import Any
 
 from engine.errors import ProgramFormatError, UnknownNameError
 from engine.files import read_json, require_header, typed, write_bytes
+from engine.program import proof
 from engine.program.io import content_hash, load
 from engine.program.model import Program
-from engine.program.proof import is_optimal
 
 FORMAT = "mallocmuzero-index"
 VERSION = 1
@@ -77,7 +77,12 @@ class SampleEntry:
     @property
     def is_best_optimal(self) -> bool:
         """Whether the best plan known is proven to be optimal."""
-        return is_optimal(self.best_s, self.bound_s)
+        return proof.is_optimal(self.best_s, self.bound_s)
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether XLA's own plan leaves something to win."""
+        return proof.is_contested(self.xla_latency_s, self.bound_s)
 
     @property
     def best_plan_path(self) -> Path | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import solver_table
-from benchmarks.settings import Settings, is_contested
+from benchmarks.settings import Settings
 from engine.program import library
 from engine.program.model import Program
 
@@ -19,7 +19,7 @@ def row(program: str, latency_s: float) -> dict[str, object]:
 
 def test_held_out_programs_are_in_it_under_a_heading_of_their_own() -> None:
     names = solver_table.programs(Settings())
-    assert set(names) >= {e.name for e in library.held_out() if is_contested(e)} != set()
+    assert set(names) >= {e.name for e in library.held_out() if e.is_contested} != set()
     assert solver_table.kind("mamba-v6e-b32") == solver_table.HELD_OUT
     assert solver_table.kind("bert-v5e-b32") == solver_table.OTHER_FAMILIES
     assert solver_table.kind("t5-v5e-b24") == solver_table.TRAINING

@@ -12,13 +12,13 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
 from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
+from engine.program.proof import gap
 from ui.components.markdown import plain
 from ui.components.units import column_texts, share_text, time_text
 from ui.learn import board_view
 from ui.model.challenges.match import CHOICES, EVERY, Match, MatchScene, inviting, leads_of
 from ui.model.challenges.state import ChallengeState
 from ui.model.learn.state import Learning, Seat
-from ui.model.programs.catalogue import above_bound
 from ui.session import caching
 
 _MOST = 12
@@ -57,7 +57,7 @@ def show_programs(learning: Learning) -> str | None:
 
 
 def _card(entry: SampleEntry, learning: Learning, lead: float | None, is_first: bool) -> bool:
-    over = above_bound(entry.xla_latency_s, entry.bound_s)
+    over = gap(entry.xla_latency_s, entry.bound_s)
     far = f"the compiler is {share_text(over)} above the bound" if over is not None else ""
     if lead:
         far += f"; a game {share_text(lead)} faster than greedy's is known"

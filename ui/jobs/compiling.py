@@ -63,7 +63,7 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
         seed=order["seed"],
         folder=_answers_folder(folder),
         has_knobs=False,
-        note=lambda text: _tell(progress, None, text),
+        note=_noted(progress),
     )
     return {
         **_facts(folder, bench, tuned.verdict, order),
@@ -75,10 +75,7 @@ def tune(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, A
 
 def _bench(program: Program, folder: Path, progress: Progress) -> Bench:
     """The program before the compiler, which announces every compile."""
-
-    def note(text: str) -> None:
-        _tell(progress, None, text)
-
+    note = _noted(progress)
     answers = stored_answers(program, _answers_folder(folder), init_args=init_args(), note=note)
     require_compiler(program.hardware.name)
     use_cpu_here()
@@ -114,6 +111,15 @@ def _realised(outcome: Outcome, verdict: Verdict) -> Plan:
     return replace(outcome.plan, solver=COMPILED, notes=notes)
 
 
+def _noted(progress: Progress) -> Callable[[str], None]:
+    """A function for notes, which are reported without a share."""
+
+    def note(text: str) -> None:
+        progress(None, text)
+
+    return note
+
+
 def _counted(progress: Progress, steps: int) -> Callable[[str], None]:
     """A function for notes that also reports the share of the compiles that are done."""
     done = 0
@@ -121,10 +127,6 @@ def _counted(progress: Progress, steps: int) -> Callable[[str], None]:
     def note(text: str) -> None:
         nonlocal done
         done += 1
-        _tell(progress, min(1.0, done / steps), text)
+        progress(min(1.0, done / steps), text)
 
     return note
-
-
-def _tell(progress: Progress, share: float | None, text: str) -> None:
-    progress(share, text)

@@ -17,11 +17,8 @@ from ui.components.memory_map.component import MEMORY_MAP
 from ui.model.learn.explanation import RIGHT, WRONG, ShownLine, line_html
 from ui.model.learn.state import Seat
 from ui.model.play.ghosts import blockers, ghosts
-from ui.session import caching
+from ui.session import caching, map_cursor
 from ui.session.state import current_session
-
-_LONGEST_REASON = 280
-"""Characters of a reason on the map, as on the Play page."""
 
 
 class Scene(Protocol):
@@ -67,7 +64,7 @@ def show(scene: Scene, seat: Seat, place: DeltaGenerator, side: DeltaGenerator) 
 
 def current_game(seat: Seat) -> ReferenceGame:
     """The position of the last decision at or before the cursor; the end if none is left."""
-    return seat.on_board.points[seat.on_board.at(seat.move)].game
+    return seat.on_board.points[seat.on_board.at(seat.cursor.move)].game
 
 
 @st.fragment
@@ -81,18 +78,13 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
     panel.html(
         scene.panel(seat)
         if shown is None
-        else line_html(shown.attempt.points[0].game, shown, seat.move)
+        else line_html(shown.attempt.points[0].game, shown, seat.cursor.move)
     )
     MEMORY_MAP.show(
         {
             "plan": seat.stored,
-            "move": seat.move,
-            "selected": seat.selected,
-            "nonce": seat.nonce,
+            **map_cursor.answer(current_session(), scene.key, seat.cursor),
             "board": seat.board,
-            "handled": current_session().handled.get(scene.key, 0),
-            **({"missed": True} if seat.is_missed else {}),
-            **({"refusal": seat.refusal[:_LONGEST_REASON]} if seat.refusal else {}),
             "overlay": _overlay(scene, seat),
             "draft": message,
             "tree": {"name": scene.title, "current": -1, "rows": []},
@@ -109,40 +101,22 @@ def _overlay(scene: Scene, seat: Seat) -> dict[str, Any] | None:
     game = current_game(seat)
     if game.is_over or scene.is_hidden or seat.line is not None:
         return None
-    return ghosts(game) if seat.question is None else blockers(game, seat.question)
+    return ghosts(game) if seat.cursor.question is None else blockers(game, seat.cursor.question)
 
 
 def _identity(scene: Scene, draft: str) -> str:
     return f"{draft}~{scene.references.rival_name}{len(scene.references.marks)}"
 
 
-def _cursor(scene: Scene) -> dict[str, Any]:
-    """The last message of the map: cursor and command; empty before the first one."""
-    return dict(st.session_state.get(scene.key, {}).get("cursor") or {})
-
-
 def _held(scene: Scene, seat: Seat) -> int:
-    """The version of the draft that the browser holds; 0 if it holds none of this draft."""
-    cursor, draft = _cursor(scene), seat.on_board.draft
-    is_same = draft is not None and cursor.get("plan", "").startswith(draft.identity)
-    return int(cursor.get("held", 0)) if is_same else 0
+    return map_cursor.held(scene.key, seat.on_board.draft)
 
 
 def _take(scene: Scene, seat: Seat) -> bool:
     """Take over what the visitor did on the map; returns whether the whole page must rerun."""
-    cursor = _cursor(scene)
-    command = current_session().take_command(scene.key, cursor)
-    seat.is_missed = False
-    if not cursor or cursor["nonce"] != seat.nonce or cursor["plan"] != seat.stored:
-        seat.is_missed = command is not None and command.get("board") == seat.board
-        return False
-    if cursor["move"] != seat.move:
-        seat.question = None
-    seat.move, seat.selected = int(cursor["move"]), int(cursor["selected"])
-    if command is None:
-        return False
-    seat.move, seat.refusal = int(command["move"]), ""
-    return _dispatch(scene, seat, command)
+    session = current_session()
+    command = map_cursor.take(session, scene.key, seat.cursor, seat.stored, seat.board)
+    return command is not None and _dispatch(scene, seat, command)
 
 
 def _dispatch(scene: Scene, seat: Seat, command: Mapping[str, Any]) -> bool:
@@ -163,7 +137,7 @@ def _dispatch(scene: Scene, seat: Seat, command: Mapping[str, Any]) -> bool:
         return False
     if name == "ask":
         action = int(command["action"])
-        seat.question = None if seat.question == action else action
+        seat.cursor.question = None if seat.cursor.question == action else action
         return False
     return scene.carry_out(seat, command)
 
@@ -182,6 +156,6 @@ def _play(scene: Scene, seat: Seat, action: int) -> bool:
     if game.is_over or not 0 <= action < NUM_ACTIONS:
         return False
     if not game.legal()[action]:
-        seat.refusal = explain(game, action).reason
+        seat.cursor.refusal = explain(game, action).reason
         return False
     return scene.decide(seat, action)

@@ -37,7 +37,7 @@ def _play(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     if game.is_over or not 0 <= action < NUM_ACTIONS:
         return
     if not game.legal()[action]:
-        session.refusal = explain(game, action).reason
+        session.cursor.refusal = explain(game, action).reason
         return
     if _is_answered(session, move):
         return
@@ -119,8 +119,8 @@ def _go(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 
 def _ask(session: Session, line: Line, command: Mapping[str, Any]) -> None:
     action = int(command["action"])
-    session.question = None if session.question == action else action
-    if session.question is not None and line.is_on_plan and not line.film.is_exact:
+    session.cursor.question = None if session.cursor.question == action else action
+    if session.cursor.question is not None and line.is_on_plan and not line.film.is_exact:
         # What forbids it stands where the game has it, so that is what the map has to show.
         session.is_as_moves = True
 
@@ -183,7 +183,7 @@ def _as_moves(session: Session, line: Line, command: Mapping[str, Any]) -> None:
 
 
 def _show(session: Session, line: Line, move: int) -> None:
-    session.question = session.eviction = None
+    session.cursor.question = session.eviction = None
     session.cursor.jump(max(0, min(move, line.film.num_moves - 1)), session.cursor.selected)
 
 

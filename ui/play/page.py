@@ -24,7 +24,7 @@ from ui.play import playing_on
 from ui.play.commands import dispatch
 from ui.play.references import references_of, references_tag
 from ui.play.turn_html import turn_html, waiting_html
-from ui.session import caching, films, links, opening
+from ui.session import caching, films, links, map_cursor, opening
 from ui.session.first_picture_view import first_picture
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
@@ -36,8 +36,6 @@ from ui.session.state import OpenPlan, Session, current_session
 MAP_KEY = "map"
 _FIGURES = ("Runtime", "Saved", "Stalls", "Checker")
 _SOLVER, _SECONDS = "portfolio", (5, 10, 30, 60, 120, 300, 600)
-_LONGEST_REASON = 280
-"""Most characters of a reason that the map shows, so that a step's message stays small."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _shown(session: Session, plan: OpenPlan) -> _Shown:
     if line is None:
         return _Shown(f"{plan.identity}~{tag}", plan.plan, None, is_game=False)
     if not line.is_on_plan:
-        draft, message = line.draw(_held(line))
+        draft, message = line.draw(map_cursor.held(MAP_KEY, line.draft))
         return _Shown(f"{draft.identity}~{tag}", draft.whole.plan, line, True, message)
     film, move = line.film, session.cursor.move
     if session.quiz is not None and session.quiz.is_open_at(plan.identity, move):
@@ -142,18 +140,6 @@ def _shown(session: Session, plan: OpenPlan) -> _Shown:
     if session.is_as_moves:
         return _Shown(f"{plan.identity}-moves~{tag}", film.plan, line, True)
     return _Shown(f"{plan.identity}~{tag}", plan.plan, line, film.is_exact)
-
-
-def _held(line: Line) -> int:
-    """The version of the line's draft that the browser has said to hold."""
-    state = _map_state()
-    is_same = line.draft is not None and state.get("plan", "").startswith(line.draft.identity)
-    return int(state.get("held", 0)) if is_same else 0
-
-
-def _map_state() -> dict[str, Any]:
-    """The last state that the map sent (see `MEMORY_MAP`); empty before it sends one."""
-    return dict(st.session_state.get(MAP_KEY, {}).get("cursor") or {})
 
 
 def _header(session: Session) -> tuple[OpenPlan | None, DeltaGenerator]:
@@ -278,26 +264,19 @@ def _board(panel: DeltaGenerator, figures: DeltaGenerator) -> None:
 def _take(session: Session, plan: OpenPlan, shown: _Shown) -> bool:
     """Take over the map's cursor and carry out its command; returns whether there was a command.
 
-    After a command something else may have to be shown. The map's state is ignored if it is about
-    another plan, or if the script has moved the cursor since; a command that this board loses by
-    that is answered all the same, as missed.
+    After a command something else may have to be shown.
     """
-    state = _map_state()
-    command = session.take_command(MAP_KEY, state)
-    session.is_missed = False
-    if not state or state["nonce"] != session.cursor.nonce or state["plan"] != shown.identity:
-        session.is_missed = command is not None and command.get("board") == plan.identity
-        return False
-    if state["move"] != session.cursor.move:
-        session.question = session.eviction = None
-    session.cursor.move, session.cursor.selected = int(state["move"]), int(state["selected"])
+    cursor = session.cursor
+    shown_before = cursor.move
+    command = map_cursor.take(session, MAP_KEY, cursor, shown.identity, plan.identity)
+    if cursor.move != shown_before:
+        session.eviction = None
     if command is None:
         return False
-    session.cursor.move, session.refusal = int(command["move"]), ""
     if shown.line is None and command.get("do") == "follow":
         films.follow(session, plan, again=True)
     elif shown.line is None:
-        session.refusal = "The plan is still being played as moves of the game."
+        cursor.refusal = "The plan is still being played as moves of the game."
     else:
         dispatch(session, shown.line, command)
     return True
@@ -306,8 +285,8 @@ def _take(session: Session, plan: OpenPlan, shown: _Shown) -> bool:
 def _overlay(
     session: Session, shown: _Shown, game: ReferenceGame, opinion: Opinion | None
 ) -> dict[str, Any] | None:
-    if session.question is not None and not game.is_over:
-        return blockers(game, session.question)
+    if session.cursor.question is not None and not game.is_over:
+        return blockers(game, session.cursor.question)
     return ghosts(game, opinion) if shown.is_game else None
 
 
@@ -317,13 +296,8 @@ def _map_data(
     line = shown.line
     return {
         "plan": shown.identity,
-        "move": session.cursor.move,
-        **({"selected": session.cursor.selected} if session.cursor.selected >= 0 else {}),
-        "nonce": session.cursor.nonce,
+        **map_cursor.answer(session, MAP_KEY, session.cursor),
         "board": plan.identity,
-        "handled": session.handled.get(MAP_KEY, 0),
-        **({"missed": True} if session.is_missed else {}),
-        **({"refusal": session.refusal[:_LONGEST_REASON]} if session.refusal else {}),
         "overlay": overlay,
         "draft": shown.draft,
         "tree": _tree(plan, line),

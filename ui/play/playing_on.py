@@ -131,7 +131,7 @@ def _show(session: Session, line: Line, request: PlayRequest, actions: tuple[int
     before = line.tree.current
     line.branch(actions, request.player)
     if is_looking:
-        session.question = session.eviction = None
+        session.cursor.question = session.eviction = None
         session.cursor.jump(min(line.tip, line.film.num_moves - 1), session.cursor.selected)
     else:
         line.go(before)

@@ -111,13 +111,16 @@ def _move_parts(
     offered = choices(game, None if is_asked else opinion)
     if not is_game:
         offered = [_as_placed(c, program, plan, game.move, chosen) for c in offered]
-    cards = [choice_html(c, chosen, session.question == c.action, line.is_on_plan) for c in offered]
+    cards = [
+        choice_html(c, chosen, session.cursor.question == c.action, line.is_on_plan)
+        for c in offered
+    ]
     room = room_text(game) if is_game else placed.room_text(program, plan, game.move.time)
     facts = (*move_story.facts, ("Memory", room))
     return [
         story_html(move_story),
         *cards,
-        _blockers_html(game, session.question),
+        _blockers_html(game, session.cursor.question),
         _eviction_html(session, game, move_story.tensor),
         facts_html(facts, has_text=False),
     ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.program.proof import gap
 from ui.components.html import facts_html
 from ui.components.map_svg import thumbnail
-from ui.model.programs.catalogue import above_bound, facts, own_card_html
+from ui.model.programs.catalogue import facts, own_card_html
 from ui.session import caching, opening
 from ui.session.reading_view import unmeasured, warn_of_reading
 from ui.session.state import OpenProgram, Session
@@ -59,4 +60,4 @@ def _label(opened: OpenProgram, name: str) -> str:
 def _over(opened: OpenProgram, name: str) -> float | None:
     plan = opened.plans[name]
     row = caching.row_of(plan.identity, opened.program, plan.plan, plan.name)
-    return above_bound(row.latency_s, opened.bound_s)
+    return gap(row.latency_s, opened.bound_s)

@@ -21,6 +21,7 @@ from ui.jobs.run import Job
 from ui.model.challenges.state import ChallengeState
 from ui.model.compare.comparison import Comparison
 from ui.model.compiler.state import CompilerState
+from ui.model.cursor import Cursor
 from ui.model.debug.table import Debugging
 from ui.model.learn.state import Learning
 from ui.model.play.eviction import Eviction
@@ -179,19 +180,6 @@ class OpenProgram:
 
 
 @dataclass
-class Cursor:
-    """The move shown and the group selected. A new `nonce` makes the browser take them over."""
-
-    move: int = 0
-    selected: int = -1
-    nonce: int = 0
-
-    def jump(self, move: int, selected: int = -1) -> None:
-        """Send the browser to a move."""
-        self.move, self.selected, self.nonce = move, selected, self.nonce + 1
-
-
-@dataclass
 class Session:
     """Everything that one visitor has open."""
 
@@ -212,14 +200,8 @@ class Session:
     """Identity of the plan that the browser was sent last."""
     sent: dict[str, object] = field(default_factory=dict)
     """Parts of a step's message that the map keeps, by name; emptied, they are sent again."""
-    question: int | None = None
-    """The refused action whose blockers are shown, if any."""
     handled: dict[str, int] = field(default_factory=dict)
     """Serial number of the last command that each view was answered, by the view's key."""
-    is_missed: bool = False
-    """Whether the map's last command came too late: it was for another board."""
-    refusal: str = ""
-    """Why the last action that the visitor tried is not allowed; empty if it was."""
     quiz: Quiz | None = None
     """The questions that the visitor is being asked."""
     is_quiz_wanted: bool = False
@@ -277,7 +259,7 @@ class Session:
         self.take_in(name, program)
         if name != self.program_name:
             self.program_name, self.plan_name = name, ""
-            self.question = self.eviction = self.quiz = None
+            self.cursor.question = self.eviction = self.quiz = None
             self.notices.clear()
             self.cursor.jump(0)
 
@@ -298,7 +280,7 @@ class Session:
     def show_plan(self, name: str) -> None:
         """Switch to another plan of the same program; the cursor stays on its move."""
         self.plan_name, self.is_as_moves = name, False
-        self.question = self.eviction = self.quiz = None
+        self.cursor.question = self.eviction = self.quiz = None
 
 
 def current_session() -> Session:

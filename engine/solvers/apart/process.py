@@ -55,7 +55,7 @@ class Worker:
         answers.put((self, None))
 
     def order(self, body: dict[str, Any]) -> None:
-        """Send a stint; a process that takes none is killed, and its last answer is None."""
+        """Send an order; a process that takes none is killed, and its last answer is None."""
         line = json.dumps(body).encode() + b"\n"
         try:
             is_sent = os.write(self._orders, line) == len(line)

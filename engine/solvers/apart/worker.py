@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
     program, reporter = load(Path(arguments[0])), _Reporter(answers, sys.stdin)
     while line := sys.stdin.readline():
         order = json.loads(line)
-        follow = _stint if "until" in order else _run
+        follow = _time_slice if "until" in order else _run
         try:
             answer: dict[str, Any] = {"plan": plan_to_json(follow(program, order, reporter))}
         except EngineError as error:
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _stint(program: Program, order: dict[str, Any], reporter: _Reporter) -> Plan:
+def _time_slice(program: Program, order: dict[str, Any], reporter: _Reporter) -> Plan:
     """A registered solver's turn of a portfolio; it ends at a time of day."""
     start, until = order["start"], order["until"]
     options = {} if start is None else {"start": load_plan(start)}

@@ -87,14 +87,14 @@ def _environment() -> dict[str, str]:
 
 LEAST_S = 3.0
 """Shorter budgets are over before a process has started."""
-ROUNDS, LEAST_STINT_S = 4, 2.0
-"""A budget has so many stints on each core, but for the last none shorter than that."""
+ROUNDS, LEAST_SLICE_S = 4, 2.0
+"""A budget has so many time slices on each core, but for the last none shorter than that."""
 RESERVE, MOST_RESERVE_S = 0.05, 3.0
-"""Share of the budget that is left for the last stints to answer in, and the most of it."""
+"""Share of the budget that is left for the last time slices to answer in, and the most of it."""
 SEEDS = 1_000_003
-"""Between the seeds of two budgets, so that neighbours share no stint's."""
+"""Between the seeds of two budgets, so that neighbours share no time slice's."""
 IDLE_SHARE = 0.2
-"""A stint that ends sooner, and without a better plan, has nothing more to find."""
+"""A time slice that ends sooner, and without a better plan, has nothing more to find."""
 MOST_LOST = 3
 
 
@@ -111,7 +111,7 @@ def portfolio(program: Program, budget: Budget) -> Plan:
 
 
 @dataclass(frozen=True)
-class _Stint:
+class _TimeSlice:
     """A member at work. `until`: seconds since the epoch, which all processes share."""
 
     member: Member
@@ -121,7 +121,7 @@ class _Stint:
 
 
 class _Race:
-    """One run of the portfolio: its clock, the best plan, and the stint of each worker."""
+    """One run of the portfolio: its clock, the best plan, and the time slice of each worker."""
 
     def __init__(self, program: Program, budget: Budget) -> None:
         options = budget.options
@@ -137,8 +137,8 @@ class _Race:
         self._best: Plan | None = None
         self._best_s = float("inf")
         self._is_wanted = True
-        self._at_work: dict[Worker, _Stint | None] = {}
-        self._stints = self._lost = self._gains = 0
+        self._at_work: dict[Worker, _TimeSlice | None] = {}
+        self._num_slices = self._lost = self._gains = 0
 
     def begin(self) -> None:
         """Take the plans that are there at once."""
@@ -160,7 +160,7 @@ class _Race:
         return self._is_wanted
 
     def run(self) -> None:
-        """Stints on all cores until the time is over or nobody has anything to find."""
+        """Time slices on all cores until the time is over or nobody has anything to find."""
         answers: Answers = queue.SimpleQueue()
         with temporary_folder("portfolio") as folder:
             save(self._program, folder / PROGRAM)
@@ -182,7 +182,7 @@ class _Race:
     def answer(self) -> Plan:
         """The best plan, and how it came about."""
         assert self._best is not None
-        facts = {"found_by": self._best.solver, "stints": self._stints, "lost": self._lost}
+        facts = {"found_by": self._best.solver, "time_slices": self._num_slices, "lost": self._lost}
         return replace(self._best, notes={**self._best.notes, **facts})
 
     def _consider(self, plan: Plan, solver: str) -> bool:
@@ -203,12 +203,12 @@ class _Race:
         return self._listen(min(1.0, share), message)
 
     def _hire(self, folder: Path, answers: Answers) -> None:
-        """As many workers as there may be, and a stint for each that has none."""
+        """As many workers as there may be, and a time slice for each that has none."""
         missing = self._processes - len(self._at_work) if self._lost < MOST_LOST else 0
         for _ in range(missing):
             self._at_work[Worker(folder / PROGRAM, answers, _environment())] = None
-        for worker, stint in self._at_work.items():
-            if stint is None and not self._turns.is_over:
+        for worker, time_slice in self._at_work.items():
+            if time_slice is None and not self._turns.is_over:
                 self._send(worker, folder)
         if not self._at_work:
             self._is_wanted = False
@@ -218,16 +218,16 @@ class _Race:
         if now >= self._last:
             return
         member = self._turns.take()
-        until = min(self._last, now + max(LEAST_STINT_S, self._budget.seconds / ROUNDS))
-        stint = _Stint(member, SEEDS * self._budget.seed + self._stints, now, until)
-        self._stints += 1
-        self._at_work[worker] = stint
+        until = min(self._last, now + max(LEAST_SLICE_S, self._budget.seconds / ROUNDS))
+        time_slice = _TimeSlice(member, SEEDS * self._budget.seed + self._num_slices, now, until)
+        self._num_slices += 1
+        self._at_work[worker] = time_slice
         start = str(self._file_of_best(folder)) if member.takes_start else None
         worker.order(
             {
                 "solver": member.solver,
-                "seed": stint.seed,
-                "until": stint.until,
+                "seed": time_slice.seed,
+                "until": time_slice.until,
                 "start": start,
             }
         )
@@ -242,18 +242,20 @@ class _Race:
 
     def _hear(self, worker: Worker, body: dict[str, Any] | None) -> None:
         """Take a worker's answer: a plan, an error, progress, or None if the process is dead."""
-        stint = self._at_work.get(worker)
+        time_slice = self._at_work.get(worker)
         if body is None and worker in self._at_work:
             self._lost += 1
             del self._at_work[worker]
             worker.end()
-        if body is None or stint is None or "share" in body:
+        if body is None or time_slice is None or "share" in body:
             return
         self._at_work[worker] = None
-        is_better = "plan" in body and self._receive(body["plan"], stint.member.solver)
-        is_early = time.time() - stint.begun < IDLE_SHARE * (stint.until - stint.begun)
+        is_better = "plan" in body and self._receive(body["plan"], time_slice.member.solver)
+        is_early = time.time() - time_slice.begun < IDLE_SHARE * (
+            time_slice.until - time_slice.begun
+        )
         if "error" in body or (is_early and not is_better):
-            self._turns.leave_out(stint.member)
+            self._turns.leave_out(time_slice.member)
 
     def _receive(self, body: Any, solver: str) -> bool:
         try:

@@ -46,7 +46,7 @@ def test_it_is_no_worse_than_what_is_there_at_once(program: Program) -> None:
     quick = [solve(name, program) for name in FLOOR]
     assert latency_s(program, plan) <= min(latency_s(program, other) for other in quick)
     assert plan.notes["found_by"] in (*FLOOR, "all_slow")
-    assert plan.notes["stints"] == 0
+    assert plan.notes["time_slices"] == 0
 
 
 def test_a_compiled_plan_is_where_it_begins() -> None:
@@ -57,7 +57,7 @@ def test_a_compiled_plan_is_where_it_begins() -> None:
 
 def test_members_play_in_processes_and_end_when_they_find_nothing(program: Program) -> None:
     plan = run(program, seconds=3600.0, members=["xla_like", "greedy"], processes=2)
-    assert plan.notes["stints"] >= 2
+    assert plan.notes["time_slices"] >= 2
     assert plan.notes["lost"] == 0
     assert latency_s(program, plan) <= latency_s(program, solve("greedy", program))
 
@@ -133,8 +133,8 @@ def test_a_worker_begins_from_the_plan_of_a_file(program: Program, tmp_path: Pat
 
     start = solve("density", program)
     save_plan(start, tmp_path / "plan.json")
-    stint = {"solver": "local", "seed": 0, "until": 0.0, "start": str(tmp_path / "plan.json")}
-    plan = worker._stint(program, stint, Silent(sys.stdout, sys.stdin))
+    order = {"solver": "local", "seed": 0, "until": 0.0, "start": str(tmp_path / "plan.json")}
+    plan = worker._time_slice(program, order, Silent(sys.stdout, sys.stdin))
     assert latency_s(program, plan) <= latency_s(program, start)
 
 
@@ -202,7 +202,7 @@ def test_the_usual_members_are_registered() -> None:
     assert {member.solver for member in USUAL} <= set(SOLVERS)
 
 
-def test_it_ends_when_the_last_stints_have_answered(
+def test_it_ends_when_the_last_time_slices_have_answered(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody is sent out in the reserve, so nobody is waited for until its end."""
@@ -217,5 +217,5 @@ def test_it_ends_when_the_last_stints_have_answered(
 
     options = {"members": ["random"], "processes": 1}
     plan = solve("portfolio", program, Budget(300.0, 0, progress, options))
-    assert plan.notes["stints"] > 0
+    assert plan.notes["time_slices"] > 0
     assert shares[-1] < 0.9

@@ -42,9 +42,9 @@ def seat_of(at: AppTest, begin: str) -> Seat:
 def command(at: AppTest, key: str, seat: Seat, do: str, **given: Any) -> None:
     """What the map would send for a button or a key."""
     serial = at.session_state["explorer"].handled.get(key, 0) + 1
-    order = {"do": do, "serial": serial, "move": seat.move, **given}
-    told = {"plan": seat.stored, "held": 0, "move": seat.move, "selected": -1}
-    at.session_state[key] = {"cursor": {**told, "nonce": seat.nonce, "command": order}}
+    order = {"do": do, "serial": serial, "move": seat.cursor.move, **given}
+    told = {"plan": seat.stored, "held": 0, "move": seat.cursor.move, "selected": -1}
+    at.session_state[key] = {"cursor": {**told, "nonce": seat.cursor.nonce, "command": order}}
     at.run()
     assert not at.exception
 
@@ -234,7 +234,7 @@ def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
     assert seat.line is not None
     assert seat.on_board.tip.game.actions[move] == worst
     command(at, "question", seat, "back")
-    assert seat.line is None and seat.move == move
+    assert seat.line is None and seat.cursor.move == move
 
 
 def test_stale_positions_are_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,9 +35,9 @@ def command(at: AppTest, do: str, **given: Any) -> None:
     here = at.session_state["explorer"]
     seat = here.learning.seats[f"lesson {FIRST.name}"]
     serial = here.handled.get("lesson", 0) + 1
-    order = {"do": do, "serial": serial, "move": seat.move, **given}
-    told = {"plan": seat.stored, "held": 0, "move": seat.move, "selected": -1}
-    at.session_state["lesson"] = {"cursor": {**told, "nonce": seat.nonce, "command": order}}
+    order = {"do": do, "serial": serial, "move": seat.cursor.move, **given}
+    told = {"plan": seat.stored, "held": 0, "move": seat.cursor.move, "selected": -1}
+    at.session_state["lesson"] = {"cursor": {**told, "nonce": seat.cursor.nonce, "command": order}}
     at.run()
     assert not at.exception
 
@@ -97,7 +97,7 @@ def test_a_missed_goal_is_explained_and_both_lines_can_be_played() -> None:
     wrong = seat.on_board.tip.game
     assert wrong.actions[: len(seat.line.refutation.wrong)] != own.actions
     command(at, "go", to=seat.line.refutation.last)
-    assert seat.move == seat.line.refutation.last
+    assert seat.cursor.move == seat.line.refutation.last
     command(at, "line", which="right")
     right = seat.on_board.tip.game
     best = Judge(FIRST).best.actions
@@ -140,7 +140,7 @@ def test_a_refused_action_says_why() -> None:
     at = open_view(_learn, lesson=FIRST.name)
     game = FIRST.begin()
     command(at, "play", action=game.legal().index(False))
-    assert at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"].refusal
+    assert at.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"].cursor.refusal
 
 
 def test_an_unknown_lesson_shows_the_map_and_says_so() -> None:

@@ -148,7 +148,7 @@ def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
     )
     tell(at, move, do="play", action=refused)
     assert line.is_on_plan and session_of(at).cursor.move == move
-    assert session_of(at).refusal == explain(line.game_at(move), refused).reason
+    assert session_of(at).cursor.refusal == explain(line.game_at(move), refused).reason
     tell(at, 0, do="let", player="random", moves="2")
     tip, tree = line.tip, line.tree
     at.run()
@@ -188,7 +188,7 @@ def test_an_other_end_that_is_none_says_why() -> None:
             if action == KINDS[action] or game.legal()[action]:
                 continue
             tell(at, move, do="play", action=action)
-            assert session_of(at).refusal == explain(game, action).reason != ""
+            assert session_of(at).cursor.refusal == explain(game, action).reason != ""
             assert line.is_on_plan
             assert f'data-do="play" data-action="{action}"' not in panel_text(at)
 

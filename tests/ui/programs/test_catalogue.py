@@ -12,15 +12,14 @@ from engine.plan.io import plan_from_json
 from engine.program import library
 from engine.program.library import SampleEntry, describe
 from engine.program.model import Program
+from engine.program.proof import CONTESTED, gap
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from ui.components.map_svg import COLOURS, picture, thumbnail
 from ui.model.programs.catalogue import (
-    CONTESTED,
     SORTS,
     TEACHING,
     Filter,
-    above_bound,
     card_html,
     facts,
     family,
@@ -61,13 +60,13 @@ def test_filters_narrow() -> None:
     contested = matching(ENTRIES, Filter(is_contested=True))
     assert 0 < len(contested) < len(ENTRIES)
     for entry in contested:
-        over = above_bound(entry.xla_latency_s, entry.bound_s)
+        over = gap(entry.xla_latency_s, entry.bound_s)
         assert over is not None and over >= CONTESTED
 
 
 def test_the_gallery_can_be_ordered() -> None:
     far = matching(ENTRIES, Filter(sort="XLA furthest from the bound"))
-    gaps = [above_bound(e.xla_latency_s, e.bound_s) for e in far if e.xla_latency_s]
+    gaps = [gap(e.xla_latency_s, e.bound_s) for e in far if e.xla_latency_s]
     assert gaps == sorted(gaps, key=lambda gap: -(gap or 0))
     assert far[-1].xla_latency_s is None, "what has no gap comes last"
     longest = [e.instructions for e in matching(ENTRIES, Filter(sort="longest"))]

@@ -7,8 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.program import library
+from engine.program.proof import gap
 from tests.ui.apps import SECONDS
-from ui.model.programs.catalogue import above_bound, family
+from ui.model.programs.catalogue import family
 from ui.model.start.toy import telling
 from ui.session import caching
 from ui.session.last_view import View
@@ -64,8 +65,8 @@ def test_three_real_programs_on_which_plans_differ() -> None:
     found = telling(entries)
     assert len(found) == len({family(e) for e in found}) == 3
     for entry in found:
-        xla = above_bound(entry.xla_latency_s, entry.bound_s)
-        best = above_bound(entry.best_s, entry.bound_s)
+        xla = gap(entry.xla_latency_s, entry.bound_s)
+        best = gap(entry.best_s, entry.bound_s)
         assert xla is not None and best is not None and xla > best
 
 

@@ -93,6 +93,20 @@ class Draft:
         return {"on": on, "number": number, **changes}
 
 
+def drawn(draft: Draft | None, now: Picture, held: int) -> tuple[Draft, dict[str, Any]]:
+    """The draft, and the message that turns its version `held` into `now`.
+
+    `held`: the version that the browser has. Where there is no draft yet, or the changes are too
+    many for a message, the draft is a new one, to be sent whole first.
+    """
+    message = draft.message(now, held) if draft else None
+    if draft is None or message is None:
+        draft = Draft(now)
+        message = draft.message(now, 0)
+    assert message is not None, "a draft has no changes against itself"
+    return draft, message
+
+
 def _changes(known: Picture, now: Picture) -> dict[str, Any]:
     return {
         "stays": _difference(known.stays, now.stays),

@@ -12,6 +12,7 @@ from engine.game.moves import ACTION_NAMES, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.lessons.opponents import (
+    GREEDY,
     NEARLY,
     RECORD,
     Judged,
@@ -49,8 +50,6 @@ _LEAST_COST = 2e-3
 """Share of the all-slow runtime that a move must cost to be taken back."""
 CLEAR_LEAD = 0.025
 """Share of greedy's runtime from which on a lead over it counts as clear."""
-_GREEDY = "greedy"
-"""A best known solver; programs on which it is the best are no challenge."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def inviting(
     At most `most`, those with a clear lead first, then the shortest; after them the played ones.
     """
     leads = leads_of(mined)
-    candidates = [e for e in entries if e.name in leads and e.best_solver != _GREEDY]
+    candidates = [e for e in entries if e.name in leads and e.best_solver != GREEDY]
     ordered = sorted(candidates, key=lambda e: (leads[e.name] < CLEAR_LEAD, e.touches))[:most]
     return [*ordered, *(e for e in entries if e.name in played and e not in ordered)]
 
@@ -256,19 +255,16 @@ def _taken_back_html(taken_back: TakenBack) -> Renderable:
 
 def decision_html(seat: Seat) -> Node:
     """The move at the cursor and a card for each action."""
-    number = seat.attempt.at(seat.move)
+    number = seat.attempt.at(seat.cursor.move)
     game = seat.attempt.points[number].game
     if game.is_over:
         return p["There is nothing to decide: greedy has played all of it."]
     chosen = seat.attempt.chosen(number)
     cards = (
-        choice_html(choice, chosen, seat.question == choice.action, False)
+        choice_html(choice, chosen, seat.cursor.question == choice.action, False)
         for choice in choices(game)
     )
     return [story_html(story(game.program, game.move)), cards]
-
-
-GREEDY = "greedy"
 
 
 @dataclass
@@ -306,7 +302,7 @@ class MatchScene:
 
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; with teaching on, a move that costs much is not played."""
-        number = seat.attempt.at(seat.move)
+        number = seat.attempt.at(seat.cursor.move)
         if self.state.is_teaching and seat.attempt.chosen(number) != action:
             game = seat.attempt.points[number].game
             values = self.match.judged(game)
@@ -326,7 +322,7 @@ class MatchScene:
             self.state.taken_back = None
             seat.jump(seat.attempt.retry())
         elif name == "anyway" and self.state.taken_back is not None:
-            seat.move = self.state.taken_back.move
+            seat.cursor.move = self.state.taken_back.move
             return self._play(seat, self.state.taken_back.action)
         elif name == "finish":
             while not seat.attempt.is_over:
@@ -341,7 +337,7 @@ class MatchScene:
 
     def _play(self, seat: Seat, action: int) -> bool:
         self.state.taken_back = None
-        seat.jump(seat.attempt.play(seat.move, action))
+        seat.jump(seat.attempt.play(seat.cursor.move, action))
         return self._finished(seat) if seat.attempt.is_over else False
 
     def _finished(self, seat: Seat) -> bool:

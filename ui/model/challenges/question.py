@@ -94,7 +94,7 @@ def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
     chosen = answer.action if answer else None
     thoughts = _worth(answer) if answer else {}
     cards = (
-        choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
+        choice_html(c.thinking(thoughts), chosen, seat.cursor.question == c.action, False)
         for c in choices(game)
     )
     return str(div(".turn.lesson")[head, story_html(story(game.program, game.move)), cards])

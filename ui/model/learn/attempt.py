@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.game.drop_backup import drop_backup
 from engine.game.reference.game import ReferenceGame
-from ui.components.memory_map.draft import Draft, Picture, picture
+from ui.components.memory_map.draft import Draft, Picture, drawn, picture
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,6 @@ class Attempt:
         return self._drawn[1]
 
     def draw(self, held: int) -> tuple[Draft, dict[str, Any]]:
-        """How the browser, which holds version `held` of the draft, gets to the game as it is.
-
-        A new draft, to be sent whole first, where the changes are too many.
-        """
-        message = self.draft.message(self.picture, held) if self.draft else None
-        if self.draft is None or message is None:
-            self.draft = Draft(self.picture)
-            message = self.draft.message(self.picture, 0)
-        assert message is not None, "a draft has no changes against itself"
+        """How the browser, which holds version `held`, comes to show the game so far."""
+        self.draft, message = drawn(self.draft, self.picture, held)
         return self.draft, message

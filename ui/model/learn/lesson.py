@@ -150,14 +150,14 @@ def mark_up(text: str) -> Markup:
 
 def decision_html(judge: Judge, seat: Seat) -> Node:
     """The move at the cursor and a card for each action."""
-    number = seat.attempt.at(seat.move)
+    number = seat.attempt.at(seat.cursor.move)
     game = seat.attempt.points[number].game
     if game.is_over:
         return None
     thoughts = thoughts_of(game, judge.lesson.agent_view)
     chosen = seat.attempt.chosen(number)
     cards = (
-        choice_html(c.thinking(thoughts), chosen, seat.question == c.action, False)
+        choice_html(c.thinking(thoughts), chosen, seat.cursor.question == c.action, False)
         for c in choices(game)
     )
     return [story_html(story(game.program, game.move)), cards]
@@ -218,7 +218,7 @@ class LessonScene:
 
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; stars are kept as soon as they are earned."""
-        seat.jump(seat.attempt.play(seat.move, action))
+        seat.jump(seat.attempt.play(seat.cursor.move, action))
         if not seat.attempt.is_over:
             return False
         tip = seat.attempt.tip

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.errors import LessonError
 from engine.files import json_of
+from engine.lessons.judge import MOST_STARS
 
 FORMAT = "mallocmuzero-progress"
 VERSION = 1
@@ -16,7 +17,6 @@ MOST_BYTES = 2**20
 _MOST_ROWS = 5000
 _LONGEST_NAME = 200
 _MOST = 10**9
-MOST_STARS = 3
 
 
 @dataclass(frozen=True)

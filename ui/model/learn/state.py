@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from engine.errors import LessonError
 from engine.game.reference.game import ReferenceGame
 from engine.lessons.refutation import TurningPoint
+from ui.model.cursor import Cursor
 from ui.model.learn.attempt import Attempt
 from ui.model.learn.explanation import ShownLine
 from ui.model.learn.progress import Progress, progress_of
@@ -15,21 +16,15 @@ from ui.model.learn.progress import Progress, progress_of
 
 @dataclass
 class Seat:
-    """A board in use: the game on it, the cursor, and what was asked last.
+    """A board in use: the game on it and the cursor.
 
-    `board`: its name, which no other board has. `nonce`: a new one makes the browser take over the
-    cursor. `stored`: identity of what the browser was sent last. `is_missed`: whether the last
-    command came after the cursor had been moved, and so was not carried out.
+    `board`: its name, which no other board has. `stored`: identity of what the browser was sent
+    last.
     """
 
     attempt: Attempt
     board: str
-    move: int = 0
-    selected: int = -1
-    nonce: int = 1
-    question: int | None = None
-    refusal: str = ""
-    is_missed: bool = False
+    cursor: Cursor
     stored: str = ""
     num_hints: int = 0
     explained: tuple[ReferenceGame, TurningPoint | None] | None = None
@@ -44,19 +39,20 @@ class Seat:
 
     def show_line(self, line: ShownLine) -> None:
         """Put a line on the board, at its first move."""
-        self.line, self.refusal = line, ""
+        self.line, self.cursor.refusal = line, ""
         self.jump(line.refutation.move)
 
     def close_line(self) -> None:
         """Put the visitor's own game back on the board."""
         if self.line is not None:
             begin = self.line.refutation.move
-            self.line, self.refusal = None, ""
+            self.line, self.cursor.refusal = None, ""
             self.jump(begin)
 
     def jump(self, move: int) -> None:
         """Send the browser to a move."""
-        self.move, self.nonce, self.question = move, self.nonce + 1, None
+        self.cursor.jump(move, self.cursor.selected)
+        self.cursor.question = None
 
 
 @dataclass
@@ -108,10 +104,10 @@ class Learning:
         if name not in self.seats:
             self.nonce += 1000
             begin, board = attempt.tip.game.move_index, f"{name} {self.nonce}"
-            self.seats[name] = Seat(attempt, board, move=begin, nonce=self.nonce)
+            self.seats[name] = Seat(attempt, board, Cursor(begin, nonce=self.nonce))
         return self.seats[name]
 
 
 def with_merged(learning: Learning, text: str, where: str) -> Progress:
     """The progress together with that of an imported file. Raises LessonError."""
-    return replace(learning.progress).merged(progress_of(text, where))
+    return learning.progress.merged(progress_of(text, where))

@@ -17,7 +17,7 @@ from engine.game.notes import notes_of
 from engine.game.reference.game import ReferenceGame
 from engine.game.replay import best_action
 from engine.plan.model import Plan
-from ui.components.memory_map.draft import Draft, Picture, picture
+from ui.components.memory_map.draft import Draft, Picture, drawn, picture
 from ui.model.play.film import Film, Positions, saved_s
 
 PLAN = -1
@@ -363,16 +363,8 @@ class Line:
         return self._whole[1]
 
     def draw(self, held: int) -> tuple[Draft, dict[str, Any]]:
-        """The draft, and the message that turns its version `held` into the current path.
-
-        `held` is the version that the browser has. Where the changes are too many for a message,
-        the draft is a new one, to be sent whole first.
-        """
-        message = self.draft.message(self.picture, held) if self.draft else None
-        if self.draft is None or message is None:
-            self.draft = Draft(self.picture)
-            message = self.draft.message(self.picture, 0)
-        assert message is not None, "a draft has no changes against itself"
+        """How the browser, which holds version `held`, comes to show the current path."""
+        self.draft, message = drawn(self.draft, self.picture, held)
         return self.draft, message
 
     def play(self, move: int, action: int) -> int:

@@ -17,9 +17,6 @@ from engine.program.provenance import Observed, observed
 from ui.components.html import image_html
 from ui.components.units import count_text, share_text, size_text, time_text, times_text
 
-CONTESTED = 0.03
-"""The least gap of XLA's plan to the bound of a program that counts as contested."""
-
 TEACHING = "teaching"
 REAL = "as teams have them"
 """Programs with a feature that dense ones for one chip have not."""
@@ -58,8 +55,8 @@ class Filter:
 SORTS: Mapping[str, Callable[[SampleEntry], float | str]] = MappingProxyType(
     {
         "as listed": lambda entry: 0,
-        "XLA furthest from the bound": lambda e: -_or_none(above_bound(e.xla_latency_s, e.bound_s)),
-        "best furthest from the bound": lambda e: -_or_none(above_bound(e.best_s, e.bound_s)),
+        "XLA furthest from the bound": lambda e: -_or_none(gap(e.xla_latency_s, e.bound_s)),
+        "best furthest from the bound": lambda e: -_or_none(gap(e.best_s, e.bound_s)),
         "longest": lambda entry: -entry.instructions,
         "shortest": lambda entry: entry.instructions,
         "name": lambda entry: short_title(entry).lower(),
@@ -89,11 +86,6 @@ def step_of(entry: SampleEntry) -> str:
     return "training" if entry.train else "inference"
 
 
-def above_bound(latency_s: float | None, bound_s: float | None) -> float | None:
-    """How far a latency is above the bound, as a fraction; None if either is not known."""
-    return gap(latency_s, bound_s)
-
-
 def matching(entries: Sequence[SampleEntry], wish: Filter) -> list[SampleEntry]:
     """The samples that a filter lets through, in its order; every word must occur in the entry."""
     words = wish.words.lower().split()
@@ -102,12 +94,11 @@ def matching(entries: Sequence[SampleEntry], wish: Filter) -> list[SampleEntry]:
 
 
 def _matches(entry: SampleEntry, wish: Filter) -> bool:
-    over = above_bound(entry.xla_latency_s, entry.bound_s)
     return (
         (not wish.hardware or entry.hardware in wish.hardware)
         and (not wish.families or family(entry) in wish.families)
         and (not wish.steps or step_of(entry) == wish.steps)
-        and (not wish.is_contested or (over is not None and over >= CONTESTED))
+        and (not wish.is_contested or entry.is_contested)
     )
 
 
@@ -128,8 +119,8 @@ def card_html(entry: SampleEntry, picture: str) -> str:
     """One sample: its memory map, what it is, and how far plans are from the bound."""
     size = f"{count_text(entry.instructions, 'instruction')}, {count_text(entry.values, 'tensor')}"
     gaps = (
-        ("XLA", above_bound(entry.xla_latency_s, entry.bound_s)),
-        (_best_name(entry), above_bound(entry.best_s, entry.bound_s)),
+        ("XLA", gap(entry.xla_latency_s, entry.bound_s)),
+        (_best_name(entry), gap(entry.best_s, entry.bound_s)),
     )
     about = " · ".join(filter(None, (entry.feature, entry.hardware, size)))
     return _card(picture, short_title(entry), about, gaps)

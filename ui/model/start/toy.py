@@ -13,10 +13,11 @@ from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.library import SampleEntry
 from engine.program.model import Program
+from engine.program.proof import gap
 from engine.program.teaching import Draft
 from ui.components.memory_map.board import board
 from ui.components.units import times_text
-from ui.model.programs.catalogue import TEACHING, above_bound, family
+from ui.model.programs.catalogue import TEACHING, family
 
 _MOST_TOUCHES = 2000
 _HOW_MANY = 3
@@ -36,8 +37,8 @@ def telling(entries: Sequence[SampleEntry]) -> list[SampleEntry]:
 
 def _stake(entry: SampleEntry) -> float:
     """How much of the bound lies between XLA's plan and the best known."""
-    xla = above_bound(entry.xla_latency_s, entry.bound_s)
-    best = above_bound(entry.best_s, entry.bound_s)
+    xla = gap(entry.xla_latency_s, entry.bound_s)
+    best = gap(entry.best_s, entry.bound_s)
     return 0.0 if xla is None or best is None or not entry.best_solver else xla - best
 
 

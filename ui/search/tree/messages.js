@@ -1,8 +1,7 @@
 // The messages of Python: a game once, then positions with their searches (ui/model/search/messages.py).
 
 const NONE = -1;
-const UNKNOWN = 0,
-  LEGAL = 1,
+const LEGAL = 1,
   ILLEGAL = 2;
 
 class Game {
