@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NODE_TOOLS := node_modules/.package-lock.json
 PORT ?= 8501
-# Of pytest: three on two cores took as long as two.
-WORKERS := 2
+# Three workers on two cores took as long as two.
+PYTEST_FLAGS := -n 2 --dist loadfile --no-loadscope-reorder
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
@@ -56,7 +56,7 @@ browser:
 	fi
 
 test: $(VENV)/.dev $(VENV)/.compiler browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 # Breaks the judges of plans, the rules and the losses in one place after another: hours, resumable.
 # A part of it: make mutants MUTANTS='engine.plan.check*'
@@ -66,10 +66,10 @@ mutants: $(VENV)/.dev
 	$(BIN)/python -m benchmarks mutants
 
 # What takes too long for each push, and the property tests with ten other seeds.
-nightly: $(VENV)/.dev $(VENV)/.compiler
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m nightly
+nightly: $(VENV)/.dev $(VENV)/.compiler browser
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m nightly
 	for seed in 1 2 3 4 5 6 7 8 9 10; do \
-	  $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m hypothesis --hypothesis-seed=$$seed || exit 1; \
+	  $(BIN)/python -m pytest $(PYTEST_FLAGS) -m hypothesis --hypothesis-seed=$$seed || exit 1; \
 	done
 
 # The newest packages that pyproject.toml allows, in an environment of their own.
@@ -77,7 +77,7 @@ RANGED := tests/plan tests/program tests/game tests/solvers tests/test_cli.py te
 ranges:
 	$(PYTHON) -m venv --clear .ranges
 	.ranges/bin/pip install --quiet '.[app]' pytest pytest-timeout pytest-xdist hypothesis
-	.ranges/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(RANGED)
+	.ranges/bin/python -m pytest $(PYTEST_FLAGS) $(RANGED)
 
 # Links and files that visitors may send: each of the readers ten thousand times.
 fuzz: $(VENV)/.dev
@@ -90,7 +90,7 @@ check: $(VENV)/.dev $(VENV)/.compiler $(NODE_TOOLS) browser
 	$(BIN)/hadolint Dockerfile
 	npm run --silent check
 	npm test --silent
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 format: $(VENV)/.dev $(NODE_TOOLS)
 	$(BIN)/ruff format .
@@ -105,7 +105,7 @@ bench-agent: $(VENV)/.dev browser
 	$(BIN)/python -m benchmarks solvers ablations curve search-speed games weights report
 
 # Without kept results, so that each picture shows work from its beginning.
-screenshots: $(VENV)/.dev browser
+screenshots: $(VENV)/.dev $(VENV)/.compiler browser
 	MALLOCMUZERO_RESULTS= $(BIN)/python -m ui.screenshots
 
 # How the game follows the plans of the larger programs, for the explorer: half an hour.

@@ -1,5 +1,4 @@
-"""MuZero's losses on a batch (policy, value, reward, consistency), and one training step on
-them."""
+"""MuZero's losses (policy, value, reward, consistency), and one training step on a batch."""
 
 from __future__ import annotations
 

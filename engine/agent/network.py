@@ -1,4 +1,4 @@
-"""Categorical scalars: how values and rewards are predicted as distributions over fixed atoms.
+"""The networks: representation, dynamics, prediction, with categorical values and rewards.
 
 MuZero's transform `h(x) = sign(x) (√(|x| + 1) - 1) + ε x` (arXiv 1911.08265, appendix F, after
 Pohlen et al.) makes rare large numbers tame; a transformed scalar is split over its two

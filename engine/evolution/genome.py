@@ -1,4 +1,4 @@
-"""Genomes: scripts of the mallocGame, one word per move, that the search varies.
+"""Genomes: scripts of the mallocGame, one word per move; the first ones, and the fittest.
 
 A word is a wish: one that is illegal now is kept, and comes true when another change makes room.
 """

@@ -1,4 +1,4 @@
-"""The kinds of tensors, which keep their colours on every screen."""
+"""The names and kinds of tensors and instructions, as every page says them."""
 
 from __future__ import annotations
 

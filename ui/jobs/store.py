@@ -1,4 +1,4 @@
-"""Folders of kept files: how old they are, and which are removed when there are too many."""
+"""Results of jobs kept on disk, and which files are removed when there are too many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings on a game's moves, computed in a process of their own."""
+"""The debugger's work in a worker process: findings, a forced action, a duel of two agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The linear program of a program's lower bound, put together from its groups and their traffic."""
+"""The lower bound of a program: its linear program, solved, and refined by branching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafts: which touches a stay would serve, how it is entered and left, in which slots.
+"""Recreate: groups served anew by drafts of stays, of which the cheapest are kept.
 
 A draft is a row like a stay's, without a place in memory yet. `outline` fixes what the program and
 the other stays of the group ask of it, `time_copies` chooses when its copies begin and end.

@@ -1,4 +1,4 @@
-"""The message that draws a plan on the memory map: program, plan and simulation, packed."""
+"""The message that draws a plan on the memory map: stays, copies, stalls, curves, packed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some positions of one game, kept so that any other is a short replay away, in bounded memory."""
+"""A film: how the game follows a plan, of which any position is a short replay away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's opinion of a position: the prior before its search, and the visits after it."""
+"""What the map shows of a position's actions: outcomes, blockers, and the agent's opinion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of variations that leave a plan, as chess programs keep it; immutable.
+"""Play that leaves a plan: the tree of variations, who goes on, and their texts for links.
 
 A variation begins where it leaves its parent: the plan itself (`PLAN`) or another variation. Its
 moves come in *steps*: what one decision played, the moves without a choice behind it included. The

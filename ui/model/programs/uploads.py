@@ -1,4 +1,4 @@
-"""What became of a visitor's files: which were used for what, and what would tell more."""
+"""A visitor's files: read as a program, and what became of each."""
 
 from __future__ import annotations
 

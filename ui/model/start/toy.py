@@ -1,4 +1,4 @@
-"""Three samples for the start page: real, of different kinds, on which plans differ most."""
+"""The start page: the three most telling samples, and a toy game of eight moves."""
 
 from __future__ import annotations
 
