@@ -17,6 +17,8 @@ from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.proof import gap
 
+CLOSE = 0.02
+"""An error that is no larger counts as small."""
 CLOSED = (
     ("local", 10.0),
     ("evolution", 10.0),
@@ -36,17 +38,20 @@ def of_set(rows: Sequence[Row], name: str) -> list[Row]:
     return [row for row in rows if row["set"] == name]
 
 
-def reading(name: str, digits: int = 2) -> tuple[str, str]:
-    """Median and worst error of XLA's own plan, simulated."""
-    found = of_set(rows_of("reading"), name)
-    errors = [abs(row["simulated_over_compiled"] - 1.0) for row in found]
-    return per_cent(median(errors)), per_cent(max(errors), digits)
+def sets(section: str) -> dict[str, list[Row]]:
+    """The rows of a section by their set: samples, held out, large."""
+    rows = rows_of(section)
+    return {name: of_set(rows, name) for name in dict.fromkeys(row["set"] for row in rows)}
 
 
-def errors_of_plans(name: str) -> str:
-    """Of our own plans, compiled: how far the fit to all other compiles was off."""
-    errors = [abs(row["others"]) for row in of_set(rows_of("fidelity"), name)]
-    return f"{per_cent(median(errors))} %, worst {per_cent(max(errors))} %"
+def errors(values: Sequence[float], digits: int = 2) -> str:
+    """How many there are, and their sizes: the median, the worst, and how many are small."""
+    sizes = [abs(value) for value in values]
+    within = sum(size <= CLOSE for size in sizes)
+    return (
+        f"{len(sizes)}, median error {per_cent(median(sizes))} %, worst"
+        f" {per_cent(max(sizes), digits)} %, {within} within {per_cent(CLOSE, 0)} %"
+    )
 
 
 def gaps(entries: Sequence[SampleEntry]) -> tuple[str, int, str]:
@@ -58,53 +63,75 @@ def gaps(entries: Sequence[SampleEntry]) -> tuple[str, int, str]:
 
 
 def best_plans() -> list[str]:
-    middle, optimal, most = gaps(library.index())
-    held_out, large = gaps(library.held_out()), gaps(library.large())
-    return [
-        f"median {middle} %, {optimal} of 26 proven optimal, most {most} %",
-        f"held out {held_out[1]} of {len(library.held_out())} optimal, most {held_out[2]} %",
-        f"large {large[1]} of {len(library.large())} optimal, most {large[2]} %",
-    ]
+    lines = []
+    for name, entries in (
+        ("samples", library.index()),
+        ("held out", library.held_out()),
+        ("large", library.large()),
+    ):
+        middle, optimal, most = gaps(entries)
+        number = sum(1 for entry in entries if entry.xla_latency_s)
+        lines.append(
+            f"{name}: median {middle} %, {optimal} of {number} proven optimal, most {most} %"
+        )
+    return lines
 
 
 def tuned() -> list[str]:
-    rows = rows_of("tuning")
-    gains = [row["ours"] for row in rows]
-    ahead = mean(row["ours"] - row["plain"] for row in rows)
-    return [
-        f"median {per_cent(median(gains), 1)} %, greatest {per_cent(max(gains), 1)} %",
-        f"{per_cent(ahead, 1)} points better in the mean",
-    ]
-
-
-def tuned_apart() -> list[str]:
-    parts = [of_set(rows_of("tuning"), name) for name in ("samples", "held out")]
-    middles = [per_cent(median(row["ours"] for row in part), 1) for part in parts]
-    return [f"median {middles[0]} % and {middles[1]} %"]
+    """By set: gains over the default, and how far ahead of random options in the mean."""
+    lines = []
+    for name, rows in sets("tuning").items():
+        gains = [row["ours"] for row in rows]
+        text = f"{name}: {sum(gain > 0 for gain in gains)} of {len(gains)} below the default, "
+        text += ", ".join(
+            f"{word} {per_cent(function(gains), 1)} %"
+            for word, function in (("median", median), ("mean", mean), ("best", max))
+        )
+        lines.append(text)
+        for way, words in (("plain", "as they come"), ("chosen", "chosen by the simulator")):
+            leads = [row["ours"] - row[way] for row in rows]
+            behind = [-lead for lead in leads if lead < 0]
+            lines.append(
+                f"{name}, ahead of random ones {words}: {per_cent(mean(leads), 1)} points in the"
+                f" mean, behind on {len(behind)}, by at most {per_cent(max(behind, default=0), 1)}"
+            )
+    return lines
 
 
 def exported() -> list[str]:
     lines = []
-    for title in ("samples", "held out"):
-        rows = of_set(rows_of("exported"), title)
-        new = [abs(row["error"]) for row in rows if not row["was_fitted"]]
-        within = sum(error <= 0.02 for error in new)
-        lines.append(
-            f"{title}: {len(new)}, median error {per_cent(median(new))} %, {within} within 2 %,"
-            f" worst {per_cent(max(new))} %"
-        )
+    for title, rows in sets("exported").items():
+        new = [row["error"] for row in rows if not row["was_fitted"]]
+        lines.append(f"{title}, that no fit had observed: {errors(new)}")
         for solver in ("local", "steered", "muzero"):
-            own = [row for row in rows if row["key"][1] == solver and "planned_gain" in row]
+            own = [row for row in rows if row["key"][1] == solver]
+            gains = [row["gain"] for row in own]
+            programs = {row["key"][0] for row in own}
+            lines.append(
+                f"{title}, `{solver}`: {sum(gain > 0 for gain in gains)} of {len(gains)} plans of"
+                f" {len(programs)} programs faster than the default, median"
+                f" {per_cent(median(gains), 1)} %"
+            )
+            known = [row for row in own if "planned_gain" in row]
             names = ("planned_gain", "predicted_gain", "gain")
-            figures = ", ".join(per_cent(mean(row[name] for row in own), 1) for name in names)
-            lines.append(f"{title}, `{solver}`: planned, predicted, compiled {figures} %")
+            means = ", ".join(per_cent(mean(row[name] for row in known), 1) for name in names)
+            lines.append(
+                f"{title}, `{solver}`: planned, predicted, compiled {means} % in the mean of"
+                f" {len(known)}"
+            )
     return lines
 
 
 def replayed() -> list[str]:
-    shares = [row["share"] for row in rows_of("replays") if row["plan"] == "best"]
-    counts = [sum(share >= least for share in shares) for least in (0.98, 0.95)]
-    return [f"98 % on {counts[0]} of {len(shares)}, 95 % on {counts[1]}"]
+    lines = []
+    for plan in ("XLA", "best"):
+        shares = [row["share"] for row in rows_of("replays") if row["plan"] == plan]
+        counts = ", ".join(
+            f"{per_cent(least, 0)} % on {sum(share >= least for share in shares)}"
+            for least in (0.98, 0.95)
+        )
+        lines.append(f"{plan}: {counts} of {len(shares)}, least {per_cent(min(shares), 1)} %")
+    return lines
 
 
 def sound() -> list[str]:
@@ -163,24 +190,29 @@ def solved() -> list[str]:
     return lines
 
 
-def left_out() -> list[str]:
-    errors = [abs(row["error"]) for row in rows_of("calibration")]
-    return [f"median error {per_cent(median(errors))} %, worst {per_cent(max(errors), 1)} %"]
-
-
 def readings() -> list[str]:
-    """XLA's own plan, simulated against the compiler's cycles: samples, held out, large."""
-    found = [reading(name) for name in ("samples", "held out", "large")]
-    return [f"median error {middle} %, worst {worst} %" for middle, worst in found]
+    """XLA's own plan, simulated against the compiler's cycles, and what is read of it."""
+    return [
+        f"{name}: {errors([row['simulated_over_compiled'] - 1.0 for row in rows])}; least read"
+        f" {per_cent(min(row['read'] for row in rows))} %"
+        for name, rows in sets("reading").items()
+    ]
+
+
+def plans_of_ours() -> list[str]:
+    """How far fits to all other compiles, or to earlier ones, were off on our own plans, compiled."""
+    return [
+        f"{name}, by the {words} compiles: {errors([row[key] for row in rows])}"
+        for name, rows in sets("fidelity").items()
+        for key, words in (("others", "other"), ("before", "earlier"))
+    ]
 
 
 FIGURES: dict[str, Callable[[], list[str]]] = {
     "reading": readings,
-    "plans of ours": lambda: [f"median error {errors_of_plans('samples')}"],
-    "plans of ours, held out": lambda: [f"median error {errors_of_plans('held out')}"],
-    "placements left out": left_out,
+    "plans of ours": plans_of_ours,
+    "placements left out": lambda: [errors([row["error"] for row in rows_of("calibration")], 1)],
     "tune": tuned,
-    "tune, samples and held out": tuned_apart,
     "exported": exported,
     "replays": replayed,
     "local ahead of evolution": ahead,
