@@ -200,7 +200,7 @@ def readings() -> list[str]:
 
 
 def plans_of_ours() -> list[str]:
-    """How far fits to all other compiles, or to earlier ones, were off on our own plans, compiled."""
+    """How far fits to all other compiles, or to earlier ones, were off on our compiled plans."""
     return [
         f"{name}, by the {words} compiles: {errors([row[key] for row in rows])}"
         for name, rows in sets("fidelity").items()
