@@ -102,8 +102,9 @@ class _GroupReferee:
     def _judge_stays(self) -> None:
         values = self._program.groups[self._group].values
         first = min(self._program.values[v].defined for v in values)
+        earliest = self._program.begin_of_branches(first)
         for stay in self._stays:
-            if stay.start < first:
+            if stay.start < earliest:
                 self._note(
                     "liveness", f"a stay begins before instruction {first} defines it", first
                 )

@@ -253,3 +253,30 @@ def test_what_a_loop_updates_in_place_is_held_to_its_last_reader_alone() -> None
     begin, end = names.index("made"), names.index("read") + 1
     assert [(s.start, s.end) for s in plan.stays] == [(begin, end)]
     assert check(imported.program, plan) is None
+
+
+def branches(fast: str) -> str:
+    """A conditional, each branch of which makes in two steps what is read after it."""
+    left, right = (
+        f"""{name} (x: A) -> A
+  x = A parameter(0)
+  local = A negate(x)
+  ROOT made = f32[64,128]{{1,0{fast}}} {opcode}(local)"""
+        for name, opcode in (("left", "negate"), ("right", "abs"))
+    )
+    entry = f"""  x = A parameter(0)
+  is_odd = pred[] parameter(1)
+  first = A negate(x)
+  either = f32[64,128]{{1,0{fast}}} conditional(is_odd, first, x), true_computation=left,
+    false_computation=right
+  sum = A add(either, x)
+  ROOT last = A multiply(sum, x)"""
+    return module_text(entry, left, right)
+
+
+def test_what_a_branch_returns_serves_what_follows_the_conditional() -> None:
+    imported = imported_text(branches(""))
+    plan = read_plan(imported, flow(branches(":S(1)")), None, 0)
+    names = [i.name for i in imported.program.instructions]
+    assert [(s.start, s.end) for s in plan.stays] == [(names.index("local"), names.index("last"))]
+    assert check(imported.program, plan) is None

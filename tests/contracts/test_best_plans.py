@@ -15,7 +15,7 @@ from engine.solvers import Budget, solve
 from engine.solvers.registry import Solver
 from tests.chosen import chosen
 
-KNOWN = (*library.index(), *library.held_out())
+KNOWN = (*library.index(), *library.held_out(), *library.real())
 ENTRIES = {e.name: e for e in (*KNOWN, *library.large()) if e.best_plan}
 CAPTURED = {e.name: e for e in KNOWN if e.xla_latency_s}
 LARGE = {e.name: e for e in library.large()}

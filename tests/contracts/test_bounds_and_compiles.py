@@ -14,7 +14,7 @@ from tests.chosen import chosen
 
 NAMES = [
     entry.name
-    for entry in (*library.index(), *library.held_out(), *library.large())
+    for entry in (*library.index(), *library.held_out(), *library.large(), *library.real())
     if entry.xla_latency_s is not None
 ]
 ROUNDING = 1e-6

@@ -108,6 +108,24 @@ def test_result_of_a_loop_stays_where_it_is_made() -> None:
     assert rule(inside, "0@3", [(0, 0, 3, 7)]) == "copy-late"
 
 
+BRANCHES = [Region("if[0]", 2, 5, 0.5, kind="branch"), Region("if[1]", 5, 7, 0.5, kind="branch")]
+
+
+def test_what_branches_return_stays_where_an_empty_place_waited_for_it() -> None:
+    program = program_of([Buffer(256, "w3 w6 r8")], regions=BRANCHES)
+    assert rule(program, "0@3 0@6 0@8", [(0, 0, 3, 9)]) == "region"
+    assert rule(program, "0@3 0@6 0@8", [(0, 0, 2, 9)]) is None
+    assert rule(program, "0@3 0@6 0@8", [(0, 0, 1, 9)]) == "liveness"
+
+
+def test_a_place_in_a_loop_waits_from_the_beginning_of_the_branch() -> None:
+    outer = Region("body", 1, 9, 5.0)
+    inner = [Region(b.name, b.start, b.end, 2.5, parent=0, kind=b.kind) for b in BRANCHES]
+    program = program_of([Buffer(256, "w3 r8")], regions=[outer, *inner])
+    assert rule(program, "0@3 0@8", [(0, 0, 2, 9)]) is None
+    assert rule(program, "0@3 0@8", [(0, 0, 1, 9)]) == "liveness"
+
+
 @pytest.mark.parametrize("is_live_out", [False, True])
 def test_sink_at_the_end_of_a_loop(is_live_out: bool) -> None:
     touches = "w4" if is_live_out else "w4 w8"

@@ -157,7 +157,8 @@ class GroupRows:
         self.number, self.group = number, program.groups[number]
         self.indices = program.touches_of_group[number]
         self.touches: list[Touch] = [program.touches[i] for i in self.indices]
-        self.born = min(program.values[v].defined for v in self.group.values)
+        born = min(program.values[v].defined for v in self.group.values)
+        self.first_place = program.begin_of_branches(born)
         size = self.group.size_bytes
         granules = -(-size // program.hardware.alignment)
         self.place = granules * program.hardware.alignment / scale.byte
@@ -201,7 +202,7 @@ class GroupRows:
         needed = {s.region for s in self.sinks}
         for index, region in enumerate(self.program.regions):
             inside = [t for t in self.touches if region.start <= t.time < region.end]
-            if not inside or self.born > region.start:
+            if not inside or self.first_place > region.start:
                 continue
             later = any(t.time >= region.end for t in self.touches) or self._may_be_kept
             if inside[0].reads or later or index in needed:

@@ -21,7 +21,7 @@ from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash
-from engine.program.model import Program
+from engine.program.model import Program, Region
 from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
 from tests.chosen import seeds
 from tests.game.tiny_programs import Buffer
@@ -261,6 +261,14 @@ def test_a_stay_may_begin_with_a_loop_and_outlast_it() -> None:
     program = built(draft)
     flags = (True,) * len(program.accesses)
     plan = Plan(content_hash(program), "by hand", flags, (Stay(0, 0, 0, 2),), ())
+    assert check(program, plan) is None
+    assert lower_bound(program).bound_s <= simulate(program, plan).latency_s == 0
+
+
+def test_a_stay_may_begin_with_a_branch_before_its_content_is_made_and_outlast_it() -> None:
+    either = [Region("if[0]", 1, 3, 0.5, kind="branch"), Region("if[1]", 3, 4, 0.5, kind="branch")]
+    program = cases.program_of([cases.Buffer(256, "w2 w3 r5")], 6, either)
+    plan = cases.plan_of(program, "0@2 0@3 0@5", [(0, 0, 1, 6)])
     assert check(program, plan) is None
     assert lower_bound(program).bound_s <= simulate(program, plan).latency_s == 0
 
