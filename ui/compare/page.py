@@ -20,7 +20,7 @@ from ui.components.units import share_text, time_text
 from ui.jobs.protocol import BOUND, FAILED, SOLVE, STOPPED
 from ui.model.compare.comparison import MODES
 from ui.model.compare.ranking import Row, ranked
-from ui.session import caching, opening
+from ui.session import caching, links, opening
 from ui.session.first_picture_view import first_picture
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
@@ -62,7 +62,7 @@ def render() -> None:
     if rows:
         _mode_bar(session, rows)
         _body(session, rows)
-    query = {"program": session.program_name, **opened.comparison.to_query()}
+    query = {**links.address(session), **opened.comparison.to_query()}
     st.query_params.from_dict(query)
     caching.last_views().put(session.identity, View("compare", query))
 

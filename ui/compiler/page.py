@@ -12,7 +12,7 @@ from ui.components.glossary import about
 from ui.components.markdown import plain
 from ui.components.units import share_text
 from ui.jobs.protocol import FAILED, OF_COMPILER
-from ui.session import caching, opening
+from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
@@ -76,6 +76,6 @@ def _failures(opened: OpenProgram) -> None:
 
 
 def _remember(session: Session) -> None:
-    query = {"program": session.program_name}
+    query = links.address(session)
     st.query_params.from_dict(query)
     caching.last_views().put(session.identity, View("compiler", query))

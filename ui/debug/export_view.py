@@ -17,6 +17,7 @@ from ui.components.markdown import plain
 from ui.components.units import time_text
 from ui.debug import force_view, studies
 from ui.model.search.state import Thought, brought, search_name
+from ui.session import links
 from ui.session.state import Session
 
 
@@ -60,7 +61,7 @@ def _open(session: Session, data: bytes, name: str) -> None:
 
 def link(session: Session) -> str:
     """The address of this page with this move and all notes."""
-    query = {"program": session.program_name, "move": str(session.open.searches.move + 1)}
+    query = {**links.address(session), "move": str(session.open.searches.move + 1)}
     notes = session.open.debug.notes.to_link()
     if notes:
         query["notes"] = notes

@@ -13,7 +13,7 @@ from ui.debug import duel_view, export_view, force_view, gap_view, inbox_view, n
 from ui.model.debug.table import PANELS, counts_text
 from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view, watch_view
-from ui.session import caching, opening
+from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
@@ -158,7 +158,7 @@ def _panel(session: Session, thought: Thought) -> None:
 
 def _query(session: Session) -> dict[str, str]:
     """The parameters of the address bar: program, move, and notes unless they are too long."""
-    query = {"program": session.program_name}
+    query = links.address(session)
     move = session.open.searches.move
     if move >= 0:
         query["move"] = str(move + 1)

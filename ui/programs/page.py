@@ -7,12 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import EngineError
 from engine.program.library import SampleEntry
 from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
 from ui.components.markdown import plain
-from ui.model.programs import uploads
 from ui.model.programs.catalogue import (
     REAL,
     SORTS,
@@ -28,6 +26,7 @@ from ui.model.programs.pressure_chart import pressure
 from ui.programs import yours_view
 from ui.programs.what_if_view import what_if_form
 from ui.session import caching, opening
+from ui.session.file_form_view import HINT, file_form
 from ui.session.jobs_view import with_jobs
 from ui.session.state import Session, current_session
 
@@ -35,13 +34,6 @@ _STYLE = Path(__file__).with_name("gallery.css")
 _COLUMNS = 3
 _FIRST_CARDS = 12
 """Cards shown at first: each has four buttons, and a browser draws forty of them in seconds."""
-_HINT = (
-    "- An HLO dump (`.hlo`, `.txt`, `.gz`) of the scheduled module. Better two of one program: one"
-    " compiled with everything in slow memory (`name.off.hlo`, or `slow` in its name), one with the"
-    " compiler's own placements (`name.on.hlo`, or `fast`); savings are then fitted to both, and"
-    " XLA's plan is read. With the second one's buffer-assignment dump it has its true addresses.\n"
-    "- A program file (`.json`, `.json.gz`), or a minimalloc table (`.csv`)."
-)
 
 
 @with_jobs
@@ -187,31 +179,10 @@ def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
 
 def _upload(session: Session) -> None:
     with st.expander("Open a file of your own", icon=":material/upload_file:"):
-        st.caption(_HINT)
-        files = st.file_uploader(
-            "Files",
-            accept_multiple_files=True,
-            key="files",
-            label_visibility="collapsed",
-            max_upload_size=uploads.MOST_MIB,
-        )
-        chips, guess = uploads.hardware_names(), uploads.chip_of([f.name for f in files])
-        hardware = st.selectbox(
-            "Hardware (of HLO dumps and tables)",
-            chips,
-            index=chips.index(guess) if guess else None,
-            placeholder="which chip was it compiled for?",
-            key=f"hardware_{guess or ''}",
-            help="Filled in where the names of the files say it",
-        )
-        if st.button("Open", key="open_files", disabled=not files, width="stretch"):
-            try:
-                with st.spinner("Reading …"):
-                    program = uploads.read([(f.name, f.getvalue()) for f in files], hardware)
-            except EngineError as error:
-                st.error(plain(error), icon=":material/error:")
-                return
-            opening.add_program(session, program.name, program)
-            opening.keep(session, uploads.summary(program, [f.name for f in files]))
+        st.caption(HINT)
+        brought = file_form()
+        if brought is not None:
+            opening.add_program(session, brought.program.name, brought.program)
+            opening.keep(session, brought.summary)
             session.news.tell(session.program_name, "is open; it stands on top, under Yours")
             st.rerun()

@@ -12,7 +12,7 @@ from ui.jobs.weights import words
 from ui.model.compare.ranking import share_saved
 from ui.model.search.state import Thought
 from ui.search import board_view, drift_view, inbox_view, jobs_view, training_view, watch_view
-from ui.session import caching, opening
+from ui.session import caching, links, opening
 from ui.session.jobs_view import with_jobs
 from ui.session.link_query import move_of
 from ui.session.narrow_view import narrow_note
@@ -46,7 +46,7 @@ def render() -> None:
         training_view.show_apart()
         # A link's move is kept until there is a game to show it in.
         move = {"move": st.query_params["move"]} if "move" in st.query_params else {}
-        st.query_params.from_dict({"program": session.program_name, **move})
+        st.query_params.from_dict({**links.address(session), **move})
         return
     session.open.searches.rows = None
     _header(session, thought)
@@ -116,7 +116,7 @@ def _board() -> None:
     if state.thought is None:
         return
     board_view.show(session, state.thought, KEY)
-    st.query_params.from_dict({"program": session.program_name, "move": str(state.move + 1)})
+    st.query_params.from_dict({**links.address(session), "move": str(state.move + 1)})
     if state.panel in _FOLLOWING:
         _panel()
 

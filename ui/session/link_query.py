@@ -38,6 +38,20 @@ def index_of(text: str, count: int) -> int:
     return int(text) if int(text) < count else -1
 
 
+_CONTENT = re.compile(r"[0-9a-f]{12}")
+
+
+def content_of(query: Mapping[str, str]) -> str:
+    """The beginning of the content hash of a program that was brought; empty if there is none."""
+    text = query.get("content", "")
+    return text if _CONTENT.fullmatch(text) else ""
+
+
+def content_part(identity: str) -> str:
+    """What a link says of a content hash."""
+    return identity[:12]
+
+
 CHOICES = {
     "axis": ("slots", "seconds"),
     "colour": ("kind", "saving", "size", "age", "layer"),
@@ -57,8 +71,9 @@ def ignored(query: Mapping[str, str], num_groups: int) -> str:
     """What of a link means nothing here, as a sentence; empty where all of it means something."""
     odd = [name for name, words in CHOICES.items() if name in query and query[name] not in words]
     odd += [n for n in ("select", "group") if n in query and index_of(query[n], num_groups) < 0]
+    odd += ["content"] * ("content" in query and not content_of(query))
     odd += [n for n in _FOUR_NUMBERS if n in query and not _is_window(query[n])]
-    known = {*CHOICES, *_FREE, *_FOUR_NUMBERS, "select", "group"}
+    known = {*CHOICES, *_FREE, *_FOUR_NUMBERS, "select", "group", "content"}
     odd += [n for n in query if n not in known and not n.startswith("embed")]
     if not odd:
         return ""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from ui.components.memory_map.actions import telling_move
 from ui.model.play.line import Line
 from ui.session import caching
-from ui.session.link_query import index_of, move_of
-from ui.session.opening import COMPILED
+from ui.session.link_query import content_part, index_of, move_of
+from ui.session.opening import COMPILED, needs_file
 from ui.session.state import OpenPlan, Session
 
 LOOK = ("window", "axis", "colour", "curve", "area")
@@ -43,10 +43,21 @@ def follow(session: Session, line: Line | None, query: Mapping[str, str]) -> Non
     session.cursor.jump(max(0, min(at, last)), selected)
 
 
+def address(session: Session) -> dict[str, str]:
+    """The link parameters of the program in use: its name, and of one that was brought its content.
+
+    By that the receiver's file is known to be the same.
+    """
+    parameters = {"program": session.program_name}
+    if needs_file(session.program_name):
+        parameters["content"] = content_part(session.open.identity)
+    return parameters
+
+
 def query(session: Session, plan: OpenPlan, line: Line | None) -> dict[str, str]:
     """The link parameters of the current view, for the address bar."""
     parameters = {
-        "program": session.program_name,
+        **address(session),
         "plan": plan.name,
         "move": str(session.cursor.move + 1),
     }
@@ -69,4 +80,4 @@ def for_browser(session: Session, plan: OpenPlan, line: Line | None) -> dict[str
         begin = 0
     else:
         begin = path.fork if path else -1
-    return {"program": session.program_name, "plan": lasting, "from": begin}
+    return {**address(session), "plan": lasting, "from": begin}

@@ -18,7 +18,8 @@ from ui.components.memory_map.actions import telling_move
 from ui.jobs.protocol import DONE
 from ui.jobs.run import Job
 from ui.session import caching
-from ui.session.link_query import ignored, move_of
+from ui.session.file_form_view import Brought, file_form
+from ui.session.link_query import content_of, ignored, move_of
 from ui.session.own_programs import OwnProgram, Summary
 from ui.session.state import OpenPlan, OpenProgram, Session
 
@@ -50,21 +51,27 @@ def ensure_open(session: Session) -> None:
 
     It also ends here, and runs again, while a plan that the link names is being made.
     """
-    if not session.program_name:
+    if not session.program_name and not session.awaited_file:
         open_link(session, st.query_params.to_dict())
+    if session.awaited_file:
+        _await_file(session)
     _await_linked_plan(session)
     for text in session.notices:
         st.warning(plain(text), icon=":material/link_off:")
 
 
 def open_link(session: Session, query: Mapping[str, str]) -> None:
-    """Open what the parameters of a link ask for, else the first sample; they may say anything."""
+    """Open what the parameters of a link ask for, else the first sample; they may say anything.
+
+    Nothing is opened where that is a program that has to be brought first.
+    """
     names = program_names(session)
     if not names:
         st.error("No sample program can be read: `sample_programs/` is missing or damaged.")
         raise PageEnds
-    wanted = query.get("program", "")
-    if wanted and _try_link(session, wanted):
+    wanted, content = query.get("program", ""), content_of(query)
+    name = _name_of_content(session, content) if content else wanted
+    if name and _try_link(session, name):
         session.plan_name = query.get("plan", "")
         session.open.comparison.take_query(query)
         num_moves = len(caching.moves_of(session.open.identity, session.open.program))
@@ -73,10 +80,56 @@ def open_link(session: Session, query: Mapping[str, str]) -> None:
         session.notices += [told for told in (text, odd) if told]
         if move is not None:
             session.cursor.jump(move)
+    elif content:
+        session.awaited_file = dict(query)
     else:
         open_named(session, names[0])
         if wanted:
             session.notices.append(_lost_program(wanted, names[0]))
+
+
+def _name_of_content(session: Session, content: str) -> str | None:
+    """The name of the visitor's program whose content hash begins so; None without one."""
+    opened = (name for name, p in session.programs.items() if p.identity.startswith(content))
+    return next(opened, None) or caching.own_programs().named(session.identity, content)
+
+
+def _await_file(session: Session) -> None:
+    """Ask for the file of the program that the link leads to; brought, it opens that very view."""
+    name = session.awaited_file.get("program", "")[:80]
+    with st.container(border=True, key="bring", width=720):
+        st.subheader(f"Bring the file of “{plain(name)}”", anchor=False)
+        st.markdown(
+            "This link leads to a program that its sender brought as a file. A file does not travel"
+            " with a link: drop the same file here, and you see what the sender saw."
+        )
+        brought = file_form()
+        if brought is not None and _is_awaited(session, brought):
+            query, session.awaited_file = session.awaited_file, {}
+            add_program(session, brought.program.name, brought.program)
+            keep(session, brought.summary)
+            query["program"] = session.program_name
+            st.query_params.from_dict(query)
+            open_link(session, query)
+            st.rerun()
+        if st.button("I do not have it: show a sample", key="no_file", type="tertiary"):
+            session.awaited_file = {}
+            open_named(session, program_names(session)[0])
+            st.query_params.clear()
+            st.rerun()
+    raise PageEnds
+
+
+def _is_awaited(session: Session, brought: Brought) -> bool:
+    """Whether it is the program that the link leads to; else it is said that it is not."""
+    if content_hash(brought.program).startswith(content_of(session.awaited_file)):
+        return True
+    st.error(
+        "This is another program than the link's. Ask the sender for the files, all of them, and"
+        " for which chip they were read.",
+        icon=":material/difference:",
+    )
+    return False
 
 
 def _lost_program(wanted: str, shown: str) -> str:
@@ -187,6 +240,11 @@ def _identity_of(session: Session, name: str) -> str | None:
         return library.find_sample(name).content_hash
     is_listed = name in session.programs or take_up(session, name)
     return session.programs[name].identity if is_listed else None
+
+
+def needs_file(name: str) -> bool:
+    """Whether who gets a link to a program of that name has to bring it: it is nowhere else."""
+    return not _is_sample(name) and wish_of(name) is None
 
 
 def _is_sample(name: str) -> bool:

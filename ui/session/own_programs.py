@@ -72,6 +72,11 @@ class OwnPrograms:
         """The names of a visitor's programs, the oldest first."""
         return list(self._listed(visitor))
 
+    def named(self, visitor: str, content: str) -> str | None:
+        """The name of a visitor's program whose content hash begins so; None if there is none."""
+        listed = self._listed(visitor).items()
+        return next((name for name, (place, _) in listed if place.name.startswith(content)), None)
+
     def find(self, visitor: str, name: str) -> OwnProgram | None:
         """A program by name; None if there is none, or it cannot be read any more."""
         place, summary = self._listed(visitor).get(name, (None, ()))

@@ -225,6 +225,8 @@ class Session:
     challenges: ChallengeState = field(default_factory=ChallengeState)
     awaited_query: dict[str, str] = field(default_factory=dict)
     """The visitor's link, as long as the line that it asks for cannot be shown."""
+    awaited_file: dict[str, str] = field(default_factory=dict)
+    """The visitor's link, as long as the file of its program has not been brought."""
     is_restored: bool = False
     """Whether the link with which the visitor came has been followed."""
 

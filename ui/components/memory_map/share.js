@@ -120,6 +120,7 @@ MapView.prototype.linkText = function () {
   const { plan, state, link } = this;
   const query = new URLSearchParams({ program: link.program, plan: link.plan, move: state.move + 1 });
   if (link.from >= 0) query.set("line", `${link.from}-${lettersOf(plan.move_action.subarray(link.from, plan.tip))}`);
+  if (link.content) query.set("content", link.content);
   if (state.selected !== NONE) query.set("select", state.selected);
   for (const [name, value] of Object.entries(this.lookNow())) query.set(name, value);
   return `${location.origin}${location.pathname}?${query}`;
