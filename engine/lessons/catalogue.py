@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 
 from engine.errors import LessonError, UnknownNameError
 from engine.lessons.lesson import Lesson
@@ -49,10 +50,75 @@ class Catalogue:
         return 1 + max((self.depth(self.find(n)) for n in lesson.needs), default=-1)
 
     def search(self, text: str) -> tuple[Lesson, ...]:
-        """The lessons in which every word of `text` occurs; titles and concepts come first."""
-        wanted = text.lower().split()
-        matches = [x for x in self.lessons if all(word in x.words for word in wanted)]
-        return tuple(sorted(matches, key=lambda x: -sum(word in _head(x) for word in wanted)))
+        """The lessons in which every word of `text` occurs; titles and concepts come first.
+
+        Words of other fields stand for ours (`SYNONYMS`).
+        """
+        wanted = terms_of(text)
+        matches = [
+            x for x in self.lessons if all(any(w in x.words for w in words) for words in wanted)
+        ]
+        return tuple(
+            sorted(matches, key=lambda x: -sum(any(w in _head(x) for w in t) for t in wanted))
+        )
+
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "mcts": ("search",),
+        "monte carlo": ("search",),
+        "tree search": ("search",),
+        "lookahead": ("search",),
+        "planning": ("search", "model"),
+        "alphazero": ("search",),
+        "muzero": ("muzero", "model"),
+        "policy gradient": ("reinforcement", "search"),
+        "reinforcement learning": ("reinforcement", "search"),
+        "rl": ("reinforcement", "search"),
+        "world model": ("model imagines", "imagine"),
+        "hallucination": ("imagine",),
+        "knapsack": ("fast memory", "worth"),
+        "bin packing": ("address", "fragmentation"),
+        "allocator": ("address", "fragmentation"),
+        "malloc": ("address", "fragmentation"),
+        "register allocation": ("stay", "keeps the place"),
+        "spill": ("write-back", "write back"),
+        "spilling": ("write-back", "write back"),
+        "eviction": ("takes the place", "take its place", "keeps the place"),
+        "cache": ("fast memory",),
+        "caching": ("keeps the place", "stay"),
+        "lru": ("belady", "keeps the place"),
+        "scratchpad": ("fast memory",),
+        "vmem": ("fast memory",),
+        "cmem": ("fast memory",),
+        "sram": ("fast memory",),
+        "hbm": ("slow memory",),
+        "dram": ("slow memory",),
+        "dma": ("copy",),
+        "latency hiding": ("stall", "prefetch"),
+        "double buffering": ("prefetch",),
+        "roofline": ("bandwidth", "roofline"),
+        "while": ("loop",),
+        "scan": ("loop",),
+        "donation": ("alias", "share a place"),
+        "in place": ("alias", "share a place"),
+        "backtracking": ("dead end", "drop-backup"),
+        "heuristic": ("greedy",),
+        "defragmentation": ("fragmentation", "address"),
+        "xla": ("compiler", "xla"),
+    }
+)
+"""Words that people from other fields look for, and those of ours that they find."""
+
+
+def terms_of(text: str) -> list[tuple[str, ...]]:
+    """The words of a search, each with what may stand for it; phrases that are known come first."""
+    rest, terms = f" {' '.join(text.lower().split())} ", []
+    for phrase in sorted(SYNONYMS, key=len, reverse=True):
+        if f" {phrase} " in rest:
+            rest = rest.replace(f" {phrase} ", " ")
+            terms.append((phrase, *SYNONYMS[phrase]))
+    return [*terms, *((word,) for word in rest.split())]
 
 
 def _head(lesson: Lesson) -> str:

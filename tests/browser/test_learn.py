@@ -121,3 +121,19 @@ def test_both_themes_and_a_hint_without_errors(browser: Browser, server: str) ->
     assert_no_error(page)
     assert not errors
     page.close()
+
+
+def test_a_reload_in_the_middle_of_a_lesson_loses_nothing(
+    visitor: BrowserContext, server: str
+) -> None:
+    page = open_learn(visitor, server, f"?lesson={FIRST}")
+    wait_for_board(page)
+    page.keyboard.press("2")
+    page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
+    saved = page.locator(".turn.lesson .goal").inner_text()
+    kept = "() => localStorage.getItem('mallocmuzero-progress')"
+    assert eventually(lambda: "0.1" in str(page.evaluate(kept)))
+    page.reload()
+    page.wait_for_selector(".turn.lesson >> text=Undo", timeout=PATIENCE_MS)
+    assert page.locator(".turn.lesson .goal").inner_text() == saved
+    assert_no_error(page)

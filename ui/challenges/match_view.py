@@ -76,6 +76,7 @@ def _card(entry: SampleEntry, learning: Learning, lead: float | None, is_first: 
 def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
     """Show a program's board, and the score sheet once it is asked for. Raises EngineError."""
     match = caching.match_on(name)
+    _take_up(name, learning, state)
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _head(name, learning, state)
@@ -83,10 +84,23 @@ def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
         sheet = st.container()
     key = f"match {name} {state.decisions}"
     seat = learning.seat(key, match.attempt(state.decisions))
-    scene = MatchScene(match, learning, state)
+    scene = MatchScene(match, learning, state, key)
     board_view.show(scene, seat, left, right)
     with sheet:
         _sheet(match, seat, learning, state)
+
+
+def _take_up(name: str, learning: Learning, state: ChallengeState) -> None:
+    """Go on with as many decisions as in the game that was under way before a reload."""
+    begun = f"match {name} "
+    kept = [
+        board for board, game in learning.progress.games.items() if game and board.startswith(begun)
+    ]
+    if kept and name not in state.taken_up:
+        number = kept[-1].removeprefix(begun)
+        if number.isdecimal() and int(number) in CHOICES:
+            state.decisions = int(number)
+        state.taken_up.add(name)
 
 
 def _head(name: str, learning: Learning, state: ChallengeState) -> None:

@@ -20,12 +20,16 @@ class StoredText:
     is_kept: bool
 
 
-def browser_store(name: str, text: str, token: str, key: str) -> StoredText | None:
+def browser_store(
+    name: str, text: str, token: str, key: str, *, is_quiet: bool = False
+) -> StoredText | None:
     """Keep `text` under `name` once per `token` (empty: only look); an empty text clears it.
 
-    Returns the text that the browser last sent; None before it has sent any.
+    A token counts if it is later in the alphabet than those before. Returns the text that the
+    browser last sent; None before it has sent any. `is_quiet`: it sends none.
     """
-    _STORE(key=key, data={"name": name, "text": text, "token": token}, on_stored_change=_ignore)
+    data = {"name": name, "text": text, "token": token, "quiet": is_quiet}
+    _STORE(key=key, data=data, on_stored_change=_ignore)
     stored = st.session_state.get(key, {}).get("stored")
     if not isinstance(stored, dict) or not isinstance(stored.get("text"), str):
         return None

@@ -14,6 +14,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.lessons.refutation import Refutation
 from ui.components.memory_map.board import References
 from ui.components.memory_map.component import MEMORY_MAP
+from ui.learn.progress_view import save_quietly
 from ui.model.learn.explanation import RIGHT, WRONG, ShownLine, line_html
 from ui.model.learn.state import Seat
 from ui.model.play.ghosts import blockers, ghosts
@@ -32,6 +33,12 @@ class Scene(Protocol):
     """Whether the map must not show what the actions would do."""
     look: Mapping[str, str]
     """What the map looks like at first, as in links."""
+    absent: tuple[str, ...]
+    """Entries of the map's legend of which the board has nothing."""
+
+    @property
+    def board(self) -> str:
+        """The name under which the visitor's game on it is kept."""
 
     def panel(self, seat: Seat) -> str:
         """The HTML beside the map."""
@@ -69,8 +76,12 @@ def current_game(seat: Seat) -> ReferenceGame:
 
 @st.fragment
 def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
-    if _take(scene, seat):
+    is_news = _take(scene, seat)
+    learning = current_session().learning
+    learning.save_game(scene.board)
+    if is_news:
         st.rerun()
+    save_quietly(learning)
     draft, message = seat.on_board.draw(_held(scene, seat))
     if _identity(scene, draft.identity) != seat.stored:
         st.rerun()
@@ -92,6 +103,7 @@ def _board(scene: Scene, seat: Seat, panel: DeltaGenerator) -> None:
             "link": {},
             "look": dict(scene.look),
             "is_lesson": True,
+            "absent": list(scene.absent),
         },
         key=scene.key,
     )

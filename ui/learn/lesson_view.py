@@ -8,6 +8,7 @@ from htpy import div
 from engine.lessons.catalogue import Catalogue
 from engine.lessons.lesson import Lesson, pass_sinks
 from ui.components.glossary import term_html
+from ui.components.memory_map.component import HOW_TO_READ
 from ui.learn import board_view
 from ui.model.learn.attempt import Attempt
 from ui.model.learn.lesson import LessonScene, stars_html
@@ -24,6 +25,8 @@ def show_lesson(lesson: Lesson, lessons: Catalogue, learning: Learning) -> None:
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _head(lesson, lessons, learning)
+        if not lesson.needs:
+            st.caption(HOW_TO_READ)
         with st.container(key="lesson_text"):
             st.markdown(lesson.text)
     board_view.show(scene, seat, left, right)

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import EngineError, UnknownNameError
-from engine.lessons.catalogue import Catalogue
+from engine.lessons.catalogue import Catalogue, terms_of
 from ui.components.markdown import plain
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
@@ -70,7 +70,7 @@ def _overview(learning: Learning, lessons: Catalogue) -> None:
     text = search.text_input(
         "Search the lessons",
         key="lesson_search",
-        placeholder="stall, loop, MuZero …",
+        placeholder="stall, loop, MCTS, knapsack …",
         icon=":material/search:",
         label_visibility="collapsed",
     )
@@ -79,6 +79,8 @@ def _overview(learning: Learning, lessons: Catalogue) -> None:
     matches = lessons.search(text) if text.strip() else None
     if matches is not None and not matches:
         st.info("No lesson has these words. Try fewer.", icon=":material/search_off:")
+    elif told := synonyms_text(text):
+        st.caption(told)
     _count(learning, lessons)
     chosen = lesson_map(lessons, learning.progress, matches, "lesson_map")
     if chosen is not None:
@@ -121,3 +123,9 @@ def _count(learning: Learning, lessons: Catalogue) -> None:
 def _open(name: str) -> None:
     st.query_params.from_dict({_QUERY: name})
     st.rerun()
+
+
+def synonyms_text(text: str) -> str:
+    """What words of other fields were taken for; empty where there are none."""
+    known = [words for words in terms_of(text) if len(words) > 1]
+    return "; ".join(f"“{first}” is here: {', '.join(ours)}" for first, *ours in known)

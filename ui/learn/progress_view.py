@@ -49,9 +49,32 @@ def progress_files(learning: Learning) -> None:
         )
         if given is not None and st.button("Add it to mine", key="progress_add", width="stretch"):
             _add(learning, given.getvalue(), given.name)
-        if st.button("Forget everything", key="progress_forget", width="stretch"):
-            learning.forget()
+        _forget(learning)
+
+
+def save_quietly(learning: Learning) -> None:
+    """Let the browser keep the progress, from within a fragment; nothing runs anew for it."""
+    with st.container(key="progress_store_quiet"):
+        text = "" if learning.progress.is_empty else learning.progress.text()
+        browser_store(STORE, text, learning.token, f"{KEY}_quiet", is_quiet=True)
+
+
+def _forget(learning: Learning) -> None:
+    """Show a button that forgets everything, once that is confirmed, and one that takes it back."""
+    if learning.forgotten is not None:
+        st.caption("Your progress is forgotten.")
+        if st.button(
+            "Take it back", key="progress_remember", icon=":material/undo:", width="stretch"
+        ):
+            learning.remember()
             st.rerun()
+        return
+    if learning.progress.is_empty:
+        return
+    sure = st.checkbox("I want to lose all of it", key="progress_sure")
+    if st.button("Forget everything", key="progress_forget", width="stretch", disabled=not sure):
+        learning.forget()
+        st.rerun()
 
 
 def _add(learning: Learning, data: bytes, name: str) -> None:

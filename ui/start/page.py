@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.program.library import SampleEntry
-from ui.components.memory_map.component import MEMORY_MAP
+from ui.components.memory_map.component import HOW_TO_READ, MEMORY_MAP
 from ui.model.programs.catalogue import card_html
 from ui.model.start.toy import SECONDS, telling
 from ui.session import caching, opening
@@ -20,11 +20,6 @@ _SENTENCE = (
     "A compiler decides this for every ML program on an accelerator, and DeepMind made a game of"
     " it; here you can watch, play and take apart that decision on real programs, as the real XLA"
     " compiler made them for a TPU."
-)
-_READING = (
-    "How to read the picture: time runs to the right, addresses go up. A box is a tensor for as"
-    " long as it holds its place in fast memory, hatched while its copy is under way. Below, what"
-    " the chip does, what is copied, and how much time has been saved so far."
 )
 
 
@@ -46,7 +41,7 @@ def render() -> None:
     with right, st.container(key="doors"):
         _continue(session)
         _doors(session)
-        st.caption(_READING)
+        st.caption(HOW_TO_READ)
     _samples(session)
 
 

@@ -12,7 +12,7 @@ from engine.lessons.catalogue import load_catalogue
 from engine.lessons.judge import Judge, always_drop
 from tests.ui.apps import open_view
 from ui.learn.lesson_map_view import places_of, rows_of
-from ui.model.learn.lesson import mark_up
+from ui.model.learn.lesson import absent_from, mark_up
 from ui.model.learn.progress import Progress
 from ui.model.learn.state import Seat
 
@@ -70,7 +70,7 @@ def test_a_missed_goal_says_by_how_much_and_can_be_undone() -> None:
     while not seat.attempt.is_over:
         command(at, "play", action=always_drop(seat.attempt.tip.game))
     assert "Not yet" in html(at) and "too slow" in html(at)
-    assert at.session_state["explorer"].learning.progress.is_empty
+    assert not at.session_state["explorer"].learning.progress.stars
     command(at, "undo")
     assert "Not yet" not in html(at)
     command(at, "retry")
@@ -164,8 +164,42 @@ def test_progress_can_be_loaded_and_forgotten() -> None:
     assert "1 of 16 lessons done" in " ".join(c.value for c in at.caption) or re.search(
         r"1 of \d+ lessons done, 2 of", " ".join(c.value for c in at.caption)
     )
+    assert at.button(key="progress_forget").disabled, "it asks first"
+    at.checkbox(key="progress_sure").check().run()
     at.button(key="progress_forget").click().run()
     assert at.session_state["explorer"].learning.progress.is_empty
+    at.button(key="progress_remember").click().run()
+    assert at.session_state["explorer"].learning.progress == done
+
+
+def test_words_of_other_fields_find_lessons_and_say_what_they_were_taken_for() -> None:
+    at = open_view(_learn)
+    at.text_input(key="lesson_search").set_value("MCTS").run()
+    assert not at.info
+    assert "“mcts” is here: search" in " ".join(c.value for c in at.caption)
+
+
+def test_a_page_that_is_loaded_anew_goes_on_where_it_was() -> None:
+    at = open_view(_learn, lesson=FIRST.name)
+    command(at, "play", action=NO_COPY)
+    command(at, "hint")
+    before = at.session_state["explorer"].learning
+    kept = before.progress.text()
+    actions = before.seats[f"lesson {FIRST.name}"].attempt.tip.game.actions
+    again = open_view(_learn, lesson=FIRST.name)
+    again.session_state["progress"] = {"stored": {"text": kept, "kept": True}}
+    again.run()
+    seat = again.session_state["explorer"].learning.seats[f"lesson {FIRST.name}"]
+    assert seat.attempt.tip.game.actions == actions
+    assert seat.num_hints == 1
+    assert mark_up(FIRST.hints[0]) in html(again)
+
+
+def test_the_legend_has_what_the_board_has() -> None:
+    assert "scratch" in absent_from(Judge(FIRST))
+    scratch = SHELF.find("scratch-and-groups")
+    assert "scratch" not in absent_from(Judge(scratch))
+    assert "cross-program" not in absent_from(Judge(SHELF.find("what-the-last-run-left")))
 
 
 def test_the_map_shows_what_is_done_and_what_that_opens() -> None:

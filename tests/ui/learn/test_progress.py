@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from engine.errors import LessonError
-from ui.model.learn.progress import Card, Progress, progress_of
+from engine.game.reference.game import ReferenceGame
+from engine.lessons.rating import Rating
+from engine.program import library
+from ui.model.learn.attempt import Attempt
+from ui.model.learn.progress import MOST_GAMES, Card, Progress, Spent, progress_of
 from ui.model.learn.state import Learning, with_merged
 
 DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 3, 1)})
@@ -16,6 +21,64 @@ DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 
 def test_a_file_read_again_is_the_same() -> None:
     assert progress_of(DONE.text(), "x") == DONE
     assert DONE.done == {"a", "b"} and not DONE.is_empty and Progress().is_empty
+
+
+FULL = replace(
+    DONE,
+    games={"lesson a": "1;0.2-3.1"},
+    spent={"lesson a": Spent(2, 90)},
+    records={"streak": 7},
+    rating=Rating(1612.5, 120.0, 0.06),
+    name="Ada L.",
+)
+
+
+def test_everything_that_is_kept_comes_back() -> None:
+    assert progress_of(FULL.text(), "x") == FULL
+
+
+def test_merging_keeps_the_better_and_ones_own() -> None:
+    other = Progress(
+        games={"lesson a": "0;0.1", "lesson b": "0;0.2"},
+        spent={"lesson a": Spent(1, 20)},
+        records={"streak": 9},
+        rating=Rating(1500, 60, 0.06),
+        name="Grace",
+    )
+    merged = FULL.merged(other)
+    assert merged.games == {"lesson a": "1;0.2-3.1", "lesson b": "0;0.2"}
+    assert merged.spent == FULL.spent
+    assert merged.records == {"streak": 9}
+    assert merged.rating == other.rating, "the surer one"
+    assert merged.name == "Ada L."
+
+
+def test_of_many_boards_the_oldest_games_go() -> None:
+    progress = Progress()
+    for number in range(MOST_GAMES + 5):
+        progress = progress.with_game(f"board {number}", "0;0.1")
+    assert len(progress.games) == MOST_GAMES
+    assert "board 4" not in progress.games and "board 5" in progress.games
+
+
+def test_time_counts_while_somebody_is_at_it() -> None:
+    now = [0.0]
+    learning = Learning(clock=lambda: now[0])
+    game = ReferenceGame(library.load_sample("teach-prefetch"))
+    learning.seat("lesson a", Attempt.from_start(game))
+    now[0] = 30
+    learning.spend("lesson a")
+    now[0] = 5000
+    learning.spend("lesson a", is_try=True)
+    assert learning.progress.spent == {"lesson a": Spent(1, 150)}
+
+
+def test_a_later_token_is_later_in_the_alphabet() -> None:
+    learning, tokens = Learning(), []
+    for number in range(1, 4):
+        learning.keep(Progress({"a": number}))
+        tokens.append(learning.token)
+    assert tokens == sorted(tokens)
 
 
 def test_merging_loses_nothing() -> None:
@@ -49,6 +112,10 @@ def broken(**changes: object) -> str:
         (broken(stars={"a" * 300: 1}), "longer than 200"),
         (broken(cards={"a": [1, 2]}), "not four whole numbers"),
         (broken(cards={"a": [1, 2, 3, -4]}), "not four whole numbers"),
+        (broken(games={"a": 7}), "games, a: not a text"),
+        (broken(spent={"a": [1]}), "not two whole numbers"),
+        (broken(rating=[1500, "x", 1]), "not three numbers"),
+        (broken(rating=[1500, -3, 0.06]), "is no rating"),
         ("x" * 2_000_000, "larger than"),
     ],
 )

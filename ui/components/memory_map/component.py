@@ -5,9 +5,9 @@
 `selected`), `board` (the game that is played on; commands that wait are dropped when another one is
 shown), `handled` (serial number of the last command answered), `missed` (the answer is that it came
 too late), `refusal` (why it was not allowed, if it was not), `overlay`, `draft`, `tree` and
-`players`, `link` and `look` (`ui.session.links`). What the user does comes back as
-`st.session_state[key]["cursor"]`: plan, move, selected, nonce, and, until it is answered, the last
-`command` (`ui.play.commands`).
+`players`, `link` and `look` (`ui.session.links`), and `absent` (entries of the legend to leave
+out). What the user does comes back as `st.session_state[key]["cursor"]`: plan, move, selected,
+nonce, and, until it is answered, the last `command` (`ui.play.commands`).
 """
 
 from __future__ import annotations
@@ -46,3 +46,9 @@ MEMORY_MAP = StoredView(
     state="cursor",
     constants=javascript(),
 )
+HOW_TO_READ = (
+    "How to read the picture: time runs to the right, addresses go up. A box is a tensor for as"
+    " long as it holds its place in fast memory, hatched while its copy is under way. Below, what"
+    " the chip does, what is copied, and how much time has been saved so far."
+)
+"""What who sees the map for the first time has to know."""

@@ -39,6 +39,7 @@ class MapView extends View {
     const isOther = !this.plan || this.plan.program !== plan.program;
     this.plan = plan;
     this.root.classList.toggle("lesson", Boolean(data.is_lesson));
+    this.absent = data.absent ?? [];
     this.link = sent.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;
@@ -130,7 +131,7 @@ class MapView extends View {
       ...legendOf(this.look, this.plan),
       ...ghostLegend(this.look, this.hasOpinion),
       ...curveLegend(this.plan, this.look),
-    ];
+    ].filter(([, text]) => !this.absent.includes(text));
     this.root.querySelector(".legend").innerHTML = items
       .map(
         ([style, text, pattern = ""]) =>

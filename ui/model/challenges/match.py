@@ -274,8 +274,10 @@ class MatchScene:
     match: Match
     learning: Learning
     state: ChallengeState
+    board: str
     key: str = "match"
     is_hidden: bool = False
+    absent: tuple[str, ...] = ()
     look: Mapping[str, str] = field(default_factory=dict)
     references: References = field(init=False)
     title: str = field(init=False)
@@ -338,6 +340,7 @@ class MatchScene:
     def _play(self, seat: Seat, action: int) -> bool:
         self.state.taken_back = None
         seat.jump(seat.attempt.play(seat.cursor.move, action))
+        self.learning.spend(self.board, is_try=seat.attempt.is_over)
         return self._finished(seat) if seat.attempt.is_over else False
 
     def _finished(self, seat: Seat) -> bool:

@@ -180,6 +180,7 @@ class QuestionScene:
     state: ChallengeState
     key: str = "question"
     is_hidden: bool = False
+    absent: tuple[str, ...] = ()
     references: References = NO_REFERENCES
     look: Mapping[str, str] = field(init=False)
     title: str = field(init=False)
@@ -187,6 +188,11 @@ class QuestionScene:
     def __post_init__(self) -> None:
         """The map begins around the decision."""
         self.look, self.title = self.question.look, self.question.program.name
+
+    @property
+    def board(self) -> str:
+        """See `Scene.board`."""
+        return f"position {self.question.key}"
 
     def panel(self, seat: Seat) -> str:
         """See `Scene.panel`."""
@@ -211,6 +217,7 @@ class QuestionScene:
             progress = self.learning.progress
             card = answered(progress.cards.get(key, Card()), answer.is_right, today())
             self.learning.keep(progress.with_card(key, card))
+            self.learning.spend(self.board, is_try=True)
             seat.jump(self.question.game.move_index)
             return True
         return False

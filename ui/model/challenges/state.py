@@ -51,6 +51,8 @@ class ChallengeState:
     num_right: int = 0
     num_asked: int = 0
     taken_back: TakenBack | None = None
+    taken_up: set[str] = field(default_factory=set)
+    """Programs of which the game under way has been looked for."""
     sheets: dict[tuple[str, tuple[int, ...]], Sheet] = field(default_factory=dict)
 
 

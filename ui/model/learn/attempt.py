@@ -13,10 +13,15 @@ from ui.components.memory_map.draft import Draft, Picture, drawn, picture
 
 @dataclass(frozen=True)
 class Point:
-    """A position in which the visitor decides, or the end. `dead_ends`: undone on the way."""
+    """A position in which the visitor decides, or the end.
+
+    `dead_ends`: undone on the way. `by`: the decision before it, which Drop-backup may have changed
+    since; None at the start.
+    """
 
     game: ReferenceGame
     dead_ends: int = 0
+    by: int | None = None
 
 
 @dataclass
@@ -87,7 +92,7 @@ class Attempt:
                 drop_backup(game)
                 self.onward(game)
                 dead_ends += 1
-            self.points = [*self.points[: number + 1], Point(game, dead_ends)]
+            self.points = [*self.points[: number + 1], Point(game, dead_ends, action)]
             self.undone = []
         return self.points[number + 1].game.move_index
 

@@ -10,12 +10,18 @@ from typing import Any
 from engine.errors import LessonError
 from engine.files import json_of
 from engine.lessons.judge import MOST_STARS
+from engine.lessons.rating import Rating
 
 FORMAT = "mallocmuzero-progress"
 VERSION = 1
 MOST_BYTES = 2**20
 _MOST_ROWS = 5000
 _LONGEST_NAME = 200
+_LONGEST_PERSON = 60
+MOST_GAMES = 60
+"""Boards of which the unfinished game is kept."""
+LONGEST_GAME = 4000
+NEW_PLAYER = Rating()
 _MOST = 10**9
 
 
@@ -33,20 +39,36 @@ class Card:
 
 
 @dataclass(frozen=True)
+class Spent:
+    """How often a lesson, a position or a program was tried to the end, and for how long."""
+
+    tries: int = 0
+    seconds: int = 0
+
+
+@dataclass(frozen=True)
 class Progress:
     """What a visitor has reached.
 
-    `stars` by lesson, `won` (nanoseconds of the best game) by challenge, `cards` by position.
+    `stars` by lesson, `won` (nanoseconds of the best game) by challenge, `cards` by position,
+    `games`: by board what was played on it (`ui.model.learn.kept_game`), `spent` by lesson and
+    position, `records` by kind of run, `rating`: points, deviation and volatility, `name`: as the
+    visitor wants to be called.
     """
 
     stars: Mapping[str, int] = field(default_factory=dict)
     won: Mapping[str, int] = field(default_factory=dict)
     cards: Mapping[str, Card] = field(default_factory=dict)
+    games: Mapping[str, str] = field(default_factory=dict)
+    spent: Mapping[str, Spent] = field(default_factory=dict)
+    records: Mapping[str, int] = field(default_factory=dict)
+    rating: Rating = NEW_PLAYER
+    name: str = ""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was done yet."""
-        return not (self.stars or self.won or self.cards)
+        return self == Progress()
 
     @property
     def done(self) -> frozenset[str]:
@@ -67,8 +89,27 @@ class Progress:
         """The progress after a position was answered."""
         return replace(self, cards={**self.cards, position: card})
 
+    def with_game(self, board: str, game: str) -> Progress:
+        """The progress after a decision on a board; of more than `MOST_GAMES` the oldest go."""
+        others = {name: text for name, text in self.games.items() if name != board}
+        kept = [*others.items(), (board, game)][-MOST_GAMES:]
+        return replace(self, games=dict(kept))
+
+    def with_time(self, name: str, seconds: int, is_try: bool) -> Progress:
+        """The progress after so many seconds on a lesson or a position."""
+        old = self.spent.get(name, Spent())
+        spent = Spent(min(old.tries + is_try, _MOST), min(old.seconds + seconds, _MOST))
+        return replace(self, spent={**self.spent, name: spent})
+
+    def with_record(self, kind: str, score: int) -> Progress:
+        """The progress after a run; the best score counts."""
+        return replace(self, records={**self.records, kind: max(score, self.records.get(kind, 0))})
+
     def merged(self, other: Progress) -> Progress:
-        """The union of both: most stars, best times, and of each card the more answered one."""
+        """The union of both: most stars, best times, and of each card the more answered one.
+
+        Of games and names one's own count, of ratings the surer one.
+        """
         stars, won, cards = dict(self.stars), dict(self.won), dict(self.cards)
         for name, number in other.stars.items():
             stars[name] = max(number, stars.get(name, 0))
@@ -77,7 +118,22 @@ class Progress:
         for name, card in other.cards.items():
             own = cards.get(name, Card())
             cards[name] = card if card.right + card.wrong >= own.right + own.wrong else own
-        return Progress(stars, won, cards)
+        spent = {**other.spent}
+        for name, own_time in self.spent.items():
+            spent[name] = max(own_time, spent.get(name, own_time), key=lambda s: s.seconds)
+        records = {**other.records}
+        for kind, score in self.records.items():
+            records[kind] = max(score, records.get(kind, 0))
+        return Progress(
+            stars=stars,
+            won=won,
+            cards=cards,
+            games=dict([*other.games.items(), *self.games.items()][-MOST_GAMES:]),
+            spent=spent,
+            records=records,
+            rating=min(self.rating, other.rating, key=lambda r: r.deviation),
+            name=self.name or other.name,
+        )
 
     def text(self) -> str:
         """The progress as JSON."""
@@ -88,6 +144,14 @@ class Progress:
             "won": dict(self.won),
             "cards": {name: list(asdict(card).values()) for name, card in self.cards.items()},
         }
+        more = {
+            "games": dict(self.games),
+            "spent": {name: [s.tries, s.seconds] for name, s in self.spent.items()},
+            "records": dict(self.records),
+            "rating": [] if self.rating == NEW_PLAYER else list(asdict(self.rating).values()),
+            "name": self.name,
+        }
+        body |= {name: value for name, value in more.items() if value}
         return json.dumps(body, separators=(",", ":"), sort_keys=True)
 
 
@@ -107,7 +171,44 @@ def progress_of(text: str, where: str) -> Progress:
         stars=_numbers(body, "stars", where, MOST_STARS),
         won=_numbers(body, "won", where, _MOST),
         cards={name: _card(row, where) for name, row in _table(body, "cards", where).items()},
+        games=_games(body, where),
+        spent={name: _spent(row, where) for name, row in _table(body, "spent", where).items()},
+        records=_numbers(body, "records", where, _MOST),
+        rating=_rating(body.get("rating", []), where),
+        name=name_of(body.get("name", "")),
     )
+
+
+def name_of(text: Any) -> str:
+    """A name in one short line; empty for what is no text."""
+    return " ".join(text.split())[:_LONGEST_PERSON] if isinstance(text, str) else ""
+
+
+def _games(body: dict[str, Any], where: str) -> dict[str, str]:
+    table = _table(body, "games", where)
+    for name, text in table.items():
+        if not isinstance(text, str) or len(text) > LONGEST_GAME:
+            raise LessonError(f"{where}: games, {name:.60}: not a text of {LONGEST_GAME} letters")
+    return dict(list(table.items())[-MOST_GAMES:])
+
+
+def _spent(row: Any, where: str) -> Spent:
+    is_fine = isinstance(row, list) and len(row) == 2
+    if not is_fine or any(type(n) is not int or not 0 <= n <= _MOST for n in row):
+        raise LessonError(f"{where}: spent: {row!r:.60} is not two whole numbers")
+    return Spent(*row)
+
+
+def _rating(row: Any, where: str) -> Rating:
+    if row == []:
+        return NEW_PLAYER
+    is_fine = isinstance(row, list) and len(row) == 3
+    if not is_fine or any(type(n) not in (int, float) for n in row):
+        raise LessonError(f"{where}: rating: {row!r:.60} is not three numbers")
+    points, deviation, volatility = map(float, row)
+    if not (0 <= points <= 5000 and 1 <= deviation <= 1000 and 0 < volatility < 1):
+        raise LessonError(f"{where}: rating: {row!r:.60} is no rating")
+    return Rating(points, deviation, volatility)
 
 
 def _table(body: dict[str, Any], key: str, where: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -11,7 +13,11 @@ from engine.lessons.refutation import TurningPoint
 from ui.model.cursor import Cursor
 from ui.model.learn.attempt import Attempt
 from ui.model.learn.explanation import ShownLine
+from ui.model.learn.kept_game import restore, text_of
 from ui.model.learn.progress import Progress, progress_of
+
+_LONGEST_PAUSE_S = 120.0
+"""Who does nothing for longer is not at it."""
 
 
 @dataclass
@@ -68,13 +74,18 @@ class Learning:
     is_kept: bool = True
     """Whether the browser keeps anything."""
     nonce: int = 0
+    forgotten: Progress | None = None
+    """What was forgotten last, until it is taken back."""
+    clock: Callable[[], float] = time.monotonic
+    last_deed: tuple[str, float] = ("", 0.0)
+    """The lesson or position of the last deed, and when it was, by the clock."""
     wanted: str = ""
     """Where a command on a board leads to: `next`, `map`, `score`; empty: nowhere."""
 
     def keep(self, progress: Progress) -> None:
         """Take over new progress, to be kept by the browser."""
         if progress != self.progress:
-            self.progress, self.token = progress, uuid4().hex
+            self.progress, self.token = progress, _new_token()
 
     def take(self, text: str) -> bool:
         """Merge the browser's text in; returns whether that is news. Unreadable text is ignored."""
@@ -90,22 +101,59 @@ class Learning:
         before = self.progress
         merged = before.merged(stored)
         self.progress = merged
+        for name in stored.games:
+            # A board that was laid out before the browser spoke, and not used since.
+            if name in self.seats and not self.seats[name].attempt.is_begun:
+                del self.seats[name]
         if merged != stored:
-            self.token = uuid4().hex
+            self.token = _new_token()
         return merged != before
 
     def forget(self) -> None:
-        """Forget the progress, in the browser too."""
-        self.progress, self.token = Progress(), uuid4().hex
+        """Forget the progress, in the browser too; `remember` takes it back."""
+        self.forgotten, self.progress, self.token = self.progress, Progress(), _new_token()
         self.seats.clear()
 
+    def remember(self) -> None:
+        """Take back that the progress was forgotten; what was done since is kept too."""
+        if self.forgotten is not None:
+            self.keep(self.progress.merged(self.forgotten))
+            self.forgotten = None
+
     def seat(self, name: str, attempt: Attempt) -> Seat:
-        """The board of that name; `attempt` is laid on it if there is none."""
+        """The board of that name; `attempt` is laid on it if there is none.
+
+        What was played on it before the page was loaded anew is played again.
+        """
         if name not in self.seats:
+            num_hints = restore(attempt, self.progress.games.get(name, ""))
             self.nonce += 1000
             begin, board = attempt.tip.game.move_index, f"{name} {self.nonce}"
-            self.seats[name] = Seat(attempt, board, Cursor(begin, nonce=self.nonce))
+            cursor = Cursor(begin, nonce=self.nonce)
+            self.seats[name] = Seat(attempt, board, cursor, num_hints=num_hints)
+            self.last_deed = (name, self.clock())
         return self.seats[name]
+
+    def save_game(self, name: str) -> None:
+        """Keep what stands on a board."""
+        seat = self.seats.get(name)
+        if seat is not None:
+            text = text_of(seat.attempt, seat.num_hints)
+            if text != self.progress.games.get(name, ""):
+                self.keep(self.progress.with_game(name, text))
+
+    def spend(self, name: str, is_try: bool = False) -> None:
+        """Count the time since the last deed on the same lesson or position, and a finished try."""
+        now, last = self.clock(), self.last_deed
+        seconds = min(_LONGEST_PAUSE_S, now - last[1]) if last[0] == name else 0.0
+        self.last_deed = (name, now)
+        if seconds >= 1 or is_try:
+            self.keep(self.progress.with_time(name, round(seconds), is_try))
+
+
+def _new_token() -> str:
+    """A token that is later in the alphabet than all before it."""
+    return f"{time.time_ns():020d}-{uuid4().hex[:8]}"
 
 
 def with_merged(learning: Learning, text: str, where: str) -> Progress:

@@ -177,15 +177,22 @@ class Choice:
         return replace(self, thought=thoughts.get(self.action, ""), other=other)
 
 
-def choices(game: ReferenceGame, opinion: Opinion | None = None) -> list[Choice]:
-    """Copy, NoCopy and Drop in the current position; none when the game is over."""
+def choices(
+    game: ReferenceGame, opinion: Opinion | None = None, *, is_plain: bool = False
+) -> list[Choice]:
+    """Copy, NoCopy and Drop in the current position; none when the game is over.
+
+    `is_plain`: addresses as sizes, for who has just begun, not hexadecimal.
+    """
     if game.is_over:
         return []
     offered = [_choice(game, action, opinion) for action in (COPY, NO_COPY, DROP)]
-    return [replace(c, other=_other_end(game, c.action, opinion)) for c in offered]
+    return [replace(c, other=_other_end(game, c.action, opinion, is_plain)) for c in offered]
 
 
-def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choice | None:
+def _other_end(
+    game: ReferenceGame, kind: int, opinion: Opinion | None, is_plain: bool
+) -> Choice | None:
     """The choice of an action at the other end: its address, and what it does there.
 
     The stall is named only where it differs from the one at the usual end. None where the other end
@@ -195,7 +202,9 @@ def _other_end(game: ReferenceGame, kind: int, opinion: Opinion | None) -> Choic
     effect = game.placement(action)
     if action == kind or effect.block is None:
         return None
-    parts = [f"{end_text(game)}, {address_text(effect.block.offset * game.facts.numbers.granule)}"]
+    offset = effect.block.offset * game.facts.numbers.granule
+    where = f"from {size_text(offset)}" if is_plain else address_text(offset)
+    parts = [f"{end_text(game)}, {where}"]
     if effect.evicted:
         taken = ", ".join(group_name(game, block.group) for block in effect.evicted)
         parts.append(f"takes the place of {taken}")
