@@ -44,6 +44,8 @@ from engine.program.counts import Counts
 from engine.program.counts import recounted as _recounted
 from engine.program.library import sample_names
 from engine.program.model import Program
+from engine.program.profile import profiled as _profiled
+from engine.program.profile import read_profile
 from engine.solvers import Budget
 from engine.solvers import solve as _solve
 from engine.workflows import files_by_kind
@@ -84,6 +86,7 @@ __all__ = [
     "export_program",
     "import_hlo",
     "load",
+    "profiled",
     "recounted",
     "sample_names",
     "save",
@@ -224,6 +227,21 @@ def recounted(program: Program, counts: Counts) -> Program:
     engine.errors.UsageError: teach-prefetch has no loop of unknown length called 'loop'; ...
     """
     return _recounted(program, counts)
+
+
+def profiled(program: Program, profile: str | PathLike[str]) -> Program:
+    """The program with measured times for what the compiler does not estimate.
+
+    `profile`: a trace of XProf (`*.trace.json.gz`), what its page HLO Op Stats exports, or a CSV
+    with the columns `instruction` and `time_us` (or `time_s`, `time_ms`, `time_ns`), the time of
+    one execution. Schedule and XLA's plan stay. Raises ProgramFormatError for another file,
+    UsageError where it measures nothing that the compiler leaves out.
+
+    >>> profiled(load("teach-prefetch"), "README.md")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    engine.errors.ProgramFormatError: README.md: no profile: its first line must name ...
+    """
+    return _profiled(program, read_profile(Path(profile)))
 
 
 def export_program(jitted: Any, *args: Any, path: str | PathLike[str], **kwargs: Any) -> None:

@@ -77,6 +77,17 @@ def add_counts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+PROFILE_HELP = (
+    "measured times of what the compiler does not estimate: a trace of XProf (*.trace.json.gz), its"
+    " HLO Op Stats, or a CSV of instruction,time_us"
+)
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Measured times for what the compiler states no cycles for."""
+    parser.add_argument("--profile", type=Path, metavar="FILE", help=PROFILE_HELP)
+
+
 def add_raw(parser: argparse.ArgumentParser) -> None:
     """The folder in which captures keep what the compiler answered; None where nothing is cached.
 

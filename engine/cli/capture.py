@@ -11,15 +11,17 @@ from engine.cli.arguments import (
     add_compiler_options,
     add_counts,
     add_output,
+    add_profile,
     add_raw,
     refuse_given,
 )
-from engine.cli.output import note, show, show_program
+from engine.cli.output import note, show, show_program, with_profile
 from engine.errors import OutOfMemoryError, UsageError
 from engine.files import read_bytes
 from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
+from engine.program.profile import read_profile
 from engine.workflows.capturing import COMPILES, SECONDS, SOLVERS, capturing
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ _OF_ONE = (
     "batch",
     "train",
     "stablehlo",
+    "profile",
 )
 """Options that only count for one program."""
 
@@ -64,6 +67,7 @@ def add_parser(commands: Any) -> None:
     )
     add_compiler_options(parser)
     add_counts(parser)
+    add_profile(parser)
     parser.add_argument("--batch", type=int, help=f"default: {_BATCH}")
     parser.add_argument("--train", action="store_true", help="a training step")
     add_study(parser)
@@ -122,12 +126,15 @@ def run(options: argparse.Namespace) -> int:
             "capture: name a MODEL or a --stablehlo FILE, and an output with -o,"
             " or use --all, --held-out, --large or --real"
         )
+    if options.profile is not None:
+        read_profile(options.profile)  # refused before anything is compiled
     try:
         program = _captured(options, how, _target(options))
     except OutOfMemoryError as error:
         for line in error.table:
             note(line)
         raise
+    program = with_profile(program, options.profile)
     save(program, options.output)
     show_program(options, program)
     return 0

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from engine.cli.arguments import add_budget, add_command, add_output, add_program, add_solvers
-from engine.cli.output import announcer, complain, note, show, warn_of_unestimated
+from engine.cli.output import announcer, complain, note, show
 from engine.errors import UsageError
 from engine.program import library
 from engine.program.proof import gap
@@ -45,7 +45,7 @@ def run_compare(options: argparse.Namespace) -> int:
     program = library.resolve(options.program)
     body = compare(program, _solvers(options), _budget(options))
     show(options, body, _lines(body))
-    warn_of_unestimated(program)
+    _warn(body)
     return 0
 
 
@@ -70,12 +70,19 @@ def run_bench(options: argparse.Namespace) -> int:
             note(f"{name}: {len(done)} of {len(names)} done")
             if not options.json:
                 show(options, body, [*_lines(body), ""])
+            _warn(body)
     finally:
         # What is done is worth having, also where the user has had enough.
         if options.json and done:
             show(options, {"programs": [done[name] for name in names if name in done]}, [])
     lost = [f"{name}: {body['error']}" for name, body in done.items() if body["error"]]
     return complain("; ".join(lost)) if lost else 0
+
+
+def _warn(body: dict[str, Any]) -> None:
+    """Say on stderr what the percentages rest on; results of before there were prices do not."""
+    if body.get("unestimated"):
+        note(f"warning: {body['program']}: {body['unestimated']}")
 
 
 def _solvers(options: argparse.Namespace) -> list[str] | None:

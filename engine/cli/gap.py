@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.arguments import add_command, add_program
-from engine.cli.output import note, show
+from engine.cli.output import note, show, warn_of_unestimated
 from engine.errors import UnknownNameError
 from engine.game.moves import ACTION_NAMES
 from engine.game.notes import notes_of
@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     corrections = correct(program, plan, best, seconds=options.seconds)
     found = account(program, plan, best, bound_s, corrections.found)
     show(options, body_of(program, found), list(_lines(program, found)))
+    warn_of_unestimated(program)
     return 0
 
 

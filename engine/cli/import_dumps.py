@@ -11,9 +11,10 @@ from engine.cli.arguments import (
     add_compiler_options,
     add_counts,
     add_output,
+    add_profile,
     refuse_given,
 )
-from engine.cli.output import show_program
+from engine.cli.output import show_program, with_profile
 from engine.errors import UsageError
 from engine.hardware.presets import DEVICES
 from engine.program.io import save
@@ -29,6 +30,7 @@ _OF_DUMPS = (
     "scoped_kib",
     "trip_count",
     "branch",
+    "profile",
 )
 
 
@@ -58,6 +60,7 @@ def add_parser(commands: Any) -> None:
     )
     add_compiler_options(parser)
     add_counts(parser)
+    add_profile(parser)
     add_output(parser, "-o", "--output", metavar="P", required=True)
 
 
@@ -100,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _finish(options: argparse.Namespace, program: Program) -> int:
+    program = with_profile(program, options.profile)
     save(program, options.output)
     show_program(options, program)
     return 0

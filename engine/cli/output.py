@@ -6,12 +6,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from engine.hardware.unestimated import unestimated_remark
+from engine.hardware.unestimated import unestimated_remark, unestimated_share
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.model import Program
+from engine.program.profile import profile_remark, profiled, read_profile
 from engine.program.provenance import (
     import_remarks,
     observed,
@@ -88,7 +90,8 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
     """Print what a program holds.
 
     `saving_observed`: the share of all that fast memory may save that compiles have shown, use by
-    use; left out where the costs are not the compiler's.
+    use; left out where the costs are not the compiler's. `unestimated_share`: of the time, what is
+    no estimate of the compiler's.
     """
     facts = {
         "program": program.name,
@@ -103,12 +106,26 @@ def show_program(options: argparse.Namespace, program: Program) -> None:
     savings = observed(program)
     if savings is not None:
         facts["saving_observed"] = savings.share
+        facts["unestimated_share"] = unestimated_share(program)
     share = share_read(program)
     if share is not None:
         facts["xla_plan_read"] = share
         facts["xla_plan_offsets"] = offsets_of_compiled_plan(program)
     show(options, facts, [f"{key:16} {value}" for key, value in facts.items()])
     warn(program)
+
+
+def with_profile(program: Program, path: Path | None) -> Program:
+    """The program with the measured prices in a file, and what they are said on stderr.
+
+    Without a file the program as it is.
+    """
+    if path is None:
+        return program
+    profile = read_profile(path)
+    measured = profiled(program, profile)
+    note(profile_remark(program, profile))
+    return measured
 
 
 def warn(program: Program) -> None:

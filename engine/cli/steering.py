@@ -11,6 +11,7 @@ from engine.cli.arguments import add_command, add_compiler_options, add_output, 
 from engine.cli.output import EXIT_VIOLATION, note, show, warn_of_unestimated
 from engine.errors import UsageError
 from engine.files import read_json, refuse_unwritable_folder
+from engine.hardware.unestimated import unestimated_share
 from engine.plan.io import load_plan, plan_from_json
 from engine.program import library
 from engine.workflows.capturing import SOLVERS, answers_folder
@@ -170,7 +171,7 @@ def run_tune(options: argparse.Namespace) -> int:
     if tuned.random_improvement is not None:
         count = f"{tuned.random_compiles} of random rules and knobs alone"
         lines.append(f"{count}: {tuned.random_improvement:.2%}")
-    show(options, tuned.to_json(), lines)
+    show(options, {**tuned.to_json(), "unestimated_share": unestimated_share(program)}, lines)
     warn_of_unestimated(program)
     return 0
 
@@ -191,13 +192,14 @@ def run_verify(options: argparse.Namespace) -> int:
     usual = bench_of(program, answers)
     asked, bench = _asked(usual, options.plan)
     placed = verify.place(bench, asked, usual)
+    share = {"unestimated_share": unestimated_share(program)}
     if options.early:
-        show(options, placed.to_json(), placed_lines(placed))
+        show(options, {**placed.to_json(), **share}, placed_lines(placed))
     else:
         for line in placed_lines(placed):
             note(line)
         verdict = verify.verify(bench, asked, usual)
-        show(options, verdict.to_json(), verdict_lines(verdict))
+        show(options, {**verdict.to_json(), **share}, verdict_lines(verdict))
     warn_of_unestimated(program)
     return EXIT_VIOLATION if placed.unknown_instructions else 0
 

@@ -6,6 +6,7 @@ compiler made for the original chip. What changes:
 - fast-memory size, bandwidth, alignment and the number of cross-program prefetches;
 - the scoped scratch, where the original had its chip's own, becomes the new chip's;
 - `fast_s` and `floor_s` are scaled by the ratio of the chips' peak rates, when both are known;
+  prices too, those of links and of measurements with them;
 - the savings of an instruction, together, by the roofline model of `engine.hardware.cost`. With
   `Q` bytes that its accesses draw from slow memory and `E` their savings, `H = Q / bandwidth - E`
   is the transfer time that was hidden behind compute. Hidden time is compute time, so the new
@@ -30,6 +31,7 @@ from engine.hardware.presets import DEVICES, find_device
 from engine.program.counts import COUNTS
 from engine.program.io import content_hash
 from engine.program.model import Access, Hardware, Instruction, Program
+from engine.program.prices import PRICES
 from engine.program.validate import validate
 
 KIND = "what-if"
@@ -122,7 +124,11 @@ def derive(program: Program, wish: WhatIf, name: str) -> Program:
             "original_hash": content_hash(program),
             "original_hardware": program.hardware.name,
             "compute_scale": scale,
-            **{key: program.provenance[key] for key in (COUNTS,) if key in program.provenance},
+            **{
+                key: program.provenance[key]
+                for key in (COUNTS, PRICES)
+                if key in program.provenance
+            },
             "rule": "roofline per instruction, see engine/hardware/what_if.py; not a compilation",
         },
     )
@@ -163,6 +169,7 @@ def _instruction(
         instruction,
         fast_s=max(scale * instruction.fast_s, floor_s - saved_s),
         floor_s=floor_s,
+        priced_s=scale * instruction.priced_s,
         reserved_bytes=reserved,
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.program.model import Program
+from engine.program.model import Instruction, Program
 
 PRICES = "prices"
 """The entry of a provenance that says who priced what: a list of instruction names by source."""
@@ -48,10 +48,11 @@ def priced_s(program: Program) -> float:
     return sum(instruction.priced_s for instruction in program.instructions)
 
 
-def with_prices(program: Program, prices: Mapping[int, Price]) -> Program:
+def with_prices(program: Program, prices: Mapping[int, Price], profile: str = "") -> Program:
     """The program with the prices of these slots, in place of what they had.
 
-    Its provenance says who priced what. A price of nothing leaves its instruction unpriced.
+    Its provenance says who priced what; `profile`: the file that measured prices are from. A price
+    of nothing leaves its instruction unpriced.
     """
     seconds = {
         time: price.seconds * program.multiplicity(program.instructions[time].level)
@@ -67,19 +68,20 @@ def with_prices(program: Program, prices: Mapping[int, Price]) -> Program:
         )
         sources[old.name] = price.source
     origin = {k: v for k, v in program.provenance.items() if k != PRICES}
-    entry = _entry(program, instructions, sources)
+    entry = _entry(instructions, sources, profile or profile_name(program))
     provenance = {**origin, **({PRICES: entry} if entry else {})}
     return replace(program, instructions=tuple(instructions), provenance=provenance)
 
 
-def _entry(program: Program, instructions: list[Any], sources: Mapping[str, str]) -> dict[str, Any]:
+def _entry(
+    instructions: list[Instruction], sources: Mapping[str, str], profile: str
+) -> dict[str, Any]:
     names = dict.fromkeys(i.name for i in instructions if i.priced_s > 0)
     entry: dict[str, Any] = {}
     for source in SOURCES:
         listed = [name for name in names if sources.get(name, MODEL) == source]
         entry |= {source: listed} if listed else {}
-    name = profile_name(program)
-    return {**entry, PROFILE_NAME: name} if name and PROFILE in entry else entry
+    return {**entry, PROFILE_NAME: profile} if PROFILE in entry else entry
 
 
 def profile_name(program: Program) -> str:
@@ -101,16 +103,22 @@ def price_sources(program: Program) -> dict[str, str]:
     }
 
 
+def is_measured(program: Program) -> bool:
+    """Whether some prices are the user's measurements, which hold for this program alone."""
+    return PROFILE in price_sources(program).values()
+
+
 def _awaited_s(
     program: Program, prices: Mapping[int, Price], seconds: Mapping[int, float]
 ) -> dict[int, float]:
     """What is left of works in flight when they are awaited, by slot; other slots are missing.
 
-    `seconds`: of their prices, over one run.
+    `seconds`: of their prices, over one run. What was measured is what was left.
     """
     ends: dict[int, int] = {}
     for access in program.accesses:
-        if access.in_flight and access.time in prices:
+        price = prices.get(access.time)
+        if access.in_flight and price is not None and price.source != PROFILE:
             ends[access.time] = max(access.end, ends.get(access.time, 0))
     free = {LINKS: list(program.least_s), HOST: list(program.least_s), CHIP: []}
     for time in prices:

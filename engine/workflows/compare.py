@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.errors import EngineError
+from engine.hardware.unestimated import unestimated_remark, unestimated_share
 from engine.plan.bounds import lower_bound
 from engine.plan.simulate import simulate
 from engine.program.io import content_hash
@@ -30,11 +31,12 @@ def compare(
 ) -> dict[str, Any]:
     """Results of each solver: `program`, `content_hash`, `bound_s`, and `results` by latency.
 
-    `found_by` of a row: the solver that made the plan, where it is another one's.
-    `xla_plan_read`: the share of the saving of XLA's plan that was read (None without a plan), and
-    `warning`, if it is too small for `xla_compiled` to be a measure (else None). `error`: None. A
-    solver without a plan has a row that says why. Raises UnknownNameError for an unknown solver
-    before any of them runs.
+    `found_by` of a row: the solver that made the plan, where it is another one's. `xla_plan_read`:
+    the share of the saving of XLA's plan that was read (None without a plan), and `warning`, if it
+    is too small for `xla_compiled` to be a measure (else None). `unestimated_share`: of the time,
+    what is no estimate of the compiler's, and `unestimated`, a line on it where it is notable (else
+    None). `error`: None. A solver without a plan has a row that says why. Raises UnknownNameError
+    for an unknown solver before any of them runs.
     """
     names = list(solvers) if solvers is not None else applicable(program)
     for name in names:
@@ -48,6 +50,8 @@ def compare(
         "bound_s": bound.bound_s,
         "xla_plan_read": share_read(program),
         "warning": reading_warning(program),
+        "unestimated_share": unestimated_share(program),
+        "unestimated": unestimated_remark(program),
         "results": rows,
         "error": None,
     }
@@ -55,7 +59,14 @@ def compare(
 
 def failed(name: str, reason: str) -> dict[str, Any]:
     """The comparison on a program that came to nothing, as `compare` returns it."""
-    unknown = ("content_hash", "bound_s", "xla_plan_read", "warning")
+    unknown = (
+        "content_hash",
+        "bound_s",
+        "xla_plan_read",
+        "warning",
+        "unestimated_share",
+        "unestimated",
+    )
     return {"program": name, **dict.fromkeys(unknown), "results": [], "error": reason}
 
 

@@ -24,13 +24,13 @@ from engine.compiler.steering.knobs import Setting, distinct, settings, together
 from engine.compiler.steering.tune import total
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import chips_of
-from engine.errors import EngineError
+from engine.errors import EngineError, UsageError
 from engine.hardware.pricing import pricing
 from engine.program.counts import COUNTS, refuse_unknown
 from engine.program.hlo.build import build_program
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
-from engine.program.prices import with_prices
+from engine.program.prices import is_measured, with_prices
 from engine.workflows.capturing import SECONDS, SOLVERS, planners
 
 NEXT_TO_NOTHING = 5e-4
@@ -205,8 +205,13 @@ def program_under(
     """The bench of what a program becomes under `options`, captured anew; two or three compiles.
 
     `answers`: of the program under the user's own flags. Beside it stands what its costs were
-    fitted to.
+    fitted to. Raises UsageError for a program with measured prices: there are none of the other.
     """
+    if is_measured(program):
+        raise UsageError(
+            f"{program.name} has measured prices, and settings that make another program cannot be"
+            " held against them: take the program as it was captured"
+        )
     own = answers.under(options)
     source = Source(program.name, own.target, own.stablehlo)
     how = Capturing(planners(SOLVERS, SECONDS), Path(), 1, note=note)

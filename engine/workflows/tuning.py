@@ -27,6 +27,7 @@ from engine.errors import EngineError, UsageError
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.prices import is_measured
 from engine.solvers import Budget, solve
 from engine.workflows.capturing import SOLVERS, answers_folder, capturing, solver_names
 from engine.workflows.knob_search import (
@@ -128,7 +129,8 @@ def tune_program(
     gets every options that are better than all before, as soon as they are compiled.
     `compiler_options`: flags of the user's on top of those that the program was captured with; like
     `LIBTPU_INIT_ARGS` in the environment they hold for every compile, and gains count against the
-    default under them. `has_knobs`: settings that make another program are searched first. Raises
+    default under them. `has_knobs`: settings that make another program are searched first; not for
+    a program with measured prices, which no other program has. Raises
     UnknownNameError for an unknown solver, before anything is compiled, ProgramFormatError where
     the program cannot be compiled again, CompilerError, UsageError.
     """
@@ -142,7 +144,9 @@ def tune_program(
     end = begun + seconds * (OWN_SHARE if has_baseline else 1.0)
     usual = _Place(bench, None, total(bench.full({})), _earlier(program))
     search = _Search(program, usual, seed, plan_fn, note, folder, keep)
-    if has_knobs:
+    if has_knobs and is_measured(program):
+        note("its prices are measured: settings that make another program are left out")
+    elif has_knobs:
         search.try_knobs(compiles // KNOB_PART, begun + KNOB_SHARE * (end - begun))
     search.place_values(compiles, end, plans)
     now = time.monotonic()

@@ -36,13 +36,15 @@ from engine.compiler.steering.flags import Flags
 from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import TuneLog, Tuning
 from engine.compiler.toolchain.target import Target
-from engine.errors import CompilerError, ProgramFormatError
+from engine.errors import CompilerError, ProgramFormatError, UsageError
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.prices import PROFILE, Price, with_prices
 from engine.solvers import Budget, solve
+from engine.workflows import knob_search as knobs_module
 from engine.workflows import tuning as tuned_module
 from engine.workflows.knob_search import KnobSearch, Tried
 from engine.workflows.tuning import Tuned, tune_program
@@ -703,3 +705,14 @@ def test_flags_of_the_user_stand_in_the_answer(
         has_baseline=False,
     )
     assert tuned.flags.compiler_options == {"xla_mine": "7"}
+
+
+def test_measured_prices_hold_for_no_other_program(
+    knob_search: Settings, program: Program, tmp_path: Path
+) -> None:
+    """So no setting is tried that would make one."""
+    knob_search.program = with_prices(program, {0: Price(1e-6, PROFILE)}, "times.csv")
+    knob_search.tuned(tmp_path)
+    assert knob_search.tried == ()
+    with pytest.raises(UsageError, match="has measured prices"):
+        knobs_module.program_under(knob_search.program, FakeAnswers(), {}, print)  # type: ignore[arg-type]

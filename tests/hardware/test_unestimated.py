@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from engine.cli import main
 from engine.compiler.capture.importer import import_hlo
 from engine.hardware.presets import find_device
 from engine.hardware.unestimated import unestimated_remark, unestimated_s, unestimated_share
+from engine.hardware.what_if import WhatIf, derive
+from engine.program.io import load
 from engine.program.model import Program
-from engine.program.prices import PRICES
+from engine.program.prices import PRICES, price_sources, priced_s
 from engine.program.provenance import ROOFLINE
 from tests.program.hlo.modules import A_BYTES, module
 
@@ -101,11 +104,52 @@ def test_costs_that_are_none_of_the_compiler_leave_nothing_out(tmp_path: Path) -
 
 
 def test_commands_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    imported(tmp_path, cycles=1500)
+    share = unestimated_share(imported(tmp_path, cycles=1500))
     output = str(tmp_path / "p.json.gz")
     dump = ["--slow", str(tmp_path / "sorted.hlo"), "--hardware", "tpu-v5e"]
     assert main(["import", *dump, "-o", output]) == 0
-    for command in (["info", output], ["compare", output, "--solvers", "greedy"]):
+    commands = (
+        ["info", output],
+        ["compare", output, "--solvers", "greedy"],
+        ["bench", "--programs", output, "--solvers", "greedy"],
+        ["gap", output, "--seconds", "1"],
+    )
+    for command in commands:
         capsys.readouterr()
         assert main(command) == 0
         assert "without an estimate of the compiler's" in capsys.readouterr().err
+    for command in commands[:2]:
+        assert main([*command, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["unestimated_share"] == pytest.approx(share)
+
+
+def test_a_profile_takes_the_place_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(tmp_path, cycles=1500)
+    modelled, measured, later = (str(tmp_path / f"{name}.json") for name in "mpl")
+    profile = tmp_path / "times.csv"
+    profile.write_text("instruction,time_us\ns,9\nb,1.5\n")
+    dump = ["import", "--slow", str(tmp_path / "sorted.hlo"), "--hardware", "tpu-v5e"]
+    assert main([*dump, "-o", modelled]) == 0
+    capsys.readouterr()
+    assert main([*dump, "--profile", str(profile), "-o", measured]) == 0
+    said = capsys.readouterr().err
+    assert "times.csv measures 1 of 1 instructions without cycles; 1 others took 2 us" in said
+    assert "90.0% by the profile times.csv (s)" in said
+    assert main(["reprice", modelled, "--profile", str(profile), "-o", later]) == 0
+    assert load(Path(later)) == load(Path(measured))
+    assert priced_s(load(Path(later))) == pytest.approx(9e-6)
+    assert main(["import", "--minimalloc", modelled, "--profile", str(profile), "-o", later]) == 2
+    profile.write_text("instruction,time_us\nb,1.5\n")
+    assert main(["reprice", modelled, "--profile", str(profile), "-o", later]) == 2
+    assert "none for which the compiler states no cycles" in capsys.readouterr().err
+
+
+def test_what_if_keeps_who_priced_what(tmp_path: Path) -> None:
+    program = imported(tmp_path, cycles=1500)
+    other = derive(program, WhatIf(hardware="tpu-v5p"), "other")
+    assert price_sources(other) == price_sources(program)
+    scale = other.provenance["compute_scale"]
+    assert priced_s(other) == pytest.approx(scale * priced_s(program))
+    assert priced_s(derive(program, WhatIf(fast_bytes=2**26), "small")) == priced_s(program)

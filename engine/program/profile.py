@@ -1,0 +1,250 @@
+"""Profiles: measured times of instructions, from a trace of XProf or a table of the user's.
+
+What was measured takes the place of a model's price, and of nothing else: where the compiler states
+cycles, these count. A trace is what `jax.profiler.trace` leaves as `*.trace.json.gz`: on the
+process of each TPU (`/device:TPU:0`) the thread `XLA Ops` has an event per execution of an
+instruction, and `XLA Modules` one per execution of a program. A table is a CSV with the columns
+`instruction` and `time_s`, `time_ms`, `time_us` or `time_ns`, the time of one execution, or what
+XProf's page "HLO Op Stats" exports. Executions are averaged, over devices too.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ProgramFormatError, UsageError
+from engine.files import json_of, read_bytes
+from engine.program.io import content_hash
+from engine.program.model import Program
+from engine.program.prices import PROFILE, Price, with_prices
+from engine.program.validate import validate
+
+_NAMES = ("instruction", "HLO op name")
+_UNITS = {
+    "time_s": 1.0,
+    "time_ms": 1e-3,
+    "time_us": 1e-6,
+    "time_ns": 1e-9,
+    "Avg. time (us)": 1e-6,
+}
+_PROGRAM = "Program id"
+_OPS, _MODULES = "XLA Ops", "XLA Modules"
+_DEVICE = "/device:TPU"
+
+MAX_SECONDS = 1e6
+"""No instruction takes longer."""
+
+_Times = defaultdict[str, defaultdict[str, list[float]]]
+"""Program -> instruction -> seconds of each execution."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Seconds of one execution, by the name of the instruction.
+
+    `programs`: a mapping for each program in the file; instructions of two may have one name.
+    """
+
+    name: str
+    programs: tuple[Mapping[str, float], ...]
+
+    def of(self, program: Program) -> Mapping[str, float]:
+        """The times of the program that has most names in common with this one."""
+        names = {instruction.name for instruction in program.instructions}
+        return max(self.programs, key=lambda times: len(names & times.keys()))
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile in a (gzipped) trace or CSV. Raises ProgramFormatError."""
+    data = read_bytes(path)
+    if data.lstrip()[:1] in (b"{", b"["):
+        return Profile(path.name, tuple(_of_trace(data, str(path))))
+    return Profile(path.name, tuple(_of_table(data, str(path))))
+
+
+def profiled(program: Program, profile: Profile) -> Program:
+    """The program with the measured prices of what the compiler states no cycles for.
+
+    Its provenance names the profile. Raises UsageError where nothing of that kind was measured.
+    """
+    times = profile.of(program)
+    prices = {
+        slot: Price(seconds, PROFILE)
+        for slot in _unestimated(program)
+        if (seconds := _measured(program, slot, times)) is not None
+    }
+    if not prices:
+        known = len(times.keys() & {instruction.name for instruction in program.instructions})
+        raise UsageError(
+            f"{profile.name}: measures {known} of the {program.num_slots} instructions of"
+            f" {program.name}, and none for which the compiler states no cycles"
+        )
+    made = with_prices(program, prices, profile.name)
+    validate(made, program.name)
+    plan = made.provenance.get("xla_plan")
+    if not isinstance(plan, Mapping):
+        return made
+    kept = {**made.provenance, "xla_plan": {**plan, "program_hash": content_hash(made)}}
+    return replace(made, provenance=kept)
+
+
+def profile_remark(program: Program, profile: Profile) -> str:
+    """How many instructions were measured, and how the others compare with their estimates."""
+    times = profile.of(program)
+    unestimated = set(_unestimated(program))
+    priced = [s for s in unestimated if _measured(program, s, times) is not None]
+    others = [
+        slot
+        for slot, instruction in enumerate(program.instructions)
+        if slot not in unestimated and instruction.name in times
+    ]
+    said = (
+        f"{profile.name} measures {len(priced)} of {len(unestimated)} instructions without cycles"
+    )
+    if not others:
+        return said
+    slow_s = _slow_s(program)
+    measured_s = sum(
+        times[program.instructions[s].name] * program.multiplicity(program.instructions[s].level)
+        for s in others
+    )
+    least, most = (1e6 * sum(a[s] for s in others) for a in (program.least_s, slow_s))
+    return (
+        f"{said}; {len(others)} others took {1e6 * measured_s:,.0f} us, by the compiler's cycles"
+        f" {least:,.0f} (everything fast) to {most:,.0f} us (everything slow)"
+    )
+
+
+def _slow_s(program: Program) -> list[float]:
+    """`[T]` seconds with everything slow that are the compiler's."""
+    slow_s = [instruction.fast_s - instruction.priced_s for instruction in program.instructions]
+    for access in program.accesses:
+        slow_s[access.time] += access.saving_s
+    return slow_s
+
+
+def _unestimated(program: Program) -> list[int]:
+    """Slots that take no time by the compiler, though they move something."""
+    moves = {access.time for access in program.accesses if access.slow_bytes > 0}
+    return [
+        slot
+        for slot, seconds in enumerate(_slow_s(program))
+        if slot in moves and seconds <= 1e-9 * program.instructions[slot].fast_s
+    ]
+
+
+def _measured(program: Program, slot: int, times: Mapping[str, float]) -> float | None:
+    """Seconds of one execution; of what is only started, those of its done too."""
+    name = program.instructions[slot].name
+    started = times.get(name)
+    done = times.get(name.replace("-start", "-done")) if "-start" in name else None
+    if started is None and done is None:
+        return None
+    return (started or 0.0) + (done or 0.0)
+
+
+def _of_table(data: bytes, where: str) -> list[Mapping[str, float]]:
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"))))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ProgramFormatError(f"{where}: neither a trace nor a CSV ({error!s:.100})") from error
+    head = [cell.strip() for cell in rows[0]] if rows else []
+    column = next((cell for cell in head if cell in _NAMES), None)
+    unit = next((cell for cell in head if cell in _UNITS), None)
+    if column is None or unit is None:
+        raise ProgramFormatError(
+            f"{where}: no profile: its first line must name the columns instruction and one of"
+            " time_s, time_ms, time_us, time_ns"
+        )
+    seconds: _Times = defaultdict(lambda: defaultdict(list))
+    for number, row in enumerate(rows[1:], 2):
+        if not any(cell.strip() for cell in row):
+            continue
+        try:
+            cells = dict(zip(head, row, strict=False))
+            name, time_s = cells[column].strip(), float(cells[unit]) * _UNITS[unit]
+        except (KeyError, ValueError):
+            raise ProgramFormatError(f"{where}: line {number} has no name or no time") from None
+        if not (name and 0 <= time_s <= MAX_SECONDS):
+            raise ProgramFormatError(f"{where}: line {number} has an impossible name or time")
+        seconds[cells.get(_PROGRAM, "")][name.removeprefix("%")].append(time_s)
+    if not seconds:
+        raise ProgramFormatError(f"{where}: no instruction was measured")
+    return _means(seconds)
+
+
+def _means(seconds: _Times) -> list[Mapping[str, float]]:
+    """The mean times of the instructions of each program."""
+    return [
+        {name: math.fsum(times) / len(times) for name, times in by_name.items()}
+        for by_name in seconds.values()
+    ]
+
+
+def _of_trace(data: bytes, where: str) -> list[Mapping[str, float]]:
+    try:
+        body = json_of(data)
+        events = body["traceEvents"] if isinstance(body, dict) else body
+        events = [event for event in events if isinstance(event, dict)]
+        found = _by_program(events)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ProgramFormatError(f"{where}: not a trace of XProf ({error!r:.100})") from error
+    if not found:
+        raise ProgramFormatError(
+            f"{where}: no thread {_OPS!r} of a process {_DEVICE!r} has an event: no trace of a TPU"
+        )
+    return found
+
+
+def _by_program(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, float]]:
+    """The mean times of the instructions of each program in a trace."""
+    devices = {
+        event["pid"]
+        for event in events
+        if event.get("name") == "process_name" and event["args"]["name"].startswith(_DEVICE)
+    }
+    threads = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event.get("name") == "thread_name" and event["pid"] in devices
+    }
+
+    def on(thread: str) -> Iterator[tuple[Any, float, float, str]]:
+        """Device, start and duration in microseconds, and name of each event of a thread."""
+        for event in events:
+            if event.get("ph") == "X" and threads.get((event["pid"], event["tid"])) == thread:
+                yield event["pid"], float(event["ts"]), _microseconds(event), str(event["name"])
+
+    spans: defaultdict[Any, list[tuple[float, float, str]]] = defaultdict(list)
+    for device, start, duration, name in on(_MODULES):
+        spans[device].append((start, start + duration, name))
+    for ordered in spans.values():
+        ordered.sort()
+    seconds: _Times = defaultdict(lambda: defaultdict(list))
+    for device, start, duration, name in on(_OPS):
+        if 0 <= duration <= 1e6 * MAX_SECONDS:
+            instruction = name.removeprefix("%").partition(" ")[0]
+            seconds[_running(spans[device], start)][instruction].append(duration * 1e-6)
+    return _means(seconds)
+
+
+def _microseconds(event: Mapping[str, Any]) -> float:
+    """The duration on the device, which XProf states to the picosecond beside the shown one."""
+    stated = (event.get("args") or {}).get("device_duration_ps")
+    return float(event["dur"]) if stated is None else float(stated) * 1e-6
+
+
+def _running(spans: Sequence[tuple[float, float, str]], start: float) -> str:
+    """The program that runs at a time, without the number of its run; empty if none is known."""
+    last = bisect_right(spans, (start, math.inf, "")) - 1
+    if last < 0 or spans[last][1] < start:
+        return ""
+    return spans[last][2].partition("(")[0]

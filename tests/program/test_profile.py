@@ -1,0 +1,203 @@
+"""Profiles: tables and traces of measured times, and the prices that they give."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import ProgramFormatError, UsageError
+from engine.program.io import content_hash
+from engine.program.library import load_sample
+from engine.program.model import Program
+from engine.program.prices import (
+    LINKS,
+    MODEL,
+    PROFILE,
+    Price,
+    price_sources,
+    priced_s,
+    profile_name,
+    with_prices,
+)
+from engine.program.profile import Profile, profile_remark, profiled, read_profile
+
+US = 1e-6
+
+
+def silent(name: str) -> Program:
+    """A sample whose first instruction has no estimate."""
+    known = load_sample(name)
+    first, *others = known.instructions
+    accesses = tuple(replace(a, saving_s=0.0) if a.time == 0 else a for a in known.accesses)
+    made = replace(
+        known, instructions=(replace(first, fast_s=0.0, floor_s=0.0), *others), accesses=accesses
+    )
+    return replace(made, provenance={"xla_plan": {"program_hash": content_hash(made)}})
+
+
+@pytest.fixture
+def program() -> Program:
+    """One with a loop, in which is the second instruction."""
+    return silent("teach-loop-carry")
+
+
+def written(folder: Path, text: str, name: str = "times.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_table_is_averaged_in_its_unit(tmp_path: Path) -> None:
+    text = "\ufeffinstruction,time_us,note\n%a,3,x\na,5,\n\nb.1,0.5,y\n"
+    found = read_profile(written(tmp_path, text))
+    assert found == Profile("times.csv", ({"a": pytest.approx(4 * US), "b.1": 0.5 * US},))
+    for unit, seconds in (("time_s", 2.0), ("time_ms", 2e-3), ("time_ns", 2e-9)):
+        (times,) = read_profile(written(tmp_path, f"{unit},instruction\n2,a\n")).programs
+        assert times == {"a": pytest.approx(seconds)}
+
+
+def test_the_table_of_xprof_is_read_by_program(tmp_path: Path) -> None:
+    """What its page "HLO Op Stats" exports."""
+    text = """Program id,HLO op category,HLO op name,#Occurrences,Total time (us),Avg. time (us)
+11,sort,sort.3,2,8,4
+12,sort,%sort.3,1,90,90
+11,"custom, fused",fusion.1,2,6,3
+"""
+    found = read_profile(written(tmp_path, text))
+    assert found.programs == (
+        {"sort.3": pytest.approx(4 * US), "fusion.1": pytest.approx(3 * US)},
+        {"sort.3": pytest.approx(90 * US)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "its first line must name the columns"),
+        ("instruction,time\na,1\n", "its first line must name the columns"),
+        ("instruction,time_s\na\n", "line 2 has no name or no time"),
+        ("instruction,time_s\na,fast\n", "line 2 has no name or no time"),
+        ("instruction,time_s\na,1\nb,-1\n", "line 3 has an impossible name or time"),
+        ("instruction,time_s\na,nan\n", "line 2 has an impossible name or time"),
+        ("instruction,time_s\n,1\n", "line 2 has an impossible name or time"),
+        ("instruction,time_s\n", "no instruction was measured"),
+        ("{", "not a trace of XProf"),
+        ('{"events":[]}', "not a trace of XProf"),
+        ('{"traceEvents":[{"name":"process_name","pid":1}]}', "not a trace of XProf"),
+        ('{"traceEvents":[]}', "no trace of a TPU"),
+    ],
+)
+def test_what_is_no_profile_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(ProgramFormatError, match=f"times.csv: .*{why}|times.csv: {why}"):
+        read_profile(written(tmp_path, text))
+
+
+def event(pid: int, tid: int, name: str, start: float, duration: float, **args: Any) -> Any:
+    return {
+        "ph": "X",
+        "pid": pid,
+        "tid": tid,
+        "name": name,
+        "ts": start,
+        "dur": duration,
+        **({"args": args} if args else {}),
+    }
+
+
+def named(kind: str, pid: int, name: str, tid: int = 0) -> Any:
+    return {"ph": "M", "pid": pid, "tid": tid, "name": kind, "args": {"name": name}}
+
+
+def test_a_trace_is_read_by_program_over_all_devices(tmp_path: Path) -> None:
+    events = [
+        named("process_name", 1, "/device:TPU:0"),
+        named("process_name", 2, "/device:TPU:1"),
+        named("process_name", 9, "/host:CPU"),
+        *(named("thread_name", pid, "XLA Modules", 1) for pid in (1, 2)),
+        *(named("thread_name", pid, "XLA Ops", 2) for pid in (1, 2, 9)),
+        named("thread_name", 1, "Async XLA Ops", 3),
+        event(1, 1, "jit_step(11)", 100.0, 50.0),
+        event(1, 1, "jit_eval(12)", 200.0, 50.0),
+        event(2, 1, "jit_step(11)", 100.0, 50.0),
+        event(1, 2, "sort.3", 110.0, 4.0, device_duration_ps="4500000"),
+        event(2, 2, "%sort.3 = f32[8] sort(%a)", 110.0, 5.5),
+        event(1, 2, "sort.3", 210.0, 90.0),
+        event(9, 2, "sort.3", 110.0, 1000.0),
+        event(1, 3, "sort.3", 110.0, 1000.0),
+        {"ph": "C", "pid": 1, "name": "counter"},
+        "no event",
+    ]
+    path = tmp_path / "host.trace.json.gz"
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode()))
+    found = read_profile(path)
+    assert found.programs == ({"sort.3": pytest.approx(5 * US)}, {"sort.3": pytest.approx(90 * US)})
+    bare = [e for e in events if not (isinstance(e, dict) and e.get("tid") == 1)]
+    path.write_bytes(json.dumps(bare).encode())
+    assert read_profile(path).programs == ({"sort.3": pytest.approx((4.5 + 5.5 + 90) / 3 * US)},)
+
+
+def of(times: Mapping[str, float]) -> Profile:
+    return Profile("times.csv", (times,))
+
+
+def test_measured_times_take_the_place_of_the_models(program: Program) -> None:
+    name, other = (program.instructions[n].name for n in (0, 1))
+    modelled = with_prices(program, {0: Price(3 * US)})
+    made = profiled(modelled, of({name: 7 * US, other: 1.0}))
+    assert priced_s(made) == pytest.approx(7 * US)
+    assert made.all_slow_s == pytest.approx(program.all_slow_s + 7 * US)
+    assert price_sources(modelled) == {name: MODEL}
+    assert price_sources(made) == {name: PROFILE}
+    assert profile_name(made) == "times.csv"
+    assert made.provenance["xla_plan"] == {"program_hash": content_hash(made)}
+    again = profiled(made, Profile("b.csv", ({name: 9 * US},)))
+    assert priced_s(again) == pytest.approx(9 * US)
+    assert profile_name(again) == "b.csv"
+
+
+def test_a_program_without_prices_gets_them_too(program: Program) -> None:
+    made = profiled(program, of({program.instructions[0].name: 7 * US}))
+    assert priced_s(made) == pytest.approx(7 * US)
+
+
+def test_the_program_with_most_names_in_common_is_meant(program: Program) -> None:
+    first, second = (program.instructions[n].name for n in (0, 1))
+    profile = Profile("t", ({first: 1 * US}, {first: 2 * US, second: 1 * US}, {"x": 3 * US}))
+    assert priced_s(profiled(program, profile)) == pytest.approx(2 * US)
+
+
+def test_a_profile_of_nothing_that_has_a_price_is_refused(program: Program) -> None:
+    with pytest.raises(UsageError, match=r"times.csv: measures 1 of the .* instructions"):
+        profiled(program, of({program.instructions[1].name: US, "x": US}))
+
+
+def test_what_is_started_takes_its_done_too_and_hides_no_more() -> None:
+    program = silent("teach-prefetch")
+    first, *others = program.instructions
+    started = replace(
+        program,
+        instructions=(replace(first, name="all-gather-start.2"), *others),
+        accesses=tuple(
+            replace(a, in_flight=1) if a.time == 0 and not a.is_write else a
+            for a in program.accesses
+        ),
+    )
+    assert priced_s(with_prices(started, {0: Price(US, over=LINKS)})) < US
+    times = {"all-gather-start.2": US, "all-gather-done.2": 4 * US}
+    assert priced_s(profiled(started, of(times))) == pytest.approx(5 * US)
+    assert priced_s(profiled(started, of({"all-gather-done.2": 4 * US}))) == pytest.approx(4 * US)
+
+
+def test_the_other_times_are_held_against_the_compilers(program: Program) -> None:
+    name, other = (program.instructions[n].name for n in (0, 1))
+    remark = profile_remark(program, of({name: 7 * US, other: 100 * US}))
+    times = program.multiplicity(program.instructions[1].level)
+    assert remark.startswith("times.csv measures 1 of 1 instructions without cycles; 1 others took")
+    assert f"took {100 * times:,.0f} us" in remark
+    assert "others" not in profile_remark(program, of({name: 7 * US}))
