@@ -15,7 +15,7 @@ from engine.program.proof import gap
 from engine.workflows.catalogue import keep_bound
 
 SECONDS = 60.0
-FINISHED = ("mip", "all-fast", "all-slow")
+FINISHED = ("mip", "all-fast", "all-slow", "observed")
 
 
 def is_wanted(entry: SampleEntry, seconds: float) -> bool:

@@ -29,6 +29,9 @@ COUNTS = "counts"
 """The entry of a provenance that holds the counts given by the user."""
 
 
+_TOTALS = ("default_compile", "fastest_compile")
+
+
 class _Region(Protocol):
     """A region of a program, or of the flow of a compile."""
 
@@ -153,8 +156,8 @@ def recounted(program: Program, counts: Counts) -> Program:
     every = Counts({**known.trips, **counts.trips}, {**known.shares, **counts.shares})
     made = with_counts(program, counts)
     validate(made, program.name)
-    # The total of the default compile is one by other counts.
-    kept = {k: v for k, v in program.provenance.items() if k != "default_compile"}
+    # Totals of compiles are by other counts.
+    kept = {k: v for k, v in program.provenance.items() if k not in _TOTALS}
     provenance = {**kept, COUNTS: every.to_json()}
     plan = provenance.get("xla_plan")
     if isinstance(plan, Mapping):

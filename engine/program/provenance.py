@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from engine.program.counts import COUNTS, counts_remarks
 from engine.program.floors import slow_s, worth_s
 from engine.program.model import Program, Touch
+from engine.program.prices import priced_s
 
 CYCLES = "cycles"
 """The compiler's cycles in the one dump; savings as the bytes suggest."""
@@ -54,6 +56,23 @@ def refining_remark(program: Program) -> str | None:
         " is uncertain is marked, and the capture that wrote it refines them; if it was broken off,"
         " start it again"
     )
+
+
+FASTEST_COMPILE = "fastest_compile"
+"""The entry of a provenance with the compile of the fewest `seconds`, by the compiler's cycles and
+the waits for its copies, and its `name`."""
+
+
+def fastest_compile_s(program: Program) -> float | None:
+    """Seconds of the fastest compile that was observed whole, and what is priced besides.
+
+    None where none is kept.
+    """
+    kept = program.provenance.get(FASTEST_COMPILE)
+    seconds = kept.get("seconds") if isinstance(kept, Mapping) else None
+    if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        return None
+    return float(seconds) + priced_s(program)
 
 
 def has_compiled_plan(program: Program) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from engine.program.library import (
 )
 from engine.program.model import Program
 from engine.program.proof import gap, is_optimal
+from engine.program.provenance import fastest_compile_s
 from engine.solvers import Budget, solve
 
 _HEAD = """# Sample programs
@@ -267,8 +269,13 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
 
 
 def _bound_facts(program: Program, before: SampleEntry | None) -> dict[str, Any]:
-    """The linear program's bound, or the index's own if that was proven by branching."""
-    if before is not None and (before.bound_method or "").startswith("mip"):
+    """The linear program's bound, or the index's own if that was proven by branching.
+
+    No bound is above a compile that was observed.
+    """
+    observed_s = fastest_compile_s(program) or math.inf
+    is_proven = before is not None and (before.bound_method or "").startswith("mip")
+    if before is not None and is_proven and (before.bound_s or 0.0) <= observed_s:
         names = ("bound_s", "bound_method", "bound_seconds")
         return {name: getattr(before, name) for name in names}
     bound = lower_bound(program)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.compiler.costs.calibrate import pools
+from engine.compiler.costs.calibrate import pools, total_cycles
 from engine.compiler.costs.observations import (
     Compile,
     Observations,
@@ -23,6 +23,7 @@ from engine.errors import ProgramFormatError
 from engine.plan.io import plan_to_json
 from engine.program.hlo.build import Imported
 from engine.program.io import content_hash
+from engine.program.provenance import FASTEST_COMPILE, fastest_compile_s
 from engine.solvers import solve
 from tests.compiler.test_calibrate import observation, three_calls
 
@@ -126,6 +127,27 @@ def test_a_refit_keeps_the_compilers_plan() -> None:
     assert fresh.provenance["placements"]["p1"] == {"flag": "1"}
     assert fresh.provenance["fit"]["held_out"] == ["p0", "p1", "p2", "p3"]
     assert fresh.all_slow_s == pytest.approx(400_000e-9)
+
+
+def test_a_refit_keeps_the_fastest_compile_of_those_whose_waits_are_known() -> None:
+    imported = three_calls()
+    observations = found(imported)
+    totals = [total_cycles(imported.program, None, c.seen) for c in observations.compiles]
+    assert min(totals) < totals[1], "faster ones, of which nobody knows how long they wait"
+    known = min((totals[0], "p0"), (totals[1] + 1200.5, "p1"))
+    fresh = refitted(imported.program, observations)
+    kept = fresh.provenance[FASTEST_COMPILE]
+    clock = imported.program.hardware.clock_hz
+    assert (kept["seconds"] * clock, kept["name"]) == (pytest.approx(known[0]), known[1])
+    assert fastest_compile_s(fresh) == kept["seconds"]
+    strangers = replace(observations, compiles=observations.compiles[2:])
+    assert FASTEST_COMPILE not in refitted(imported.program, strangers).provenance
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), "1", None])
+def test_a_fastest_compile_that_cannot_be_is_none(seconds: object) -> None:
+    made = replace(three_calls().program, provenance={FASTEST_COMPILE: {"seconds": seconds}})
+    assert fastest_compile_s(made) is None
 
 
 def test_only_a_good_placement_that_takes_longer_is_held_against_the_costs() -> None:

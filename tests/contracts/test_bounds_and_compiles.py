@@ -18,6 +18,12 @@ NAMES = [
     if entry.xla_latency_s is not None
 ]
 ROUNDING = 1e-6
+WAITS_UNKNOWN = {
+    "alphatensor-v5e-b4-train": ("stake-1", "plan-2", "stake-3", "plan-4"),
+    "alphatensorfull-v5e-b4-train": ("stake-1", "plan-2"),
+    "gpt2medium-v6e-b2-train": ("stake-1", "plan-2"),
+}
+"""Compiles whose cycles alone are below the bound, made before it was kept how long one waits."""
 
 
 @pytest.mark.parametrize("name", chosen(NAMES))
@@ -32,10 +38,21 @@ def test_all_fast_is_below_every_compile(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", chosen(NAMES))
-def test_the_bound_is_below_the_default_compile(name: str) -> None:
-    """That waits for its copies as the simulator says of its plan."""
+def test_the_bound_is_below_every_compile(name: str) -> None:
+    """Of a compile's cycles, those in which it waits for its copies, and the priced time.
+
+    Where these were not kept, the default compile waits as the simulator says of its plan, and all
+    others are held to their cycles alone.
+    """
     program, entry = library.load_sample(name), library.find_sample(name)
-    stall_s = simulate(program, solve("xla_compiled", program)).stall_s
-    compiled_s = program.provenance["default_compile"]["compute_s"] + stall_s
-    assert entry.bound_s is not None
-    assert entry.bound_s <= (compiled_s + priced_s(program)) * (1 + ROUNDING)
+    observations = observations_of(program)
+    assert observations is not None and entry.bound_s is not None
+    clock = program.hardware.clock_hz
+    for one in (observations.slow, *observations.compiles):
+        if one.name in WAITS_UNKNOWN.get(name, ()) and one.stall_cycles is None:
+            continue
+        stall_s = (one.stall_cycles or 0.0) / clock
+        if one.stall_cycles is None and not one.options:
+            stall_s = simulate(program, solve("xla_compiled", program)).stall_s
+        compiled_s = total_cycles(program, None, one.seen) / clock + stall_s + priced_s(program)
+        assert entry.bound_s <= compiled_s * (1 + ROUNDING), one.name

@@ -23,7 +23,12 @@ from engine.program.counts import (
 )
 from engine.program.io import load
 from engine.program.model import Program, Region
-from engine.program.provenance import import_remarks, target_facts_of
+from engine.program.provenance import (
+    FASTEST_COMPILE,
+    fastest_compile_s,
+    import_remarks,
+    target_facts_of,
+)
 from engine.program.validate import validate
 from tests.program.floored import floored
 from tests.program.hlo.modules import module, program
@@ -88,7 +93,9 @@ def test_given_counts_scale_what_is_inside_alone(dump: Path) -> None:
 
 def test_counts_are_changed_later(dump: Path) -> None:
     assumed = import_hlo(dump, None, "tpu-v5e")
+    assumed = replace(assumed, provenance={**assumed.provenance, FASTEST_COMPILE: {"seconds": 1.0}})
     once = recounted(assumed, Counts({"w": 20}))
+    assert fastest_compile_s(once) is None, "it ran as often as was assumed"
     assert given_counts(once) == Counts({"w": 20})
     twice = recounted(recounted(once, Counts(shares={"c": [0.9, 0.1]})), Counts({"w": 8}))
     at_once = import_hlo(dump, None, "tpu-v5e", counts=Counts({"w": 8}, {"c": [0.9, 0.1]}))

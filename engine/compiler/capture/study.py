@@ -276,6 +276,6 @@ def first_observation(imported: Imported, structure: str) -> Observations:
         structure=structure,
         versions=versions(),
         pools=pools(imported, slow),
-        slow=Compile("slow", SLOW_OPTIONS, slow),
+        slow=Compile("slow", SLOW_OPTIONS, slow, stall_cycles=0.0),
         compiles=(),
     )

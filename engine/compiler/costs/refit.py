@@ -19,6 +19,7 @@ from engine.compiler.costs.observations import Compile, Observations
 from engine.hardware.presets import DEVICES
 from engine.program.io import content_hash
 from engine.program.model import Program
+from engine.program.provenance import FASTEST_COMPILE
 
 AS_GOOD = 1.02
 """A placement of at most so many times the cycles of the compiler's own is about as good."""
@@ -53,6 +54,7 @@ def refitted(program: Program, observations: Observations) -> Program:
         | {"worst_error": float(f"{worst_error(program, fit, observations):.6g}")},
         **({"xla_plan": plan} if plan else {}),
         **_default_compile(program, observations),
+        **_fastest_compile(program, observations),
     }
     return replace(fresh, provenance=provenance)
 
@@ -68,6 +70,19 @@ def _default_compile(program: Program, observations: Observations) -> dict[str, 
             "compute_s": compute_s,
         }
     }
+
+
+def _fastest_compile(program: Program, observations: Observations) -> dict[str, Any]:
+    """The compile of the fewest cycles, those in which it waits for its copies too."""
+    totals = {
+        one.name: total_cycles(program, None, one.seen) + one.stall_cycles
+        for one in (observations.slow, *observations.compiles)
+        if one.stall_cycles is not None
+    }
+    if not totals:
+        return {}
+    name = min(totals, key=lambda n: totals[n])
+    return {FASTEST_COMPILE: {"name": name, "seconds": totals[name] / program.hardware.clock_hz}}
 
 
 def fit_all(program: Program, observations: Observations) -> Fit:

@@ -18,6 +18,7 @@ from engine.plan.bounds.linear import LinearProgram, LinearSolution
 from engine.plan.bounds.traffic import SharedRows
 from engine.program.floors import has_floor
 from engine.program.model import Program
+from engine.program.provenance import fastest_compile_s
 
 FloatArray = NDArray[np.float64]
 
@@ -131,7 +132,8 @@ class Bound:
     but a hint. `stayed[i]`: share to which its content stays in fast memory from the group's touch
     before until then. Zeros if the solver returned no solution.
     `method`: `lp` or `mip`, with `-unfinished` if the time was over first (still a bound), or,
-    where nothing more can be said, `all-fast` or `all-slow` (nothing may be fast).
+    where nothing more can be said, `all-fast` or `all-slow` (nothing may be fast), or `observed`:
+    the total of a compile, where that is below what the costs prove.
     Prices and shares are those of the linear program with either method.
 
     >>> from engine.program.library import load_sample
@@ -161,8 +163,9 @@ def lower_bound(
     HiGHS solves the linear programs; each is evaluated from its row multipliers in this package's
     own arithmetic, so the result is a bound whatever the solver's tolerances are. `method` `mip`
     branches on the variables that are 0 or 1 in every plan, and is never below `lp`. It stops at
-    `target_s`, the latency of the best plan known: no more can be proven then. Raises UsageError
-    for an unknown method.
+    `target_s`, the latency of the best plan known: no more can be proven then. No result is above
+    a compile that was observed, which shows costs that are a little too high
+    (`engine.program.provenance.fastest_compile_s`). Raises UsageError for an unknown method.
     """
     if method not in METHODS:
         raise UsageError(f"bound: no method {method!r}; there are {', '.join(METHODS)}")
@@ -178,11 +181,14 @@ def lower_bound(
 
     solution = formulation.linear.solve(left, goes_on)
     bound = _relaxed(formulation, solution, began)
-    if method == "lp":
-        return bound
-    left = time_limit_s - (time.perf_counter() - began)
-    bound = _branched(formulation, bound, target_s, left, progress)
-    return replace(bound, seconds=time.perf_counter() - began)
+    if method == "mip":
+        left = time_limit_s - (time.perf_counter() - began)
+        bound = _branched(formulation, bound, target_s, left, progress)
+        bound = replace(bound, seconds=time.perf_counter() - began)
+    observed_s = fastest_compile_s(program)
+    if observed_s is not None and observed_s < bound.bound_s:
+        return replace(bound, bound_s=observed_s, method="observed")
+    return bound
 
 
 def _all_slow(program: Program, seconds: float) -> Bound:

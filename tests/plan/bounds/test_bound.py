@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from engine.errors import UsageError
 from engine.game.reference.game import ReferenceGame
-from engine.plan.bounds import linear, lower_bound
+from engine.plan.bounds import Bound, linear, lower_bound
+from engine.plan.bounds.bound import METHODS
 from engine.plan.bounds.linear import LinearProgram
 from engine.plan.bounds.traffic import idle_envelope
 from engine.plan.check import check
@@ -22,6 +23,7 @@ from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program, Region
+from engine.program.provenance import FASTEST_COMPILE
 from engine.program.teaching import HARDWARE, LESSONS, MICROSECOND, Draft, Lesson
 from tests.chosen import seeds
 from tests.game.tiny_programs import Buffer
@@ -441,3 +443,18 @@ def test_what_is_in_flight_holds_its_place() -> None:
     plan = cases.plan_of(in_flight, "1@3 1@5", [(1, 0, 3, 6)])
     assert check(in_flight, plan) is None
     assert bound.bound_s <= simulate(in_flight, plan).latency_s * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_bound_is_above_a_compile_that_was_observed(method: str) -> None:
+    program = random_program(3, 12)
+    proven = lower_bound(program, method=method)
+
+    def after(seconds: float) -> Bound:
+        kept = {FASTEST_COMPILE: {"name": "plan-1", "seconds": seconds}}
+        return lower_bound(replace(program, provenance=kept), method=method)
+
+    faster = after(0.9 * proven.bound_s)
+    assert (faster.bound_s, faster.method) == (0.9 * proven.bound_s, "observed")
+    slower = after(1.1 * proven.bound_s)
+    assert (slower.bound_s, slower.method) == (proven.bound_s, proven.method)
