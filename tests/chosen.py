@@ -1,7 +1,8 @@
 """The programs that each push looks at; `make nightly` looks at all others too.
 
 Among them: two made by hand, one of each chip that differs most, loops and training, a plan that
-the board cannot express whole, and one each of the held-out and of the large programs.
+the board cannot express whole, one each of the held-out and of the large programs, and of the real
+ones a loop of unknown length and two with collectives.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ CHOSEN = (
     "lstm-v5e-b64-train",
     "mlpae-v6e-b4096-train",
     "gpt2-v5e-b4-train",
+    "fsdp-v5e-b16384-train",
+    "conjugate-v4-b512",
+    "ringattention-v5p-b4",
 )
 
 

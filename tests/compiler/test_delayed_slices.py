@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.compiler.reading.matching import Matching
+from engine.compiler.reading.observation import observe
 from engine.compiler.reading.xla_plan import read_plan
 from engine.plan.check import check
 from engine.plan.model import Copy
@@ -128,8 +129,8 @@ def test_slices_stand_for_a_copy_of_the_program() -> None:
     imported = build_program(
         decoded(copied(f"  c = {SLOW} copy(a)\n", SLOW)), "copied", HARDWARE, "copied"
     )
-    program = imported.program
-    plan = read_plan(imported, flow(copied(slices + join, FAST)), None, 0)
+    program, compiled = imported.program, flow(copied(slices + join, FAST))
+    plan = read_plan(imported, compiled, None, 0)
     slots = {i.name: slot for slot, i in enumerate(program.instructions)}
     group = {value.name: value.group for value in program.values}
     assert check(program, plan) is None
@@ -137,3 +138,7 @@ def test_slices_stand_for_a_copy_of_the_program() -> None:
         (group["c"], slots["c"], slots["q"] + 1)
     ]
     assert plan.copies == ()
+    seen = observe(imported, compiled)
+    assert seen.cycles[slots["c"]] == 0.0, "what is copied in flight takes no time of the schedule"
+    fast = {(a.time, a.is_write) for a, f in zip(program.accesses, seen.is_fast, strict=True) if f}
+    assert {time for time, is_write in fast if is_write} == {slots["c"], slots["u"]}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.compiler.reading.observation import match_events, observe, stall_cycles
+from engine.compiler.reading.matching import match_events
+from engine.compiler.reading.observation import observe, stall_cycles
 from engine.compiler.reading.xla_plan import read_own_plan
 from engine.program.hlo.shape import fast_space
 from tests.program.hlo.modules import A, flow, imported, module

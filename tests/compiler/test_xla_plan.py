@@ -12,7 +12,8 @@ from functools import cache
 
 import pytest
 
-from engine.compiler.reading.observation import match_events, observe
+from engine.compiler.reading.matching import match_events
+from engine.compiler.reading.observation import observe
 from engine.compiler.reading.xla_plan import REPACKED, fast_offsets, read_own_plan, read_plan
 from engine.errors import ProgramFormatError
 from engine.hardware.presets import DEVICES, PRESETS

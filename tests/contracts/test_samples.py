@@ -7,7 +7,6 @@ from statistics import median
 
 import pytest
 
-from engine.compiler.capture.samples import FEATURES
 from engine.compiler.reading.own_compile import stored_stablehlo
 from engine.compiler.toolchain.target import target_of
 from engine.game.replay import replay
@@ -125,14 +124,3 @@ def test_the_large_programs_are_of_real_size_and_small_on_disk() -> None:
     assert all(2_000 <= entry.touches <= 30_000 for entry in entries)
     paths = [path for e in entries for path in (e.path, e.best_plan_path) if path is not None]
     assert sum(path.stat().st_size for path in paths) <= 8 * 2**20
-
-
-def test_real_programs_have_all_features_twice_and_half_are_held_out() -> None:
-    entries = library.real()
-    for feature in FEATURES:
-        held_out = [entry.is_held_out for entry in entries if entry.feature == feature]
-        assert set(held_out) == {True, False}, feature
-    assert len(entries) >= 16
-    assert sum(entry.is_held_out for entry in entries) == len(entries) // 2
-    assert {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e"} <= {entry.hardware for entry in entries}
-    assert sum(entry.path.stat().st_size for entry in entries) <= 2**20

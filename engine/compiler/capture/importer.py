@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from engine.compiler.costs.calibrate import calibrate
-from engine.compiler.reading.matching import with_split_sizes
-from engine.compiler.reading.observation import match_events, observe
+from engine.compiler.reading.matching import match_events, with_split_sizes
+from engine.compiler.reading.observation import observe
 from engine.compiler.reading.repair import readings
 from engine.compiler.reading.writable import with_reached, with_unwritable
 from engine.compiler.reading.xla_plan import fast_end, read_plan

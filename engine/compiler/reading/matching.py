@@ -3,14 +3,70 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.compiler.reading.observation import match_events
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
-from engine.program.hlo.record import SLICE_START
-from engine.program.hlo.shape import fast_space, memory_space, size_bytes
+from engine.program.hlo.record import COMPUTE, COPY_START, JOIN, SLICE_START
+from engine.program.hlo.shape import fast_space, memory_space, shape_text, size_bytes
+
+
+def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
+    """Event number in `flow` -> slot, by instruction name (and turn, where one is inlined twice).
+
+    What has other operands than in the program is another instruction of the same name. XLA's
+    parser renames an instruction whose name it has given to a nameless one inside `slice-start`;
+    such leftovers are matched by their operation, its origin and shapes, in their order where both
+    have as many of one kind.
+    """
+    own = {event: slot for slot, event in enumerate(imported.events)}
+    left = set(own)
+    matched: dict[int, int] = {}
+    for key in (_turn_keys, _work_keys):
+        events = {name: event for event, name in key(imported.flow, left).items()}
+        numbers = {n for n, e in enumerate(flow.events) if e.kind == COMPUTE} - set(matched)
+        for number, name in key(flow, numbers).items():
+            event = events.get(name)
+            if event is not None and _shapes(imported.flow, event) == _shapes(flow, number):
+                matched[number] = own[event]
+                left.discard(event)
+    return matched
+
+
+def _turn_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
+    """Event -> its name and how often that name came before."""
+    turns: Counter[str] = Counter()
+    keys: dict[int, object] = {}
+    for number in sorted(numbers):
+        name = flow.events[number].name
+        keys[number] = (name, turns[name])
+        turns[name] += 1
+    return keys
+
+
+def _work_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
+    """Event -> what it does, which of those that do so it is, and how many they are."""
+    works = {}
+    for number in sorted(numbers):
+        instruction = flow.events[number].instruction
+        shapes = tuple(_shapes(flow, number))
+        works[number] = (instruction.opcode, instruction.metadata.op_name, shapes)
+    often = Counter(works.values())
+    turns: Counter[object] = Counter()
+    keys: dict[int, object] = {}
+    for number, work in works.items():
+        keys[number] = (work, turns[work], often[work])
+        turns[work] += 1
+    return keys
+
+
+def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:
+    """Operand numbers and shapes, then those of the results."""
+    event = flow.events[number]
+    reads = [(operand, shape_text(flow.values[v].shape)) for operand, v, _ in event.reads]
+    return reads + [(-1, shape_text(flow.values[v].shape)) for v in event.writes]
 
 
 class Matching:
@@ -18,7 +74,9 @@ class Matching:
 
     Values and events are numbers of that compile's flow. `slot_of`: event -> slot of the program.
     `space`: the number of fast memory in layouts. `delayed`: events that come behind others which
-    the program has after them: slices that the compiler made asynchronous.
+    the program has after them: slices that the compiler made asynchronous. `copies`: events of
+    copies in flight -> slot of the program's copy whose work they do; a plan lets that instruction
+    itself write to fast memory.
     """
 
     def __init__(self, imported: Imported, flow: Flow) -> None:
@@ -32,6 +90,7 @@ class Matching:
             imported.flow.values[v].label: number for v, number in imported.value_of.items()
         }
         self._group_by_use = self._groups_by_use()
+        self.copies = self._copies_of_the_program()
 
     def _groups_by_use(self) -> dict[int, int]:
         """Value of the compile -> the program's group that it serves, by operand position.
@@ -49,6 +108,24 @@ class Matching:
                 value = self.imported.value_of[own_flow.origin(mine)]
                 groups.setdefault(theirs, self.imported.program.values[value].group)
         return groups
+
+    def _copies_of_the_program(self) -> dict[int, int]:
+        """Copy-start, or join of slices -> slot of the program's copy whose work it does."""
+        program = self.imported.program
+        missing = set(range(program.num_slots)) - set(self.slot_of.values())
+        missing = {s for s in missing if program.instructions[s].opcode == "copy"}
+        groups: dict[int, list[int]] = defaultdict(list)
+        for access in program.accesses:
+            if access.time in missing:
+                groups[access.time].append(program.values[access.value].group)
+        slots: dict[tuple[int | None, ...], int] = {tuple(g): s for s, g in groups.items()}
+        copies = {}
+        for number, event in enumerate(self.flow.events):
+            if event.kind in (COPY_START, JOIN):
+                pair = (self.group_by_label(event.writes[0]), self.group(event.writes[0]))
+                if pair in slots:
+                    copies[number] = slots.pop(pair)
+        return copies
 
     def group(self, value: int) -> int | None:
         """The program's group that a value of the compile holds."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.compiler.reading.matching import Matching
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.module import cycles
-from engine.program.hlo.record import COMPUTE, Event
-from engine.program.hlo.shape import fast_space, memory_space, shape_text
+from engine.program.hlo.record import Event
+from engine.program.hlo.shape import fast_space, memory_space
 
 
 @dataclass(frozen=True)
@@ -26,62 +26,6 @@ class Observation:
 
     cycles: NDArray[np.float64]
     is_fast: NDArray[np.bool_]
-
-
-def match_events(imported: Imported, flow: Flow) -> dict[int, int]:
-    """Event number in `flow` -> slot, by instruction name (and turn, where one is inlined twice).
-
-    What has other operands than in the program is another instruction of the same name. XLA's
-    parser renames an instruction whose name it has given to a nameless one inside `slice-start`;
-    such leftovers are matched by their operation, its origin and shapes, in their order where both
-    have as many of one kind.
-    """
-    own = {event: slot for slot, event in enumerate(imported.events)}
-    left = set(own)
-    matched: dict[int, int] = {}
-    for key in (_turn_keys, _work_keys):
-        events = {name: event for event, name in key(imported.flow, left).items()}
-        numbers = {n for n, e in enumerate(flow.events) if e.kind == COMPUTE} - set(matched)
-        for number, name in key(flow, numbers).items():
-            event = events.get(name)
-            if event is not None and _shapes(imported.flow, event) == _shapes(flow, number):
-                matched[number] = own[event]
-                left.discard(event)
-    return matched
-
-
-def _turn_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
-    """Event -> its name and how often that name came before."""
-    turns: Counter[str] = Counter()
-    keys: dict[int, object] = {}
-    for number in sorted(numbers):
-        name = flow.events[number].name
-        keys[number] = (name, turns[name])
-        turns[name] += 1
-    return keys
-
-
-def _work_keys(flow: Flow, numbers: set[int]) -> dict[int, object]:
-    """Event -> what it does, which of those that do so it is, and how many they are."""
-    works = {}
-    for number in sorted(numbers):
-        instruction = flow.events[number].instruction
-        shapes = tuple(_shapes(flow, number))
-        works[number] = (instruction.opcode, instruction.metadata.op_name, shapes)
-    often = Counter(works.values())
-    turns: Counter[object] = Counter()
-    keys: dict[int, object] = {}
-    for number, work in works.items():
-        keys[number] = (work, turns[work], often[work])
-        turns[work] += 1
-    return keys
-
-
-def _shapes(flow: Flow, number: int) -> list[tuple[int, str]]:
-    """Operand numbers and shapes, then those of the results."""
-    event = flow.events[number]
-    reads = [(operand, shape_text(flow.values[v].shape)) for operand, v, _ in event.reads]
-    return reads + [(-1, shape_text(flow.values[v].shape)) for v in event.writes]
 
 
 def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> set[int]:
@@ -104,20 +48,29 @@ def fast_accesses(imported: Imported, flow: Flow, slot: int, event: Event) -> se
 
 
 def observe(imported: Imported, flow: Flow) -> Observation:
-    """Read one placement off the flow of another compile of the same program."""
+    """Read one placement off the flow of another compile of the same program.
+
+    A copy of the program that the compile makes in flight takes no cycles of the schedule.
+    """
     program = imported.program
     counts = np.full(program.num_slots, np.nan)
     is_fast = np.zeros(len(program.accesses), dtype=bool)
     accesses_at: dict[int, list[int]] = {}
     for index, access in enumerate(program.accesses):
         accesses_at.setdefault(access.time, []).append(index)
-    for number, slot in match_events(imported, flow).items():
+    matching = Matching(imported, flow)
+    for number, slot in matching.slot_of.items():
         event = flow.events[number]
         stated = cycles(event.instruction)
         counts[slot] = 0.0 if stated is None else stated
         fast = fast_accesses(imported, flow, slot, event)
         for index in accesses_at.get(slot, []):
             is_fast[index] = program.accesses[index].value in fast
+    for number, slot in matching.copies.items():
+        counts[slot] = 0.0
+        to_fast = matching.is_in_fast_memory(flow.events[number].writes[0])
+        for index in accesses_at[slot]:
+            is_fast[index] = to_fast and program.accesses[index].is_write
     return Observation(counts, is_fast)
 
 

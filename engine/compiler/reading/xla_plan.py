@@ -85,7 +85,7 @@ class _Reader:
         self.slot_of = self.matching.slot_of
         self.next_slot = self._next_slots()
         self.carried_ends = self._carried_ends()
-        self.stands_for = self._copies_of_the_program()
+        self.stands_for = self.matching.copies
 
     def plan(self) -> Plan:
         held = self._held()
@@ -120,29 +120,6 @@ class _Reader:
             if number in self.slot_of and number not in self.matching.delayed:
                 following[number] = self.slot_of[number]
         return following
-
-    def _copies_of_the_program(self) -> dict[int, int]:
-        """Copy-start, or join of slices -> slot of the program's copy whose work it does.
-
-        There the plan lets the instruction itself write to fast memory.
-        """
-        missing = set(range(self.program.num_slots)) - set(self.slot_of.values())
-        missing = {s for s in missing if self.program.instructions[s].opcode == "copy"}
-        groups: dict[int, list[int]] = defaultdict(list)
-        for access in self.program.accesses:
-            if access.time in missing:
-                groups[access.time].append(self.program.values[access.value].group)
-        slots: dict[tuple[int | None, ...], int] = {tuple(g): s for s, g in groups.items()}
-        stands_for = {}
-        for number, event in enumerate(self.flow.events):
-            if event.kind in (COPY_START, JOIN):
-                pair = (
-                    self.matching.group_by_label(event.writes[0]),
-                    self.matching.group(event.writes[0]),
-                )
-                if pair in slots:
-                    stands_for[number] = slots.pop(pair)
-        return stands_for
 
     def _held(self) -> list[Held]:
         """One entry per value of the compile that has a place in fast memory."""
