@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 import time
@@ -9,10 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from benchmarks import kills
 from benchmarks.settings import Settings
+from engine.agent.arrays import pack
 from tests.ui.waiting import eventually
 
 HALF = """
@@ -33,9 +36,8 @@ def kill(
 ) -> list[str] | None:
     command = [sys.executable, "-c", code, str(folder)]
     clock = SimpleNamespace(sleep=when, monotonic=time.monotonic, monotonic_ns=time.monotonic_ns)
-    monkeypatch.setattr(kills, "commands", lambda folder: {"it": command})
     monkeypatch.setattr(kills, "time", clock)
-    return kills.faults_of("it", folder, 0.0)
+    return kills.faults_of(kills.Kind(lambda _: command), folder, 0.0)
 
 
 def test_half_a_file_and_a_start_that_fails_are_faults(
@@ -47,6 +49,19 @@ def test_half_a_file_and_a_start_that_fails_are_faults(
     assert len(found) == 3
     assert "plan.json" in found[0]
     assert found[1] == "started again, it ends with 3"
+
+
+def test_half_a_file_is_found_in_folders_and_of_every_kind(tmp_path: Path) -> None:
+    within = tmp_path / "run" / "rounds"
+    within.mkdir(parents=True)
+    (tmp_path / "plan.json").write_text("{}")
+    (tmp_path / "answer.json.gz").write_bytes(gzip.compress(b"{}"))
+    (within / "0.npz").write_bytes(pack({"a": np.zeros(3)}))
+    assert kills.half_written(tmp_path) == []
+    for path in (tmp_path / "answer.json.gz", within / "0.npz"):
+        path.write_bytes(path.read_bytes()[:-9])
+    found = kills.half_written(tmp_path)
+    assert [text.partition(":")[0] for text in found] == ["answer.json.gz", "0.npz"]
 
 
 def test_what_had_ended_was_not_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -62,7 +77,7 @@ def test_kills_of_the_living_are_counted_each_in_a_folder_of_its_own(
     found = iter([None, [], ["process 7 goes on"], None, []])
     folders = []
 
-    def faults_of(kind: str, folder: Path, after_s: float) -> list[str] | None:
+    def faults_of(kind: kills.Kind, folder: Path, after_s: float) -> list[str] | None:
         folders.append(folder)
         return next(found)
 
