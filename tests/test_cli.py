@@ -284,6 +284,21 @@ def test_info_says_how_much_of_the_savings_is_observed(
     assert "saving_observed" not in run_json(capsys, "info", TEACHING)
 
 
+def test_programs_are_listed_by_set_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, err = run(capsys, "programs", "--json")
+    assert (code, err) == (0, "")
+    rows = json.loads(text)["programs"]
+    assert {row["set"] for row in rows} == {"samples", "held out", "large", "real"}
+    assert len({row["name"] for row in rows}) == len(rows)
+    code, text, _ = run(capsys, "programs", "many", "chips", "held")
+    assert code == 0
+    assert text.splitlines()[0] == "real:"
+    assert "ringattention-v5p-b4" in text
+    assert "fsdp" not in text
+    code, text, _ = run(capsys, "programs", "no such words")
+    assert (code, text) == (0, "no program has these words; try fewer\n")
+
+
 def test_the_share_of_the_compilers_plan_that_was_read_is_told(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
