@@ -30,9 +30,9 @@ def reading(settings: Settings) -> Rows:
     }
     for title, entries in kinds.items():
         names = [e.name for e in entries if e.xla_latency_s is not None]
+        names = [n for n in names if not settings.programs or n in settings.programs]
         print(f"{title:28} {'read':>8} {'packed':>8} {'cycles':>8} {'xla_like':>8}")
         some = [_reading(library.load_sample(n), title) for n in names]
-        some = [row for row in some if not settings.programs or row["program"] in settings.programs]
         for row in some:
             shown = [f"{row[k]:8.4f}" for k in _READ]
             print(f"{row['program']:28} {' '.join(shown)}", flush=True)
