@@ -163,3 +163,19 @@ def test_only_a_good_placement_that_takes_longer_is_held_against_the_costs() -> 
     assert fit_record(program, [own, better, worse])["worst_held_out_error"] == 0.02
     assert fit_record(program, [own, worse])["worst_held_out_error"] == 0.0
     assert fit_record(program, [])["worst_held_out_error"] is None
+    slow_side = replace(worse, error=0.3, too_slow=0.1)
+    assert fit_record(program, [own, better, slow_side])["worst_held_out_error"] == 0.1
+
+
+def test_too_slow_is_what_is_not_even_uncertain() -> None:
+    """What only p2 shows saved, the others leave open; what they have shown, they do not."""
+    imported = three_calls()
+    before = found(imported)
+    (open_,) = [e for e in left_out(imported.program, before, in_full=True) if e.error > 0.01]
+    assert (open_.compile.name, open_.too_slow) == ("p2", 0.0)
+    # The same placement as p0, for which the others have told all, with a tenth of the cycles.
+    p0 = before.compiles[0]
+    lower = replace(p0, seen=replace(p0.seen, cycles=0.1 * p0.seen.cycles))
+    alone = replace(before, compiles=(lower, *before.compiles[1:5]))
+    errors = {e.compile.name: e for e in left_out(imported.program, alone, in_full=True)}
+    assert 0 < errors["p0"].too_slow <= errors["p0"].error

@@ -27,10 +27,14 @@ AS_GOOD = 1.02
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A compile that was held out of the fit, with the relative error of its predicted total."""
+    """A compile that was held out of the fit, with the relative error of its predicted total.
+
+    `too_slow`: the error with all that the fit calls uncertain saved, if it is still positive.
+    """
 
     compile: Compile
     error: float
+    too_slow: float = 0.0
 
 
 def refitted(program: Program, observations: Observations) -> Program:
@@ -50,7 +54,7 @@ def refitted(program: Program, observations: Observations) -> Program:
     provenance = {
         **program.provenance,
         "placements": {c.name: dict(c.options) for c in compiles},
-        "fit": fit_record(program, list(left_out(program, observations)))
+        "fit": fit_record(program, list(left_out(program, observations, in_full=True)))
         | {"worst_error": float(f"{worst_error(program, fit, observations):.6g}")},
         **({"xla_plan": plan} if plan else {}),
         **_default_compile(program, observations),
@@ -100,10 +104,13 @@ def worst_error(program: Program, fit: Fit, observations: Observations) -> float
     return max((abs(error) for error in errors), default=0.0)
 
 
-def left_out(program: Program, observations: Observations) -> Iterator[LeftOut]:
+def left_out(
+    program: Program, observations: Observations, *, in_full: bool = False
+) -> Iterator[LeftOut]:
     """Every placement that differs from the others, predicted by a fit without it.
 
-    Compiles with equal placements are left out together.
+    Compiles with equal placements are left out together. `in_full`: with `too_slow`, which takes
+    another fit.
     """
     shown: set[bytes] = set()
     for one in observations.compiles:
@@ -113,7 +120,16 @@ def left_out(program: Program, observations: Observations) -> Iterator[LeftOut]:
         shown.add(placement)
         fitted = [c.seen for c in others(observations, one)]
         fit = fit_savings(program, observations.pools, observations.slow.seen, fitted)
-        yield LeftOut(one, total_error(program, fit, one.seen))
+        error = total_error(program, fit, one.seen)
+        too_slow = _too_slow(program, observations, one) if in_full and error > 0 else 0.0
+        yield LeftOut(one, error, too_slow)
+
+
+def _too_slow(program: Program, observations: Observations, one: Compile) -> float:
+    fitted = [c.seen for c in others(observations, one)]
+    fit = fit_costs(program, observations.pools, observations.slow.seen, fitted)
+    quickest = replace(fit, savings=fit.savings + fit.uncertainty)
+    return max(0.0, total_error(program, quickest, one.seen))
 
 
 def others(observations: Observations, one: Compile) -> list[Compile]:
@@ -124,17 +140,18 @@ def others(observations: Observations, one: Compile) -> list[Compile]:
 def fit_record(program: Program, errors: Sequence[LeftOut]) -> dict[str, Any]:
     """The entry `fit` of a provenance: how well each placement was predicted by the others.
 
-    `worst_held_out_error`: the largest relative under-prediction of cycles, over placements with
-    at most `AS_GOOD` times the cycles of the compiler's own. Slower placements do not count: no
-    plan aims at them. Over-predictions do not count: they reveal a saving that was uncertain.
+    `worst_held_out_error`: the larger of two relative errors. Too few cycles predicted, over
+    placements with at most `AS_GOOD` times the cycles of the compiler's own: no plan aims at slower
+    ones. Too many predicted, over all placements, beyond what the fit called uncertain.
     """
     totals = [total_cycles(program, None, e.compile.seen) for e in errors]
     own = min(
         (t for t, e in zip(totals, errors, strict=True) if not e.compile.options), default=math.inf
     )
-    good = [e.error for t, e in zip(totals, errors, strict=True) if t <= AS_GOOD * own]
+    good = [e for t, e in zip(totals, errors, strict=True) if t <= AS_GOOD * own]
+    wrong = [*(-e.error for e in good), *(e.too_slow for e in errors), 0.0]
     return {
         "held_out": [e.compile.name for e in errors],
         "held_out_errors": [float(f"{e.error:.6g}") for e in errors],
-        "worst_held_out_error": max((max(0.0, -error) for error in good), default=None),
+        "worst_held_out_error": max(wrong) if good else None,
     }
