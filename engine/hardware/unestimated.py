@@ -65,14 +65,17 @@ def is_priced(program: Program) -> bool:
 
 
 def unestimated_share(program: Program) -> float:
-    """The share of the all-slow time, that of these instructions included, without an estimate."""
+    """The largest share of a plan's time, stalls aside, that is no estimate of the compiler's.
+
+    It is that of the all-fast time, to which what counts as 0 s is added.
+    """
     return _share(program, sum(unestimated_s(program).values()))
 
 
 def _share(program: Program, left_out_s: float) -> float:
     if not left_out_s:
         return 0.0
-    return left_out_s / (program.all_slow_s + (0.0 if is_priced(program) else left_out_s))
+    return left_out_s / (program.all_fast_s + (0.0 if is_priced(program) else left_out_s))
 
 
 def unestimated_remark(program: Program) -> str | None:
@@ -81,7 +84,7 @@ def unestimated_remark(program: Program) -> str | None:
     share = _share(program, sum(seconds.values()))
     if share <= NOTABLE_SHARE:
         return None
-    said = f"{share:.1%} of the time is without an estimate of the compiler's"
+    said = f"up to {share:.1%} of the time is without an estimate of the compiler's"
     if not is_priced(program):
         return (
             f"{said}: {_named(program, seconds, seconds)} count as 0 s, and take at least so much"

@@ -118,8 +118,8 @@ def profile_remark(program: Program, profile: Profile) -> str:
     )
     least, most = (1e6 * sum(a[s] for s in others) for a in (program.least_s, slow_s))
     return (
-        f"{said}; {len(others)} others took {1e6 * measured_s:,.0f} us, by the compiler's cycles"
-        f" {least:,.0f} (everything fast) to {most:,.0f} us (everything slow)"
+        f"{said}; {len(others)} others took {1e6 * measured_s:,.1f} us, by the compiler's cycles"
+        f" {least:,.1f} (everything fast) to {most:,.1f} us (everything slow)"
     )
 
 

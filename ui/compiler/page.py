@@ -17,6 +17,7 @@ from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
 from ui.session.program_picker_view import program_picker
+from ui.session.reading_view import warn_of_reading
 from ui.session.state import OpenProgram, Session, current_session
 
 
@@ -34,6 +35,7 @@ def render() -> None:
     with picker:
         program_picker(session)
     _figures(opened, figures)
+    warn_of_reading(opened.program)
     st.caption(
         "The real XLA TPU compiler runs here, without a TPU. Hand it a plan as options, see what it"
         " places and what it refuses, and what its own cycles say."

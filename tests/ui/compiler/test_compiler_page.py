@@ -21,6 +21,8 @@ from ui.jobs.run import Job, Run
 pytestmark = pytest.mark.usefixtures("idle_workshop")
 
 PROGRAM = "t5-v5e-b24"
+PRICED = 3_000_000.0
+"""Cycles that are no estimate of the compiler's."""
 
 
 def _compiler() -> None:
@@ -109,6 +111,8 @@ def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
         default_stall_cycles=0.0,
         ours_cycles=other.cycles,
         ours_stall_cycles=0.0,
+        default_priced_cycles=PRICED,
+        ours_priced_cycles=PRICED,
         predicted_default_cycles=default.predicted,
         predicted_cycles=other.predicted,
         realised=0.25,
@@ -132,8 +136,9 @@ def test_a_verdict_becomes_a_plan_figures_and_placements() -> None:
     assert not at.exception
     assert "compiled it" in opened.plans
     labels = {metric.label: metric.value for metric in at.metric}
-    gain = 100 * (1 - other.cycles / default.cycles)
+    gain = 100 * (1 - (other.cycles + PRICED) / (default.cycles + PRICED))
     assert labels["Gain, compiled"].startswith(f"{gain:.1f}")
+    assert labels["Compiled so, with stalls"] == f"{other.cycles + PRICED:,.0f}"
     assert labels["Placed as planned"].startswith("25.0")
     placements = next(f.value for f in at.dataframe if "reason" in f.value.columns)
     assert list(placements["reason"]) == ["out of memory", ""]
