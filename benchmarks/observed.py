@@ -1,10 +1,10 @@
 """The section `observed`: what the whole compiles that are kept say of instructions' cycles.
 
-Over the samples, or `--programs`: how many pairs of an instruction and a placement of its operands
-and results several compiles contain, and how many of these have more than one count of cycles; the
-same for pairs of a pool (instructions equal but for their names) and a placement; and the programs
-in which some writes are slower into fast memory. With `--programs` also every count. No compiler is
-needed.
+Over all programs that ship with compiles, or `--programs`: how many pairs of an instruction and a
+placement of its operands and results several compiles contain, and how many of these have more than
+one count of cycles; the same for pairs of a pool (instructions equal but for their names) and a
+placement; and the programs in which some writes are slower into fast memory. With `--programs` also
+every count. No compiler is needed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def run(section: str, settings: Settings) -> None:
     """Print what all compiles come to."""
     del section
     pairs = np.zeros((2, 2), dtype=int)
-    num_compiles, slower = 0, []
-    for entry in (*library.index(), *library.held_out(), *library.large()):
+    num_programs, num_compiles, slower = 0, 0, []
+    for entry in (*library.index(), *library.held_out(), *library.large(), *library.real()):
         if settings.programs and entry.name not in settings.programs:
             continue
         program = library.load_entry(entry)
@@ -43,6 +43,7 @@ def run(section: str, settings: Settings) -> None:
         path = observations_path(entry.name, entry.folder)
         if path.exists():
             seen = load_observations(path, program)
+            num_programs += 1
             num_compiles += 1 + len(seen.compiles)
             own = counts(program, seen, lambda slot: slot)
             pools = counts(program, seen, seen.pools.__getitem__)
@@ -53,9 +54,8 @@ def run(section: str, settings: Settings) -> None:
         print(
             f"{several} pairs of {what} and placement seen more than once, {differ} with two counts"
         )
-    print(
-        f"{num_compiles} whole compiles; writes that cost time in {len(slower)}: {' '.join(slower)}"
-    )
+    print(f"{num_compiles} whole compiles of {num_programs} programs")
+    print(f"writes that cost time in {len(slower)}: {' '.join(slower)}")
 
 
 def counts(program: Program, seen: Observations, of: Callable[[int], Hashable]) -> Counts:
