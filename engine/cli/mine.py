@@ -34,12 +34,19 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--tries", type=int, default=_TRIES, help="for each program")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="also programs that are there already")
+    parser.add_argument(
+        "--describe",
+        action="store_true",
+        help="mine nothing; measure themes and difficulty of the positions that are there",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Mine one program after another; the file is written after each."""
-    from engine.lessons.mining import mine
+    from engine.lessons.mining import described, mine
 
+    if options.describe:
+        return _describe(options)
     games = _known(options.output)
     for name in _names(options):
         program = library.load_sample(name)
@@ -49,11 +56,29 @@ def run(options: argparse.Namespace) -> int:
             note(f"{name}: is there already")
             continue
         plans = plans_of(entry, program)
-        games[name] = mine(program, plans, options.tries, options.seed, note)
+        mined = mine(program, plans, options.tries, options.seed, note)
+        games[name] = tuple(described(program, game, options.seed, note) for game in mined)
         write_positions(_in_order(games), options.output)
     count = sum(len(mined.moves) for mined in _in_order(games))
     body = {"file": str(options.output), "programs": len(games), "positions": count}
     show(options, body, [f"{count} positions of {len(games)} programs in {options.output}"])
+    return 0
+
+
+def _describe(options: argparse.Namespace) -> int:
+    """Measure what is not measured yet; the file is written after each game."""
+    from engine.lessons.mining import described
+
+    games = list(read_positions(options.output))
+    wanted = options.programs.split(",") if options.programs else {m.program for m in games}
+    for number, mined in enumerate(games):
+        if mined.program in wanted:
+            program = library.load_sample(mined.program)
+            games[number] = described(program, mined, options.seed, note)
+            write_positions(games, options.output)
+    count = sum(len(mined.about) for mined in games)
+    body = {"file": str(options.output), "positions": count}
+    show(options, body, [f"{count} positions described in {options.output}"])
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.game.moves import KINDS, Rules
 from engine.game.reference.game import ReferenceGame
@@ -18,6 +18,8 @@ from engine.lessons.opponents import (
     recorded,
 )
 from engine.lessons.positions import Mined
+from engine.lessons.refutation import Refutation, refute
+from engine.lessons.themes import NEVER, about
 from engine.plan.model import Plan
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -314,3 +316,40 @@ def _margin(
         if least < MARGIN:
             break
     return least, best
+
+
+def described(program: Program, mined: Mined, seed: int, progress: Progress) -> Mined:
+    """The game with what each of its positions is about; what is known already is kept.
+
+    A position in which nothing tempts is left out. Raises LessonError if the game is of another
+    program or other rules.
+    """
+    strong, known = mined.strong(program), list(mined.about)
+    kept = list(mined.moves[: len(known)])
+    for move in mined.moves[len(known) :]:
+        game = mined.at(program, move)
+        refutation = tempting(game, strong)
+        if refutation is None:
+            continue
+        found = about(game, refutation, seed)
+        known.append(found)
+        kept.append(move)
+        count = "too many" if found.simulations >= NEVER else f"{found.simulations:,}"
+        progress(f"{mined.key(move)}: {', '.join(found.themes)}; {count} simulations")
+    return replace(mined, moves=tuple(kept), about=tuple(known))
+
+
+def tempting(game: ReferenceGame, strong: Recorded) -> Refutation | None:
+    """The refutation of the most tempting wrong answer in a position of a strong game.
+
+    That is greedy's, or where that is right the best of another kind. None where there is none.
+    """
+    values = judged(game, (strong,), strong.actions[game.move_index :])
+    right = max(values, key=lambda a: values[a].saved_s)
+    wrong = best_action(game)
+    if KINDS[wrong] == KINDS[right]:
+        others = [a for a in values if KINDS[a] != KINDS[right]]
+        if not others:
+            return None
+        wrong = max(others, key=lambda a: values[a].saved_s)
+    return refute(game, values[wrong].actions, values[right].actions)

@@ -19,6 +19,7 @@ from engine.game.moves import PLACE_RULES, RULES_VERSION, Rules
 from engine.game.notes import ACTION_DIGITS
 from engine.game.reference.game import ReferenceGame
 from engine.lessons.opponents import Recorded, recorded
+from engine.lessons.themes import NEVER, THEMES, About
 from engine.program.io import content_hash
 from engine.program.library import SAMPLES_FOLDER
 from engine.program.model import Program
@@ -36,7 +37,8 @@ class Mined:
     The first game of a program in a file is a strong one.
     `place`: the place rule of the game; `game`: its actions, a digit each. `seed`, `tries`: with
     which it was looked for. `pivotal`, `lead`: of a strong game, see
-    `engine.lessons.mining`.
+    `engine.lessons.mining`. `about`: of the first of the moves, as far as that is measured
+    (`engine.lessons.themes`).
     """
 
     program: str
@@ -48,6 +50,12 @@ class Mined:
     moves: tuple[int, ...]
     pivotal: tuple[int, ...] = ()
     lead: Finite = 0.0
+    about: tuple[About, ...] = ()
+
+    def about_at(self, move: int) -> About | None:
+        """What the position at one of its moves is about; None where that is not measured."""
+        number = self.moves.index(move)
+        return self.about[number] if number < len(self.about) else None
 
     @property
     def rules(self) -> Rules:
@@ -124,4 +132,9 @@ def _mined(row: Any) -> Mined:
         raise ValueError("a game with another action")
     if any(not 0 <= move < len(mined.game) for move in (*mined.moves, *mined.pivotal)):
         raise ValueError("a move that the game does not have")
+    if len(mined.about) > len(mined.moves):
+        raise ValueError("more is measured than there are positions")
+    for about in mined.about:
+        if not set(THEMES).issuperset(about.themes) or not 1 <= about.simulations <= NEVER:
+            raise ValueError("a theme or a difficulty that there is not")
     return mined

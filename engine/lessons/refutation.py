@@ -26,7 +26,8 @@ class Moment:
     """A move at which the lines earn otherwise. `lost_s` negative: the wrong line earns more there.
 
     `wrong`, `right`: what each line plays. `refusal`: why the wrong line could not play `right`;
-    None where it could, or plays it too. `does`: what `wrong` does there, in words.
+    None where it could, or plays it too. `does`: what `wrong` does there, in words; `stall_s`: how
+    long it waits.
     """
 
     move: int
@@ -35,6 +36,7 @@ class Moment:
     right: int
     refusal: Explanation | None
     does: str
+    stall_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,9 @@ def _moments(
                 why = explain(position, better)
                 refusal = None if why.is_legal else why
             does = explain(position, action).reason
-            lost = lost_s[number]
-            moments.append(Moment(position.move_index, lost, action, better, refusal, does))
+            stall_s = position.placement(action).stall_ticks * position.facts.numbers.tick_s
+            lost, move = lost_s[number], position.move_index
+            moments.append(Moment(move, lost, action, better, refusal, does, stall_s))
         position.step(action)
     return tuple(moments)
 

@@ -15,7 +15,8 @@ from engine.lessons.positions import read_positions
 from engine.program import library
 from tests.ui.apps import open_view
 from ui.model.challenges.match import EVERY, inviting, match_of
-from ui.model.challenges.question import keys_of, question_of
+from ui.model.challenges.practice import positions_of
+from ui.model.challenges.question import question_of
 from ui.model.challenges.state import ChallengeState
 from ui.model.learn.state import Seat
 from ui.session import caching
@@ -218,7 +219,8 @@ def test_no_value_is_shown_before_the_answer(questions: AppTest) -> None:
 
 def test_right_and_wrong_answers_are_told_apart(questions: AppTest) -> None:
     at = questions
-    mined, move = keys_of(read_positions())[at.session_state["explorer"].challenges.question]
+    asked = positions_of(read_positions())[at.session_state["explorer"].challenges.question]
+    mined, move = asked.mined, asked.move
     question = question_of(library.load_sample(mined.program), mined, move)
     values = question.answer(question.strong.actions[move]).values
     worst = min(values, key=lambda a: values[a].saved_s)

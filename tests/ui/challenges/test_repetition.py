@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from ui.model.challenges.state import WAITS, answered, due, following
+from engine.lessons.positions import Mined
+from ui.model.challenges.practice import WAITS, Asked, answered, due, following
 from ui.model.learn.progress import Card
 
 KEYS = ["a", "b", "c"]
+
+
+def asked(*keys: str) -> dict[str, Asked]:
+    mined = Mined("p", "", "long_high", 0, 0, "0", (0,))
+    return {key: Asked(mined, 0, None) for key in keys}
 
 
 def test_boxes_go_up_and_back_to_the_first() -> None:
@@ -22,12 +28,12 @@ def test_boxes_go_up_and_back_to_the_first() -> None:
 def test_due_ones_come_first_then_new_ones_then_none() -> None:
     cards = {"b": Card(1, 5), "c": Card(1, 3)}
     assert due(KEYS, cards, 5) == ["c", "b"]
-    assert following(KEYS, cards, 5) == "c"
-    assert following(KEYS, cards, 2) == "a", "nothing is due, so a new one"
-    assert following(KEYS, {**cards, "a": Card(1, 9)}, 2) is None
+    assert following(asked(*KEYS), cards, 5) == "c"
+    assert following(asked(*KEYS), cards, 2) == "a", "nothing is due, so a new one"
+    assert following(asked(*KEYS), {**cards, "a": Card(1, 9)}, 2) is None
 
 
 def test_the_last_one_is_not_asked_twice_in_a_row() -> None:
     cards = {"a": Card(0, 1)}
-    assert following(KEYS, cards, 1, last="a") == "b"
-    assert following(["a"], cards, 1, last="a") == "a", "unless there is no other"
+    assert following(asked(*KEYS), cards, 1, last="a") == "b"
+    assert following(asked("a"), cards, 1, last="a") == "a", "unless there is no other"

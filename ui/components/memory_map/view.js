@@ -40,6 +40,7 @@ class MapView extends View {
     this.plan = plan;
     this.root.classList.toggle("lesson", Boolean(data.is_lesson));
     this.absent = data.absent ?? [];
+    this.root.classList.toggle("plain", this.absent.length > 0);
     this.link = sent.link;
     this.treeName = data.tree.name;
     this.axes.plan = plan;

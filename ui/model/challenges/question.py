@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from htpy import Renderable, b, div, span
@@ -15,11 +15,13 @@ from engine.game.replay import best_action
 from engine.lessons.opponents import Judged, Recorded, judged
 from engine.lessons.positions import Mined
 from engine.lessons.refutation import Refutation, refute
+from engine.lessons.themes import MOST_SIMULATIONS, NEVER
 from engine.program.model import Program
 from ui.components.html import command_html
 from ui.components.memory_map.board import NO_REFERENCES, References
 from ui.components.units import count_text, noise_s, time_text
-from ui.model.challenges.state import Answer, ChallengeState, answered
+from ui.model.challenges.practice import Asked, after_answer, answered
+from ui.model.challenges.state import Answer, ChallengeState
 from ui.model.learn.explanation import why_html
 from ui.model.learn.progress import Card
 from ui.model.learn.state import Learning, Seat
@@ -70,27 +72,16 @@ def question_of(program: Program, mined: Mined, move: int) -> Question:
     return Question(mined.key(move), program, mined.at(program, move), strong)
 
 
-def keys_of(games: Sequence[Mined]) -> dict[str, tuple[Mined, int]]:
-    """Game and move of each position by its key; programs take turns, so neighbours differ."""
-    rounds = max((len(mined.moves) for mined in games), default=0)
-    return {
-        mined.key(mined.moves[number]): (mined, mined.moves[number])
-        for number in range(rounds)
-        for mined in games
-        if number < len(mined.moves)
-    }
-
-
 def best_value(values: dict[int, Judged]) -> float:
     """Seconds that the best action saves in the end."""
     return max(j.saved_s for j in values.values())
 
 
-def question_html(question: Question, seat: Seat, state: ChallengeState) -> str:
+def question_html(question: Question, asked: Asked, seat: Seat, state: ChallengeState) -> str:
     """The whole panel, as HTML; it shows no value of a search before the answer."""
     answer = state.answers.get(question.key)
     game = question.game
-    head = _ask_html(state) if answer is None else _verdict_html(question, answer, state)
+    head = _ask_html(state) if answer is None else _verdict_html(question, asked, answer, state)
     chosen = answer.action if answer else None
     thoughts = _worth(answer) if answer else {}
     cards = (
@@ -129,10 +120,14 @@ _WARNING = (
 
 
 def _score(state: ChallengeState) -> str:
-    return f"{state.num_right} of {count_text(state.num_asked, 'answer')} right"
+    text = f"{state.num_right} of {count_text(state.num_asked, 'answer')} right"
+    gained = round(state.gained)
+    return f"{text}; rating {'+' if gained > 0 else '−'}{abs(gained)}" if gained else text
 
 
-def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> Renderable:
+def _verdict_html(
+    question: Question, asked: Asked, answer: Answer, state: ChallengeState
+) -> Renderable:
     best = max(answer.values, key=lambda a: answer.values[a].saved_s)
     name = ACTION_NAMES[answer.action]
     if answer.is_right:
@@ -145,10 +140,24 @@ def _verdict_html(question: Question, answer: Answer, state: ChallengeState) -> 
         b[head],
         " ",
         span[text],
+        span(".note")[_about_text(asked)] if asked.about else None,
         span[_score(state)],
-        span[command_html("next", "Next position")],
+        span[command_html("next", "Next position")] if state.run is None else None,
         why_html(question.game, answer.refutation) if answer.refutation else None,
     ]
+
+
+def _about_text(asked: Asked) -> str:
+    """The themes and the difficulty, told after the answer: before it they would give it away."""
+    about = asked.about
+    if about is None:
+        return ""
+    needs = (
+        f"a search needs more than {MOST_SIMULATIONS} simulations"
+        if about.simulations >= NEVER
+        else f"a search needs {count_text(about.simulations, 'simulation')}"
+    )
+    return f"{', '.join(about.themes)} · rated {about.rating.points:,.0f}: {needs}"
 
 
 def _against(question: Question, answer: Answer, best: int) -> str:
@@ -176,6 +185,7 @@ class QuestionScene:
     """One question on its board; after the first answer, keys change nothing."""
 
     question: Question
+    asked: Asked
     learning: Learning
     state: ChallengeState
     key: str = "question"
@@ -196,7 +206,7 @@ class QuestionScene:
 
     def panel(self, seat: Seat) -> str:
         """See `Scene.panel`."""
-        return question_html(self.question, seat, self.state)
+        return question_html(self.question, self.asked, seat, self.state)
 
     def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
         """See `Scene.explained`; after the answer."""
@@ -208,19 +218,34 @@ class QuestionScene:
 
     def decide(self, seat: Seat, action: int) -> bool:
         """See `Scene.decide`; the first action is the answer."""
-        key = self.question.key
-        if key not in self.state.answers:
-            answer = self.question.answer(action)
-            self.state.answers[key] = answer
-            self.state.num_asked += 1
-            self.state.num_right += answer.is_right
-            progress = self.learning.progress
-            card = answered(progress.cards.get(key, Card()), answer.is_right, today())
-            self.learning.keep(progress.with_card(key, card))
-            self.learning.spend(self.board, is_try=True)
-            seat.jump(self.question.game.move_index)
-            return True
-        return False
+        key, state = self.question.key, self.state
+        if key in state.answers:
+            return False
+        answer = self.question.answer(action)
+        state.answers[key] = answer
+        state.num_asked += 1
+        state.num_right += answer.is_right
+        self._keep(answer.is_right)
+        seat.jump(self.question.game.move_index)
+        run = state.run
+        if run is not None and not run.is_over:
+            run.answered(key, answer.is_right, self.learning.clock())
+            if not run.is_over:
+                self.learning.wanted = "next"
+        return True
+
+    def _keep(self, is_right: bool) -> None:
+        """Keep the answer: the card, the time, and of a first answer in practice the rating."""
+        progress, key = self.learning.progress, self.question.key
+        is_rated = key not in progress.cards and self.state.run is None
+        card = answered(progress.cards.get(key, Card()), is_right, today())
+        progress = progress.with_card(key, card)
+        if is_rated:
+            after = after_answer(progress.rating, self.asked, is_right)
+            self.state.gained = after.points - progress.rating.points
+            progress = replace(progress, rating=after)
+        self.learning.keep(progress)
+        self.learning.spend(self.board, is_try=True)
 
     def carry_out(self, seat: Seat, command: Mapping[str, Any]) -> bool:
         """See `Scene.carry_out`."""
