@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
 
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -115,15 +114,14 @@ def _is_html(message: Message) -> bool:
     return message["status"] == 200 and b"text/html" in headers.get(b"content-type", b"")
 
 
-def _warm_up() -> None:
-    # The room is named, not imported: who only wants the middleware need not load the pages.
-    import_module("ui.session.warm_up").warm_up()
-
-
 @asynccontextmanager
 async def _serving(app: App) -> AsyncIterator[None]:
+    """Load the pages first: who comes to a server that answers is not to see an empty page.
+
+    The room is named, not imported: who only wants the middleware need not load the pages.
+    """
     del app
-    Thread(target=_warm_up, daemon=True).start()
+    import_module("ui.session.warm_up").warm_up()
     yield
 
 

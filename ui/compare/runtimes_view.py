@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import show_table
 from ui.model.compare.ranking import Row, losses, table
+from ui.session.late_charts_view import late_chart
 from ui.session.state import Session
 
 _COLUMNS = {
@@ -27,7 +27,7 @@ _COLUMNS = {
 def show(session: Session, rows: list[Row]) -> None:
     """Show the chart and the table of all plans; a row leads to the map."""
     program, bound_s = session.open.program, session.open.bound_s
-    st.plotly_chart(losses(program, rows, bound_s), key="losses", config=CHART_CONFIG)
+    late_chart(session, losses(program, rows, bound_s), "losses")
     columns = table(program, rows, bound_s)
     chosen = show_table(
         columns, _COLUMNS, key="results", on_select="rerun", selection_mode="single-cell"

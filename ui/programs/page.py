@@ -8,7 +8,6 @@ from pathlib import Path
 import streamlit as st
 
 from engine.program.library import SampleEntry
-from ui.components.charts import CHART_CONFIG
 from ui.components.html import facts_html
 from ui.components.markdown import plain
 from ui.model.programs.catalogue import (
@@ -28,6 +27,7 @@ from ui.programs.what_if_view import what_if_form
 from ui.session import caching, opening
 from ui.session.file_form_view import HINT, file_form
 from ui.session.jobs_view import with_jobs
+from ui.session.late_charts_view import late_chart
 from ui.session.state import Session, current_session
 
 _STYLE = Path(__file__).with_name("gallery.css")
@@ -167,7 +167,7 @@ def _details(session: Session, entries: tuple[SampleEntry, ...]) -> None:
         )
         st.caption(about)
     st.html(str(facts_html(facts(opened.program))))
-    st.plotly_chart(pressure(opened.program), key="pressure", config=CHART_CONFIG)
+    late_chart(session, pressure(opened.program), "pressure")
     play, compare = st.columns(2)
     if play.button(
         "Play", type="primary", icon=":material/memory:", key="go_play", width="stretch"

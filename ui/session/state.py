@@ -223,6 +223,8 @@ class Session:
     learning: Learning = field(default_factory=Learning)
     """Lessons and challenges: what was done, and the boards that are open."""
     challenges: ChallengeState = field(default_factory=ChallengeState)
+    has_charts: bool = False
+    """Whether the visitor's browser has been sent a chart, and so has what draws them."""
     awaited_query: dict[str, str] = field(default_factory=dict)
     """The visitor's link, as long as the line that it asks for cannot be shown."""
     awaited_file: dict[str, str] = field(default_factory=dict)

@@ -1,21 +1,30 @@
-"""What the first visitor would wait for, loaded while the server starts."""
+"""What the first visitor would wait for, loaded before the server answers."""
 
 from __future__ import annotations
 
-import time
 from importlib import import_module
 
-from ui.session import caching
+from ui.session import caching, pictures
 
-_PAGES = ("start", "learn", "challenges", "programs", "play", "compare", "search", "debug")
-_BREATH_S = 0.05
+_PAGES = (
+    "start",
+    "learn",
+    "challenges",
+    "programs",
+    "play",
+    "compare",
+    "search",
+    "debug",
+    "compiler",
+    "words",
+)
+_LATE = ("engine.solvers", "engine.workflows.compare", "plotly.graph_objects")
+"""Modules that the pages load when they are first needed, and then for long."""
 
 
 def warm_up() -> None:
-    """Load the pages' modules and the small memory maps; for a thread of the server."""
-    for page in _PAGES:
-        import_module(f"ui.{page}.page")
-    for entry in caching.sample_index():
-        caching.thumbnail_for(entry)
-        # Pages that visitors ask for meanwhile come first.
-        time.sleep(_BREATH_S)
+    """Load the pages' modules, the list of samples and their pictures: a second or two."""
+    for name in (*(f"ui.{page}.page" for page in _PAGES), *_LATE):
+        import_module(name)
+    caching.sample_index()
+    pictures.shipped()

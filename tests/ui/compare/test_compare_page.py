@@ -235,3 +235,15 @@ def test_the_gap_of_two_plans_is_ranked_by_slots_with_its_causes() -> None:
         str(e.proto.body) for e in at.get("html") if "chain" in str(e.proto.body)
     )
     assert [b.label for b in at.button if b.label.startswith("Play “")] != []
+
+
+def test_the_first_chart_comes_when_the_rest_is_drawn() -> None:
+    at = opened(REAL, mode="runtimes")
+    assert not at.get("plotly_chart")
+    assert any("height:" in e.proto.body for e in at.get("html")), "its room is kept"
+    at.session_state["losses_painted"] = {"painted": True}
+    at.run()
+    assert len(at.get("plotly_chart")) == 1
+    at.session_state["losses_painted"] = {}
+    at.run()
+    assert len(at.get("plotly_chart")) == 1, "from then on it is there at once"
