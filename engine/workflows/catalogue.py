@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.errors import PlanError
 from engine.files import write_bytes
+from engine.hardware.unestimated import NOTABLE_SHARE, unestimated_share
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
@@ -96,17 +97,21 @@ out*: no solver, rule or cost model was tuned on them. They are captured like th
 folder up and reachable by name like them, but are not among *the samples* of the commands and
 benches.
 
-What the compiler gives no time for (kernels, collectives, transfers) counts as little as its
-operations and bytes allow; `info` says how much that is. What a loop of unknown length or a
-conditional is assumed to do stands there too.
+What the compiler gives no time for (kernels, collectives, transfers) has a price by its operations,
+bytes and links; `info` says what. What a loop of unknown length or a conditional is assumed to do
+stands there too.
 
 `python -m benchmarks reading` says how well XLA's plans of them are read.
 `python -m engine capture --real` captures all of them again, resumable.
 """
 
 _COLUMNS = """\
-| sample | what | command | instructions | touches | XLA, µs | gap | best | bound | fit error |
-|---|---|---|---:|---:|---:|---:|---:|---|---:|"""
+*No estimate*: the share of the time for which the compiler states no cycles, where it is above 1 %
+(`docs/costs.md`). Programs captured before there were prices leave it out of all other figures.
+
+| sample | what | command | instructions | touches | XLA, µs | gap | best | bound | fit error \
+| no estimate |
+|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|"""
 
 
 def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
@@ -123,12 +128,14 @@ def _row(entry: SampleEntry) -> str:
     xla = entry.xla_latency_s or 0.0
     best = f"{_gap(entry.best_s, entry.bound_s)}, {entry.best_solver}" if entry.best_solver else ""
     error = f"{entry.fit_error:.2%}" if entry.fit_error is not None else ""
+    share = entry.unestimated_share or 0.0
+    unestimated = f"{share:.1%}" if share > NOTABLE_SHARE else ""
     feature = entry.feature + (" (held out)" if entry.is_held_out else "")
     what = f"{feature}: {entry.title}" if feature else entry.title
     return (
         f"| {entry.name} | {what} | {command} | {entry.instructions} | {entry.touches}"
         f" | {xla * 1e6:.1f} | {_gap(xla, entry.bound_s)} | {best} | {entry.bound_method or ''}"
-        f" | {error} |"
+        f" | {error} | {unestimated} |"
     )
 
 
@@ -265,6 +272,7 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         best_solver=best_solver,
         best_plan=best_plan,
         fit_error=facts["fit"]["worst_held_out_error"],
+        unestimated_share=round(unestimated_share(program), 4),
     )
 
 

@@ -16,7 +16,13 @@ from engine.program import library
 from engine.program.io import save
 from engine.program.model import Program
 from engine.solvers import solve
-from engine.workflows.catalogue import PLANS, keep_best, keep_bound, write_catalogue
+from engine.workflows.catalogue import (
+    PLANS,
+    keep_best,
+    keep_bound,
+    write_catalogue,
+    write_readme,
+)
 
 NAME = "teach-prefetch"
 
@@ -45,6 +51,18 @@ def test_a_faster_plan_is_kept(folder: Path, program: Program) -> None:
     assert entry.best_plan_path is not None
     assert load_plan(entry.best_plan_path) == plan
     assert "greedy" in (folder / "README.md").read_text()
+
+
+def test_the_table_says_what_is_without_an_estimate(folder: Path, program: Program) -> None:
+    """Where it is notable: it stands beside the percentages."""
+    (entry,) = library.index(folder)
+    rows = []
+    for share in (0.254, 0.004, None):
+        write_readme([replace(entry, unestimated_share=share)], folder / "README.md")
+        rows.append((folder / "README.md").read_text().splitlines()[-1])
+    assert rows[0].endswith("| 25.4% |")
+    assert rows[1] == rows[2]
+    assert rows[1].endswith("|  |")
 
 
 def test_a_plan_that_is_not_faster_changes_nothing(folder: Path, program: Program) -> None:

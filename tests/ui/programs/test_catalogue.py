@@ -93,6 +93,15 @@ def test_a_card_shows_the_gaps(program: Program) -> None:
     assert "<img" not in plain
 
 
+def test_a_card_says_what_is_without_an_estimate(program: Program) -> None:
+    card = {
+        s: card_html(describe(program, "b", "x", unestimated_share=s), "") for s in (0.254, 0.0)
+    }
+    assert "25.4" in card[0.254]
+    assert "without an estimate" in card[0.254]
+    assert "without an estimate" not in card[0.0]
+
+
 def test_short_titles_name_the_model_and_its_batch(program: Program) -> None:
     title = "BERT-like encoder: 6 layers, inference, batch 32, tpu-v5e"
     entry = describe(program, "a", title, model="bert", batch=32, train=True)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from htpy import Renderable, b, div, em, i, s, span, u
 
+from engine.hardware.unestimated import NOTABLE_SHARE
 from engine.hardware.what_if import KIND
 from engine.program.library import SampleEntry
 from engine.program.model import Program
@@ -122,7 +123,9 @@ def card_html(entry: SampleEntry, picture: str) -> str:
         ("XLA", gap(entry.xla_latency_s, entry.bound_s)),
         (_best_name(entry), gap(entry.best_s, entry.bound_s)),
     )
-    about = " · ".join(filter(None, (entry.feature, entry.hardware, size)))
+    share = entry.unestimated_share or 0.0
+    silent = f"{share_text(share)} without an estimate" if share > NOTABLE_SHARE else ""
+    about = " · ".join(filter(None, (entry.feature, entry.hardware, size, silent)))
     return _card(picture, short_title(entry), about, gaps)
 
 
