@@ -42,6 +42,7 @@ SECTIONS = {
     "tuning": "tuning",
     "knobs": "knobs",
     "sizes": "sizes",
+    "cold": "cold",
     "report": "report",
     "figures": "figures",
     "mutants": "mutants",

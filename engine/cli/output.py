@@ -23,7 +23,7 @@ from engine.program.provenance import (
     share_read,
     target_facts_of,
 )
-from engine.solvers.clock import NOT_COUNTED
+from engine.solvers.registry import NOT_COUNTED
 
 EXIT_VIOLATION = 1
 EXIT_BAD_INPUT = 2

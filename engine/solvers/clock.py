@@ -9,10 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.solvers.registry import Budget
+from engine.solvers.registry import NOT_COUNTED, Budget
 
-NOT_COUNTED = "(not counted)"
-"""How the words end that announce what is not counted."""
 SLACK, SLACK_S = 0.05, 0.5
 """A budget may be overrun by that share of it and so many seconds, so that steps come to an end."""
 

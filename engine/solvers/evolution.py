@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from functools import partial
+from itertools import takewhile
 
 import numpy as np
 
+from engine.errors import EndedEarlyError
 from engine.evolution.genome import NUM_FIRST, first_genomes, layout, relaxed_shares
 from engine.game.move_list import moves
 from engine.game.notes import notes_of
@@ -19,8 +22,8 @@ from engine.solvers.clock import Clock
 from engine.solvers.demonstrations import quick_bound, shown
 from engine.solvers.registry import Budget
 
-COMPILE_S = 10.0
-"""Shorter budgets are over before the batched game is compiled; they play in plain Python."""
+COMPILE_S = 8.0
+"""Shorter budgets are too short for generations; they play in plain Python."""
 SHOWN_SHARE = 0.25
 """Of the time that the games of the heuristics may take."""
 
@@ -28,7 +31,7 @@ SHOWN_SHARE = 0.25
 def evolution(program: Program, budget: Budget) -> Plan:
     """Evolve until the seconds are over, in a process that can be ended while it compiles.
 
-    Raises SolverError if JAX cannot play the program.
+    Raises SolverError if JAX cannot play the program, EndedEarlyError if no game is played in time.
     """
     if budget.seconds < COMPILE_S:
         return _plain(program, budget)
@@ -42,15 +45,6 @@ def evolution(program: Program, budget: Budget) -> Plan:
 def evolve(program: Program, budget: Budget) -> Plan:
     """As `evolution`, in this process."""
     clock = Clock(budget)
-    with clock.stopped("compiling the game"):
-        # JAX takes a second to import.
-        from engine.agent.compile_cache import keep_compiled
-        from engine.evolution.operators import NUM_CHILDREN
-        from engine.evolution.search import settle
-        from engine.game.jaxgame.batching import BatchGame
-
-        keep_compiled()
-        BatchGame(program).compile(NUM_CHILDREN)
     games = 2
 
     def shows_on() -> bool:
@@ -64,6 +58,16 @@ def evolve(program: Program, budget: Budget) -> Plan:
     bound = quick_bound(program, budget.seconds)
     relaxed = relaxed_shares(program, bound.served)
     rules = [some.rules for some in chosen]
+    with clock.stopped("compiling the game"):
+        # JAX takes a second to import. What is compiled depends on the place rule.
+        from engine.agent.compile_cache import keep_compiled
+        from engine.evolution.operators import NUM_CHILDREN
+        from engine.evolution.search import settle
+        from engine.game.jaxgame.batching import BatchGame
+
+        keep_compiled()
+        for some in rules:
+            BatchGame(program, some).compile(NUM_CHILDREN)
 
     def goes_on() -> bool:
         return clock.has_time_for(end_s, "the first games")
@@ -82,18 +86,19 @@ def evolve(program: Program, budget: Budget) -> Plan:
 
 
 def _plain(program: Program, budget: Budget) -> Plan:
-    """As many of the first genomes' games as fit, at least one."""
-    begun = time.perf_counter()
+    """As many of the first genomes' games as fit. Raises EndedEarlyError if not one does."""
+    clock = Clock(budget)
     genomes = first_genomes(layout(program), NUM_FIRST, np.random.default_rng(budget.seed))
     best: ReferenceGame | None = None
     num = 0
     for genes in genomes:
-        game = play_script(program, genes)
+        goes_on = partial(clock.goes_on, f"{num} games")
+        game = play_script(program, takewhile(lambda _: goes_on(), genes))  # noqa: B023
+        if not game.is_over:
+            break
         num += 1
         if best is None or game.total_reward > best.total_reward:
             best = game
-        is_wanted = budget.progress(num / len(genomes), f"{num} games")
-        if not is_wanted or time.perf_counter() - begun >= budget.seconds:
-            break
-    assert best is not None
+    if best is None:
+        raise EndedEarlyError("its time was over before its first game was")
     return best.plan("evolution", {"games": num, "generations": 0} | notes_of(best))

@@ -27,6 +27,10 @@ Progress = Callable[[float, str], bool]
 """Called with the share done and a word about it; returns False to ask for an early end."""
 
 
+NOT_COUNTED = "(not counted)"
+"""How the words end that announce what is not counted of a budget."""
+
+
 def always(share: float, message: str) -> bool:
     """A `Progress` that nobody listens to."""
     del share, message
@@ -269,6 +273,8 @@ def _better(program: Program, plan: Plan, other: Plan) -> Plan:
 def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     """Run a solver and check its plan; `notes` get the wall-clock seconds and the seed.
 
+    `counted_s`: those seconds that no report announced as not counted.
+
     Where `floor_plan` is faster, its plan is returned under the name of the solver that made it;
     `notes` say who was `asked`, and `own_latency_s`, that of the asked solver's plan, or
     `ended_early`, why it has none. Raises UnknownNameError, ConfigError for an option that the
@@ -278,10 +284,12 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     solver = find(name)
     budget = budget or Budget()
     solver.refuse_bad_options(budget.options)
-    begun = time.perf_counter()
+    begun, watch = time.perf_counter(), _Watch(budget.progress)
+    budget = replace(budget, progress=watch.progress)
     floor = floor_plan(program, budget) if solver.wants_floor(budget) else None
+    left_s = max(0.0, budget.seconds - (time.perf_counter() - begun))
     try:
-        own = solver.run(program, budget)
+        own = solver.run(program, replace(budget, seconds=left_s) if floor else budget)
     except EndedEarlyError as error:
         if floor is None:
             raise
@@ -289,8 +297,25 @@ def solve(name: str, program: Program, budget: Budget | None = None) -> Plan:
     else:
         plan = _judged(name, program, own, floor)
     seconds = time.perf_counter() - begun
-    notes = {**plan.notes, "seconds": round(seconds, 3), "seed": budget.seed}
+    times = {"seconds": round(seconds, 3), "counted_s": round(seconds - watch.not_counted_s, 3)}
+    notes = {**plan.notes, **times, "seed": budget.seed}
     return replace(plan, notes=notes)
+
+
+class _Watch:
+    """Adds up the time after each report of what is not counted, until the next report."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._since: float | None = None
+        self.not_counted_s = 0.0
+
+    def progress(self, share: float, message: str) -> bool:
+        now = time.perf_counter()
+        if self._since is not None:
+            self.not_counted_s += now - self._since
+        self._since = now if message.endswith(NOT_COUNTED) else None
+        return self._progress(share, message)
 
 
 def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:

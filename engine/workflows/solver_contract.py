@@ -28,7 +28,7 @@ from engine.program import library
 from engine.program.io import to_json
 from engine.program.model import Program
 from engine.solvers import Budget, find, solve
-from engine.solvers.clock import NOT_COUNTED
+from engine.solvers.registry import NOT_COUNTED
 from engine.workflows.compare import applicable
 
 Clock = Callable[[], float]

@@ -14,8 +14,7 @@ from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.solvers import Budget, registry, solve
 from engine.solvers.apart import run, run_apart
-from engine.solvers.clock import NOT_COUNTED
-from engine.solvers.registry import FLOOR, Option, Solver
+from engine.solvers.registry import FLOOR, NOT_COUNTED, Option, Solver
 from tests.strategies import random_program
 
 STRANGE = "tests.solvers.strange"

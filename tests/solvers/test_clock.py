@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from engine.solvers import clock as module
-from engine.solvers.clock import NOT_COUNTED, Clock
-from engine.solvers.registry import Budget
+from engine.solvers.clock import Clock
+from engine.solvers.registry import NOT_COUNTED, Budget
 
 
 @pytest.fixture

@@ -7,11 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.errors import SolverError
+from engine.errors import EndedEarlyError, SolverError
 from engine.evolution import genome as population
 from engine.evolution import search as restarts
 from engine.evolution.genome import NUM_FIRST
 from engine.evolution.search import Evolution, settle, start
+from engine.game.jaxgame.batching import BatchGame
+from engine.game.move_list import moves
 from engine.game.moves import Rules
 from engine.game.quantise import TICKS
 from engine.game.scripts import play_script
@@ -19,9 +21,10 @@ from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.program.model import Program
-from engine.solvers import Budget, evolution, find
-from engine.solvers.clock import NOT_COUNTED
-from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
+from engine.solvers import Budget, evolution, find, solve
+from engine.solvers.demonstrations import ALL_RULES_FROM_S, Demonstrations, shown
+from engine.solvers.evolution import COMPILE_S
+from engine.solvers.registry import NOT_COUNTED
 from tests.strategies import random_program
 
 TEACHING = [e.name for e in library.index() if e.best_solver == "exhaustive"]
@@ -138,7 +141,8 @@ def test_it_stops_when_asked_to(program: Program) -> None:
     assert plan.notes["generations"] == 3
     assert plan.notes["games"] >= NUM_FIRST
     assert [share for share, _ in told] == sorted(share for share, _ in told)
-    assert told[0][1].startswith("compiling") and told[0][1].endswith(NOT_COUNTED)
+    (announced,) = [message for _, message in told if message.endswith(NOT_COUNTED)]
+    assert announced.startswith("compiling")
     assert sum("generation" in message for _, message in told) == 4
 
 
@@ -160,10 +164,45 @@ def test_it_evolves_until_the_seconds_are_over(
 
 
 def test_short_budgets_play_some_first_games_plainly(program: Program) -> None:
-    none, some = (evolution.evolution(program, Budget(s)) for s in (0.0, 9.0))
-    assert (none.notes["games"], none.notes["generations"]) == (1, 0)
-    assert some.notes["games"] == NUM_FIRST
-    assert simulate(program, some).latency_s <= simulate(program, none).latency_s
+    asked = count()
+    one = evolution.evolution(
+        program, Budget(5.0, 0, lambda share, word: next(asked) < 1.5 * len(moves(program)))
+    )
+    assert (one.notes["games"], one.notes["generations"]) == (1, 0)
+    some = evolution.evolution(program, Budget(0.9 * COMPILE_S))
+    assert 1 < some.notes["games"] <= NUM_FIRST
+    assert simulate(program, some).latency_s <= simulate(program, one).latency_s
+
+
+def test_without_the_time_for_a_game_there_is_none(program: Program) -> None:
+    with pytest.raises(EndedEarlyError, match="before its first game"):
+        evolution.evolution(program, Budget(0.0))
+    plan = solve("evolution", program, Budget(0.0))
+    assert plan.notes["asked"] == "evolution" and "first game" in plan.notes["ended_early"]
+
+
+def test_what_is_compiled_is_played_and_not_counted(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The place rule whose heuristic games are best is not the usual one here."""
+    compiled: list[Rules | None] = []
+
+    class Game(BatchGame):
+        def __init__(self, program: Program, rules: Rules | None = None) -> None:
+            super().__init__(program, rules)
+            self.rules = rules
+
+        def compile(self, batch: int) -> None:
+            compiled.append(self.rules)
+
+    best = Demonstrations(Rules(place="best_fit"), ((),), (1.0,))
+    monkeypatch.setattr(evolution, "shown", lambda *_: (best,))
+    monkeypatch.setattr("engine.game.jaxgame.batching.BatchGame", Game)
+    told: list[str] = []
+    budget = Budget(60.0, 0, lambda share, word: not told.append(word) and len(told) < 6)
+    evolution.evolve(program, budget)
+    assert compiled == [best.rules]
+    assert any(word.endswith(NOT_COUNTED) for word in told)
 
 
 def test_programs_that_jax_cannot_play_are_refused(

@@ -1,10 +1,20 @@
-"""The table of all solvers is read without their libraries."""
+"""The table of all solvers is read without their libraries; what is counted of a budget."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from engine.plan.model import Plan
+from engine.program.model import Program
+from engine.solvers import Budget, registry, solve
+from engine.solvers.baselines import all_slow
+from engine.solvers.registry import NOT_COUNTED, Solver
+from tests.strategies import random_program
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,3 +26,41 @@ def test_the_table_is_read_without_the_solvers_libraries() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+def test_what_is_announced_as_not_counted_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(perf_counter=lambda: now)
+    now = 0.0
+
+    def run(program: Program, budget: Budget) -> Plan:
+        nonlocal now
+        for message, seconds in ((f"compiling {NOT_COUNTED}", 5.0), ("works", 2.0)):
+            budget.progress(0.0, message)
+            now += seconds
+        return all_slow(program, budget)
+
+    monkeypatch.setattr(registry, "time", clock)
+    monkeypatch.setitem(registry._SOLVERS, "slow starter", Solver("slow starter", "", run))
+    notes = solve("slow starter", random_program(0, 5), Budget(3.0)).notes
+    assert (notes["seconds"], notes["counted_s"]) == (7.0, 2.0)
+
+
+def test_the_floor_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, left_s = 0.0, []
+
+    def floor(program: Program, budget: Budget) -> Plan:
+        nonlocal now
+        now += 2.0
+        return all_slow(program, budget)
+
+    def run(program: Program, budget: Budget) -> Plan:
+        left_s.append(budget.seconds)
+        return all_slow(program, budget)
+
+    monkeypatch.setattr(registry, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(registry, "floor_plan", floor)
+    solver = Solver("floored", "", run, has_floor=True)
+    monkeypatch.setitem(registry._SOLVERS, "floored", solver)
+    for seconds in (1.0, 5.0):
+        solve("floored", random_program(0, 5), Budget(seconds))
+    assert left_s == [0.0, 3.0]

@@ -90,10 +90,10 @@ def worker_environment(**more: str) -> dict[str, str]:
 POLL_S = 0.1
 
 
-def drain(answers: Answers) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
-    """The answers in the queue; waits a moment for the first."""
+def drain(answers: Answers, wait_s: float) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
+    """The answers in the queue; waits so long for the first."""
     try:
-        yield answers.get(timeout=POLL_S)
+        yield answers.get(wait_s > 0, wait_s)
         while True:
             yield answers.get_nowait()
     except queue.Empty:

@@ -21,8 +21,8 @@ from engine.plan.model import Plan
 from engine.program.io import save
 from engine.program.model import Program
 from engine.solvers.apart.process import Answers, Worker, worker_environment
-from engine.solvers.clock import NOT_COUNTED, SLACK, SLACK_S
-from engine.solvers.registry import Budget
+from engine.solvers.clock import SLACK, SLACK_S
+from engine.solvers.registry import NOT_COUNTED, Budget
 
 KILL, KILL_S = 2 * SLACK, 2 * SLACK_S
 """A solver that has overrun its budget by more than that share and so many seconds is killed."""

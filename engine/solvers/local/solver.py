@@ -5,18 +5,19 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 from engine.errors import PlanError
 from engine.plan.check import check
 from engine.plan.model import Plan
+from engine.plan.simulate import simulate
 from engine.program.model import Program
 from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.search import Run, compile_all
 from engine.solvers.local.warming import Warming
-from engine.solvers.registry import Budget
+from engine.solvers.registry import SOLVERS, Budget
 from engine.solvers.rounded import roundings
-from engine.solvers.xla_msa.solver import solve as solve_like_xla
 
 SEEDS = 1_000_003
 """Between the seeds of two searches one after another."""
@@ -28,8 +29,8 @@ TRIAL_MOVES = 20_000
 """Moves that every beginning gets at most."""
 TRIAL_SHARE = 0.06
 """Share of the time that every beginning gets at most."""
-XLA_TOUCHES_PER_S = 4000
-"""XLA's heuristic is a beginning if there is a second for so many touches of the program."""
+QUICK_TOUCHES_PER_S = {"xla_like": 6000, "greedy": 100}
+"""Solvers whose plans are beginnings if there is a second for so many touches of the program."""
 
 
 def local(program: Program, budget: Budget) -> Plan:
@@ -75,13 +76,14 @@ class _Search:
         self._begun = clock()
         self._code: Code = interpreted
         self._best: Run | None = None
+        self._given: list[Plan] = []
         self._moves_before = 0
         self._is_over = False
 
     def run(self, start: Plan | None) -> Plan:
-        """The best plan of all runs."""
+        """The best plan of all runs, and of what they begin from."""
         if start is not None:
-            beginnings = [_begun(self._program, self._budget.seed, start, interpreted)]
+            beginnings = [self._begun_from(start)]
         else:
             beginnings = self._beginnings()
         for number in count():
@@ -91,7 +93,14 @@ class _Search:
             if self._is_over or not run.is_stale:
                 break
         assert self._best is not None
-        return self._best.plan({"moves": self._moves_before})
+        # A plan to begin from is taken up but for what cannot be said.
+        plans = [self._best.plan({}), *self._given]
+        best = min(plans, key=lambda plan: simulate(self._program, plan).latency_s)
+        return replace(best, notes={"moves": self._moves_before})
+
+    def _begun_from(self, plan: Plan) -> Run:
+        self._given.append(plan)
+        return _begun(self._program, self._budget.seed, plan, interpreted)
 
     def _share(self) -> float:
         """The share of the time that is over."""
@@ -129,8 +138,9 @@ class _Search:
             found = heapq.nsmallest(NUM_BEGINNINGS, [*found, run], key=lambda run: run.best_s)
             if not goes_on():
                 break
-        if not self._is_over and len(program.touches) <= XLA_TOUCHES_PER_S * seconds:
-            found.append(_begun(program, self._budget.seed, solve_like_xla(program), interpreted))
+        for name, touches_per_s in QUICK_TOUCHES_PER_S.items():
+            if not self._is_over and len(program.touches) <= touches_per_s * seconds:
+                found.append(self._begun_from(SOLVERS[name].run(program, Budget(0.0))))
         found.sort(key=lambda run: run.best_s)
         return found
 

@@ -1,4 +1,8 @@
-"""`portfolio`: solvers share one time budget and all cores; each continues from the best plan."""
+"""`portfolio`: `local` on one core, beside it other searches on the others; the best plan counts.
+
+`local` runs in this process for the whole time. On the other cores `local` with other seeds and
+`evolution` take turns in processes of their own. Members that are named all run in processes.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +24,25 @@ from engine.processes import num_cores
 from engine.program.io import save
 from engine.program.model import Program
 from engine.program.provenance import has_compiled_plan
-from engine.solvers.apart.process import Answers, Worker, drain, worker_environment
+from engine.solvers.apart.process import POLL_S, Answers, Worker, drain, worker_environment
 from engine.solvers.registry import SOLVERS, Budget, floor_plan
 
 
 @dataclass(frozen=True)
 class Member:
-    """A registered solver; `takes_start`: it can begin from the best plan so far."""
+    """A registered solver.
+
+    `takes_start`: it can begin from the best plan so far. `least_s`: a shorter turn is of no use.
+    """
 
     solver: str
     takes_start: bool = False
+    least_s: float = 0.0
 
 
-USUAL = (Member("local", takes_start=True), Member("evolution"), Member("local", takes_start=True))
-"""In turn; a search that stands beside the others is played more rarely than the strongest."""
+LEADER = "local"
+USUAL = (Member(LEADER, takes_start=True), Member("evolution", least_s=15.0))
+"""In turn, beside the leader."""
 
 
 def members_named(names: Sequence[str] | None) -> tuple[Member, ...]:
@@ -64,17 +73,21 @@ class Turns:
         """Whether nobody is left."""
         return not self._members
 
-    def take(self) -> Member:
-        """The member whose turn it is."""
-        member = self._members[self._next % len(self._members)]
-        self._next += 1
-        return member
+    def take(self, seconds: float) -> Member | None:
+        """The member whose turn it is, of those that so many seconds are of use to, if any."""
+        for _ in self._members:
+            member = self._members[self._next % len(self._members)]
+            self._next += 1
+            if seconds >= member.least_s:
+                return member
+        return None
 
     def leave_out(self, member: Member) -> None:
         """All turns of the solver end."""
         self._members = [some for some in self._members if some != member]
 
 
+COMPILED = "xla_compiled"
 PROGRAM = "program.json"
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
@@ -105,8 +118,7 @@ def portfolio(program: Program, budget: Budget) -> Plan:
     """
     race = _Race(program, budget)
     race.begin()
-    if budget.seconds >= LEAST_S and not race.is_over():
-        race.run()
+    race.run()
     return race.answer()
 
 
@@ -126,11 +138,12 @@ class _Race:
     def __init__(self, program: Program, budget: Budget) -> None:
         options = budget.options
         self._program, self._budget = program, budget
-        members = members_named(options.get("members"))
-        self._turns = Turns(members)
-        self._processes = int(options.get("processes") or num_cores())
-        if self._processes < 1:
-            raise ConfigError(f"portfolio: {self._processes} processes; name at least one")
+        self._turns = Turns(members_named(options.get("members")))
+        self._is_led = options.get("members") is None
+        processes = int(options.get("processes") or num_cores())
+        if processes < 1:
+            raise ConfigError(f"portfolio: {processes} processes; name at least one")
+        self._workers = processes - self._is_led if budget.seconds >= LEAST_S else 0
         self._begun = time.time()
         self._end = self._begun + budget.seconds
         self._last = self._end - min(RESERVE * budget.seconds, MOST_RESERVE_S)
@@ -147,37 +160,69 @@ class _Race:
                 message = f"{violation.rule}: {violation.message}"
                 raise SolverError(f"the plan to begin from breaks the rule {message}")
             self._consider(start, start.solver)
-        if has_compiled_plan(self._program):
-            compiled = SOLVERS["xla_compiled"].run(self._program, self._budget)
-            self._consider(compiled, "xla_compiled")
-        if self._best is None or not self.is_over():
+        if not self._is_led:
+            # The leader has quick plans of its own.
+            self._consider_compiled()
             quick = floor_plan(self._program, replace(self._budget, progress=self._listen))
             self._consider(quick, quick.solver)
         self._tell()
+
+    def _consider_compiled(self) -> None:
+        if has_compiled_plan(self._program):
+            self._consider(SOLVERS[COMPILED].run(self._program, self._budget), COMPILED)
 
     def _listen(self, share: float, message: str) -> bool:
         self._is_wanted = self._is_wanted and self._budget.progress(share, message)
         return self._is_wanted
 
     def run(self) -> None:
-        """Time slices on all cores until the time is over or nobody has anything to find."""
+        """The leader, and time slices on the other cores, until the time is over."""
         answers: Answers = queue.SimpleQueue()
         with temporary_folder("portfolio") as folder:
-            save(self._program, folder / PROGRAM)
+            if self._workers:
+                save(self._program, folder / PROGRAM)
             try:
-                while not self.is_over() and self._tell():
-                    self._hire(folder, answers)
-                    for worker, body in drain(answers):
-                        self._hear(worker, body)
+                if self._is_led:
+                    self._lead(folder, answers)
+                else:
+                    while not self.is_over() and self._tell():
+                        self._look_after(folder, answers, POLL_S)
             finally:
                 self._end_all()
 
+    def _lead(self, folder: Path, answers: Answers) -> None:
+        """Search in this process, and look after the others whenever that reports."""
+
+        def goes_on(share: float, message: str) -> bool:
+            del share, message
+            self._look_after(folder, answers, 0.0)
+            return self._tell() and not self._is_perfect
+
+        left_s = max(0.0, self._end - time.time())
+        start = self._budget.options.get("start")
+        budget = Budget(left_s, self._budget.seed, goes_on, {"start": start})
+        self._consider(SOLVERS[LEADER].run(self._program, budget), LEADER)
+        self._look_after(folder, answers, 0.0)
+        # At the end: reading it takes a while, which is the leader's.
+        self._consider_compiled()
+
+    def _look_after(self, folder: Path, answers: Answers, wait_s: float) -> None:
+        """Hear what workers have found, and give them time slices; waits so long for an answer."""
+        self._hire(folder, answers)
+        for worker, body in drain(answers, wait_s):
+            self._hear(worker, body)
+
+    @property
+    def _is_perfect(self) -> bool:
+        return self._best_s <= self._program.all_fast_s * (1 + 1e-9)
+
     def is_over(self) -> bool:
         """Whether there is no time left, nothing to gain, or nobody to find it."""
-        is_perfect = self._best_s <= self._program.all_fast_s * (1 + 1e-9)
         now = time.time()
-        has_work = any(self._at_work.values()) or not (self._turns.is_over or now >= self._last)
-        return now >= self._end or is_perfect or not has_work or not self._is_wanted
+        has_hands = self._workers > 0 and (self._at_work or self._lost < MOST_LOST)
+        has_turns = has_hands and now < self._last and not self._turns.is_over
+        has_work = any(self._at_work.values()) or has_turns
+        return now >= self._end or self._is_perfect or not has_work or not self._is_wanted
 
     def answer(self) -> Plan:
         """The best plan, and how it came about."""
@@ -198,43 +243,47 @@ class _Race:
 
     def _tell(self) -> bool:
         share = (time.time() - self._begun) / max(self._budget.seconds, 1e-9)
-        by = self._best.solver if self._best is not None else "nobody"
-        message = f"best {1e6 * self._best_s:.2f} us by {by}"
+        if self._best is None:
+            return self._listen(min(1.0, share), "a first plan")
+        message = f"best {1e6 * self._best_s:.2f} us by {self._best.solver}"
         return self._listen(min(1.0, share), message)
 
     def _hire(self, folder: Path, answers: Answers) -> None:
         """As many workers as there may be, and a time slice for each that has none."""
-        missing = self._processes - len(self._at_work) if self._lost < MOST_LOST else 0
+        missing = self._workers - len(self._at_work) if self._lost < MOST_LOST else 0
         for _ in range(missing):
             self._at_work[Worker(folder / PROGRAM, answers, _environment())] = None
         for worker, time_slice in self._at_work.items():
             if time_slice is None and not self._turns.is_over:
                 self._send(worker, folder)
-        if not self._at_work:
-            self._is_wanted = False
 
     def _send(self, worker: Worker, folder: Path) -> None:
         now = time.time()
         if now >= self._last:
             return
-        member = self._turns.take()
         until = min(self._last, now + max(LEAST_SLICE_S, self._budget.seconds / ROUNDS))
-        time_slice = _TimeSlice(member, SEEDS * self._budget.seed + self._num_slices, now, until)
+        member = self._turns.take(until - now)
+        if member is None:
+            return
         self._num_slices += 1
+        # The leader's seed is that of the budget.
+        time_slice = _TimeSlice(member, SEEDS * self._budget.seed + self._num_slices, now, until)
         self._at_work[worker] = time_slice
-        start = str(self._file_of_best(folder)) if member.takes_start else None
+        start = self._file_of_best(folder) if member.takes_start else None
         worker.order(
             {
                 "solver": member.solver,
                 "seed": time_slice.seed,
                 "until": time_slice.until,
-                "start": start,
+                "start": start if start is None else str(start),
             }
         )
 
-    def _file_of_best(self, folder: Path) -> Path:
-        """The file of the best plan; each plan has its own, since workers may still read others."""
-        assert self._best is not None
+    def _file_of_best(self, folder: Path) -> Path | None:
+        """The file of the best plan that was searched for; a search does better from its own quick
+        plans than from XLA's. Each plan has a file, since workers may still read others."""
+        if self._best is None or self._best.solver == COMPILED:
+            return None
         file = folder / f"plan-{self._gains}.json"
         if not file.exists():
             save_plan(self._best, file)

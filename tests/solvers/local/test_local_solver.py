@@ -74,7 +74,7 @@ def test_a_search_that_stands_still_begins_anew_and_the_best_run_counts(
     ticks = count()
     monkeypatch.setattr(solver, "Run", Still)
     monkeypatch.setattr(solver, "roundings", half_built)
-    monkeypatch.setattr(solver, "XLA_TOUCHES_PER_S", 0)
+    monkeypatch.setattr(solver, "QUICK_TOUCHES_PER_S", {})
     monkeypatch.setattr(search, "GROUPS_AT_ONCE", 2)
     monkeypatch.setattr(search, "STALE_MOVES_PER_GROUP", 10)
     plan = solver.search_locally(program, Budget(1.0, seed=7), lambda: next(ticks) / 200)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,56 @@ def latency_s(program: Program, plan: Plan) -> float:
 
 
 def test_it_is_no_worse_than_what_is_there_at_once(program: Program) -> None:
-    plan = run(program, seconds=2.5)
-    quick = [solve(name, program) for name in FLOOR]
-    assert latency_s(program, plan) <= min(latency_s(program, other) for other in quick)
-    assert plan.notes["found_by"] in (*FLOOR, "all_slow")
-    assert plan.notes["time_slices"] == 0
+    quick = min(latency_s(program, solve(name, program)) for name in FLOOR)
+    for members in (None, ["random"]):
+        plan = run(program, seconds=2.5, members=members)
+        assert latency_s(program, plan) <= quick * (1 + 1e-9)
+        assert plan.notes["time_slices"] == 0
+
+
+def test_on_one_core_it_is_local_for_the_whole_time(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Budget] = []
+
+    def local(program: Program, budget: Budget) -> Plan:
+        asked.append(budget)
+        return solve("density", program)
+
+    monkeypatch.setattr(
+        solver, "SOLVERS", {**SOLVERS, "local": replace(SOLVERS["local"], run=local)}
+    )
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", "no worker is started"))
+    plan = solve("portfolio", program, Budget(60.0, 7, options={"processes": 1}))
+    assert plan.notes["found_by"] == "local" and plan.notes["lost"] == 0
+    (budget,) = asked
+    assert budget.seed == 7 and 55.0 < budget.seconds <= 60.0
+
+
+def test_on_two_cores_a_search_with_another_seed_stands_beside_it(program: Program) -> None:
+    """The other search is told to end once it has answered; only it can be better than density."""
+    asked: list[Budget] = []
+
+    def local(program: Program, budget: Budget) -> Plan:
+        asked.append(budget)
+        while budget.progress(0.0, "waits") and not found:
+            time.sleep(0.01)
+        return solve("all_slow", program)
+
+    found: list[str] = []
+
+    def progress(share: float, word: str) -> bool:
+        found.extend([word] if word.endswith("by local") else [])
+        return True
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            solver, "SOLVERS", {**SOLVERS, "local": replace(SOLVERS["local"], run=local)}
+        )
+        budget = Budget(40.0, 7, progress, options={"processes": 2})
+        plan = solve("portfolio", program, budget)
+    assert plan.notes["found_by"] == "local" and plan.notes["time_slices"] >= 1
+    assert latency_s(program, plan) < latency_s(program, solve("all_slow", program))
 
 
 def test_a_compiled_plan_is_where_it_begins() -> None:
@@ -190,11 +236,20 @@ def test_settings_that_make_no_sense_are_refused(program: Program) -> None:
 def test_members_take_turns_until_they_are_left_out() -> None:
     first, second = Member("a"), Member("b")
     turns = Turns([first, second, first])
-    assert [turns.take().solver for _ in range(4)] == ["a", "b", "a", "a"]
+    assert [turns.take(1.0) for _ in range(4)] == [first, second, first, first]
     turns.leave_out(first)
-    assert turns.take() == turns.take() == second
+    assert turns.take(1.0) == turns.take(1.0) == second
     turns.leave_out(second)
     assert turns.is_over
+
+
+def test_who_needs_longer_turns_is_passed_over() -> None:
+    quick, slow = Member("quick"), Member("slow", least_s=10.0)
+    turns = Turns([quick, slow])
+    assert [turns.take(5.0) for _ in range(2)] == [quick, quick]
+    assert {turns.take(15.0), turns.take(15.0)} == {quick, slow}
+    turns.leave_out(quick)
+    assert turns.take(5.0) is None
 
 
 def test_the_usual_members_are_registered() -> None:

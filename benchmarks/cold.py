@@ -1,0 +1,154 @@
+"""The section `cold`: solvers on the command line, each run in a new process, at 1, 2 and 10 s.
+
+What a user waits for: imports, start-up, the work, the file. A run keeps its word if its plan is
+not slower than XLA's own, and if it takes no more than 1.1 times its seconds and one more, beside
+what it announces as not counted. `--arms first-use` has an empty cache, as the first run on a
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import mean
+
+from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
+from benchmarks.settings import Settings
+from engine.folders import VARIABLE
+from engine.plan.io import load_plan
+from engine.program import library
+from engine.program.library import SampleEntry
+from engine.solvers import find
+
+ROWS = RESULTS / "cold.json"
+PROGRAMS = ("gptdecode-v5e-b8", "bert-v5e-b32-train", "alphatensorfull-v5e-b4-train")
+"""A small one, one of 1,600 touches, and the largest."""
+SOLVERS = ("portfolio", "local", "rounded", "steered", "evolution", "muzero")
+TIMES = (1.0, 2.0, 10.0)
+CACHED, FIRST_USE = "cached", "first-use"
+ARMS = (CACHED,)
+MOST_SHARE, MOST_S = 1.1, 1.0
+"""What a run may take: that share of its seconds, and so many seconds more."""
+NOISE = 1e-6
+"""A plan that is slower than XLA's by a smaller share is not behind it."""
+
+
+def run(section: str, settings: Settings) -> None:
+    """Measure all runs in turn, print a line of each, and what they come to."""
+    rows = read(ROWS)
+    for key in keys(settings):
+        row = measured(*key)
+        print(line(row), flush=True)
+        rows = [*(r for r in rows if r["key"] != row["key"]), row]
+        keep(ROWS, rows)
+    print("\n".join(summary(rows)))
+
+
+Key = tuple[str, str, float, int, str]
+"""Program, solver, seconds, seed, arm."""
+
+
+def keys(settings: Settings) -> Iterator[Key]:
+    """What is run; a solver that has no use for time once alone."""
+    times = TIMES if settings.seconds is None else (settings.seconds,)
+    programs, solvers = settings.programs or PROGRAMS, settings.solvers or SOLVERS
+    for arm, program, solver, seconds in product(settings.arms or ARMS, programs, solvers, times):
+        if find(solver).uses_time or seconds == times[0]:
+            yield program, solver, seconds, settings.seed, arm
+
+
+def measured(program: str, solver: str, seconds: float, seed: int, arm: str) -> Row:
+    """The row of one run in a process of its own. Raises CalledProcessError if it fails."""
+    entry = library.find_sample(program)
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "plan.json"
+        budget = ["--seconds", str(seconds), "--seed", str(seed)]
+        command = ["solve", program, "--solver", solver, *budget, "-o", str(file), "--json"]
+        environment = dict(os.environ)
+        if arm == FIRST_USE:
+            environment[VARIABLE] = str(Path(name) / "cache")
+        begun, cpu_before_s = time.perf_counter(), children_cpu_s()
+        done = subprocess.run(
+            [sys.executable, "-m", "engine", *command],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        wall_s, cpu_s = time.perf_counter() - begun, children_cpu_s() - cpu_before_s
+        notes = load_plan(file).notes
+    body = json.loads(done.stdout)
+    return {
+        "key": [program, solver, seconds, seed, arm],
+        "commit": commit(),
+        "latency_s": body["latency_s"],
+        "found_by": notes.get("found_by", body["solver"]),
+        "wall_s": round(wall_s, 2),
+        "cpu_s": round(cpu_s, 2),
+        "not_counted_s": round(notes["seconds"] - notes["counted_s"], 2),
+        "load": round(os.getloadavg()[0], 1),
+        **standard(entry),
+    }
+
+
+def children_cpu_s() -> float:
+    """Processor seconds of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def standard(entry: SampleEntry) -> Row:
+    """What a plan of the program is measured against."""
+    return {"xla_s": entry.xla_latency_s, "bound_s": entry.bound_s}
+
+
+def is_behind(row: Row) -> bool:
+    """Whether the plan is slower than XLA's."""
+    return bool(row["latency_s"] > row["xla_s"] * (1 + NOISE))
+
+
+def is_late(row: Row) -> bool:
+    """Whether it took longer than it may, without what was announced as not counted."""
+    seconds = row["key"][2]
+    return bool(row["wall_s"] - row["not_counted_s"] > MOST_SHARE * seconds + MOST_S)
+
+
+def closed(row: Row) -> float:
+    """The share of the gap from XLA's plan to the bound that the plan closes; 0 without a gap."""
+    gap_s = row["xla_s"] - row["bound_s"]
+    return (row["xla_s"] - row["latency_s"]) / gap_s if gap_s > 0 else 0.0
+
+
+def line(row: Row) -> str:
+    """One run in words."""
+    program, solver, seconds, _, arm = row["key"]
+    faults = [word for word, is_so in (("BEHIND", is_behind(row)), ("LATE", is_late(row))) if is_so]
+    return (
+        f"{program:30} {solver:10} {seconds:4.0f} s {arm:9} {closed(row):7.1%} of the gap by"
+        f" {row['found_by']:12} in {row['wall_s']:5.1f} s ({row['not_counted_s']:.1f} not counted),"
+        f" {row['cpu_s']:.1f} s of the processor"
+        f" at load {row['load']:.0f} {' '.join(faults)}"
+    )
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """One line per solver, time and arm: mean gap closed, runs behind XLA's plan, runs too late."""
+    groups: dict[tuple[str, float, str], list[Row]] = {}
+    for row in rows:
+        _, solver, seconds, _, arm = row["key"]
+        groups.setdefault((arm, seconds, solver), []).append(row)
+    return [
+        f"{arm:9} {seconds:4.0f} s {solver:10} {mean(map(closed, some)):7.1%} of the gap,"
+        f" {sum(map(is_behind, some))} of {len(some)} behind XLA, {sum(map(is_late, some))} late,"
+        f" at most {max(row['wall_s'] - row['not_counted_s'] for row in some):.1f} s"
+        for (arm, seconds, solver), some in sorted(groups.items())
+    ]
