@@ -48,10 +48,14 @@ class Clock:
         """As `tells`, and whether there is time left."""
         return self.tells(message) and self.share < 1.0
 
+    def is_in_time(self, message: str, seconds: float = 0.0) -> bool:
+        """As `tells`, and whether so many seconds more overrun the budget no more than may be."""
+        most = (1 + SLACK) * self._budget.seconds + SLACK_S
+        return self.tells(message) and self.spent_s + seconds <= most
+
     def has_time_for(self, seconds: float, message: str) -> bool:
         """As `goes_on`, and whether so many seconds more overrun the budget no more than may be."""
-        most = (1 + SLACK) * self._budget.seconds + SLACK_S
-        return self.goes_on(message) and self.spent_s + seconds <= most
+        return self.is_in_time(message, seconds) and self.share < 1.0
 
     @contextmanager
     def stopped(self, what: str) -> Iterator[None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import takewhile
 
 import numpy as np
 
 from engine.errors import EndedEarlyError
-from engine.evolution.genome import NUM_FIRST, first_genomes, layout, relaxed_shares
+from engine.evolution.genome import NUM_FIRST, Genes, first_genomes, layout, relaxed_shares
 from engine.game.move_list import moves
 from engine.game.notes import notes_of
 from engine.game.reference.game import ReferenceGame
@@ -24,6 +24,8 @@ from engine.solvers.registry import Budget
 
 COMPILE_S = 8.0
 """Shorter budgets are too short for generations; they play in plain Python."""
+ASK_EVERY = 256
+"""Moves of a game between two questions whether to go on."""
 SHOWN_SHARE = 0.25
 """Of the time that the games of the heuristics may take."""
 
@@ -85,6 +87,14 @@ def evolve(program: Program, budget: Budget) -> Plan:
     return game.plan("evolution", notes | notes_of(game))
 
 
+def _while(goes_on: Callable[[], bool], genes: Genes) -> Iterator[int]:
+    """The words of a genome, as long as it goes on."""
+    for number, word in enumerate(genes):
+        if number % ASK_EVERY == 0 and not goes_on():
+            return
+        yield int(word)
+
+
 def _plain(program: Program, budget: Budget) -> Plan:
     """As many of the first genomes' games as fit. Raises EndedEarlyError if not one does."""
     clock = Clock(budget)
@@ -92,8 +102,8 @@ def _plain(program: Program, budget: Budget) -> Plan:
     best: ReferenceGame | None = None
     num = 0
     for genes in genomes:
-        goes_on = partial(clock.goes_on, f"{num} games")
-        game = play_script(program, takewhile(lambda _: goes_on(), genes))  # noqa: B023
+        ask = clock.goes_on if num else clock.is_in_time
+        game = play_script(program, _while(partial(ask, f"{num} games"), genes))
         if not game.is_over:
             break
         num += 1

@@ -91,7 +91,11 @@ def _solve(folder: Path, order: dict[str, Any]) -> None:
 def _bound(folder: Path, order: dict[str, Any]) -> None:
     from engine.plan.bounds import lower_bound
 
-    bound = lower_bound(load(folder / PROGRAM), order["seconds"])
+    def progress(share: float, bound_s: float) -> bool:
+        return _progress(share, f"no plan is below {1e6 * bound_s:.2f} us")
+
+    program = load(folder / PROGRAM)
+    bound = lower_bound(program, order["seconds"], "mip", progress=progress)
     _write(folder, {"bound_s": bound.bound_s, "method": bound.method})
 
 
