@@ -102,9 +102,8 @@ class _GroupReferee:
     def _judge_stays(self) -> None:
         values = self._program.groups[self._group].values
         first = min(self._program.values[v].defined for v in values)
-        earliest = self._program.begin_of_branches(first)
         for stay in self._stays:
-            if stay.start < earliest:
+            if stay.start < first:
                 self._note(
                     "liveness", f"a stay begins before instruction {first} defines it", first
                 )
@@ -112,9 +111,9 @@ class _GroupReferee:
     def _judge_regions(self) -> None:
         program = self._program
         for stay in self._stays:
-            level = level_of_interval(program, stay.start, stay.end)
+            level = program.loop_around(level_of_interval(program, stay.start, stay.end))
             if stay.end > program.level_end(level):
-                self._note("region", "a stay outlives the region in which it begins", stay.start)
+                self._note("region", "a stay outlives the loop in which it begins", stay.start)
         for copy, level, index in zip(self._copies, self._levels, self._stay_of_copy, strict=True):
             is_empty = copy.start == copy.deadline
             if not (is_empty or program.ends_at_level(copy.start, copy.deadline, level)):
@@ -270,13 +269,20 @@ class _GroupReferee:
         is_carried_in_place = (
             sink.region != TOP_LEVEL
             and state.stay is not None
-            and self._begins_before(self._stays[state.stay], sink.region)
+            and self._keeps_past(self._stays[state.stay], sink.region)
         )
         if not (state.is_slow_valid or is_carried_in_place):
             message = "slow memory does not hold what later code needs"
             self._note("live-out-lost", message, sink.time)
 
-    def _begins_before(self, stay: Stay, region: int) -> bool:
-        """Also a stay that begins with the region, if it outlasts it."""
-        start, end = self._program.regions[region].start, self._program.regions[region].end
-        return stay.start < start or (stay.start == start and stay.end > end)
+    def _keeps_past(self, stay: Stay, number: int) -> bool:
+        """Whether a stay keeps content past the end of a region.
+
+        Past a loop if it begins before that, or with it and outlasts it; past a branch if it
+        outlasts that.
+        """
+        region = self._program.regions[number]
+        outlasts = stay.end > region.end
+        return stay.start < region.start or (
+            outlasts and (region.kind == "branch" or stay.start == region.start)
+        )

@@ -321,15 +321,11 @@ class Program:
         """End of a level's region; `T` for the top level."""
         return self.num_slots if level == TOP_LEVEL else self.regions[level].end
 
-    def begin_of_branches(self, time: int) -> int:
-        """Where the outermost of the branches around slot `time` begins; `time` where none is.
-
-        Branches inside a loop count as far as the loop's body.
-        """
-        level = self.level_at(time)
+    def loop_around(self, level: int) -> int:
+        """The level itself, or, of a branch, that of the loop around its conditional."""
         while level != TOP_LEVEL and self.regions[level].kind == "branch":
-            time, level = self.regions[level].start, self.regions[level].parent
-        return time
+            level = self.regions[level].parent
+        return level
 
     def ends_at_level(self, start: int, end: int, level: int) -> bool:
         """Whether what begins at slot `start`, at that level, ends there at `end`.

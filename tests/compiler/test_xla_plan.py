@@ -279,5 +279,5 @@ def test_what_a_branch_returns_serves_what_follows_the_conditional() -> None:
     imported = imported_text(branches(""))
     plan = read_plan(imported, flow(branches(":S(1)")), None, 0)
     names = [i.name for i in imported.program.instructions]
-    assert [(s.start, s.end) for s in plan.stays] == [(names.index("local"), names.index("last"))]
+    assert [(s.start, s.end) for s in plan.stays] == [(names.index("made"), names.index("last"))]
     assert check(imported.program, plan) is None

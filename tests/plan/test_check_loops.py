@@ -111,19 +111,22 @@ def test_result_of_a_loop_stays_where_it_is_made() -> None:
 BRANCHES = [Region("if[0]", 2, 5, 0.5, kind="branch"), Region("if[1]", 5, 7, 0.5, kind="branch")]
 
 
-def test_what_branches_return_stays_where_an_empty_place_waited_for_it() -> None:
+def test_what_branches_return_stays_where_it_is_made() -> None:
     program = program_of([Buffer(256, "w3 w6 r8")], regions=BRANCHES)
-    assert rule(program, "0@3 0@6 0@8", [(0, 0, 3, 9)]) == "region"
-    assert rule(program, "0@3 0@6 0@8", [(0, 0, 2, 9)]) is None
-    assert rule(program, "0@3 0@6 0@8", [(0, 0, 1, 9)]) == "liveness"
+    fast = "0@3 0@6 0@8"
+    assert rule(program, fast, [(0, 0, 3, 9)]) is None
+    assert rule(program, fast, [(0, 0, 2, 9)]) == "liveness"
+    # A place for each branch, and none for what the first one made.
+    assert rule(program, fast, [(0, 0, 3, 5), (0, 0, 6, 9)]) == "live-out-lost"
 
 
-def test_a_place_in_a_loop_waits_from_the_beginning_of_the_branch() -> None:
-    outer = Region("body", 1, 9, 5.0)
+def test_what_a_branch_in_a_loop_returns_ends_with_the_loop() -> None:
+    outer = Region("body", 1, 8, 5.0)
     inner = [Region(b.name, b.start, b.end, 2.5, parent=0, kind=b.kind) for b in BRANCHES]
-    program = program_of([Buffer(256, "w3 r8")], regions=[outer, *inner])
-    assert rule(program, "0@3 0@8", [(0, 0, 2, 9)]) is None
-    assert rule(program, "0@3 0@8", [(0, 0, 1, 9)]) == "liveness"
+    inside = program_of([Buffer(256, "w3 r7")], regions=[outer, *inner])
+    assert rule(inside, "0@3 0@7", [(0, 0, 3, 8)]) is None
+    after = program_of([Buffer(256, "w3 r8")], regions=[outer, *inner])
+    assert rule(after, "0@3 0@8", [(0, 0, 3, 9)]) == "region"
 
 
 @pytest.mark.parametrize("is_live_out", [False, True])

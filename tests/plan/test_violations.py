@@ -142,7 +142,7 @@ TWO = program_of([Buffer(256, "w1 r5"), Buffer(256, "r8", is_input=True)], regio
             (1, 0, 4, 9),
             (1, "in", 7, 8),
             Violation(
-                "region", "group 1, slot 4: a stay outlives the region in which it begins", 4, 1
+                "region", "group 1, slot 4: a stay outlives the loop in which it begins", 4, 1
             ),
         ),
         (

@@ -73,26 +73,6 @@ def joined(held: Iterable[Held]) -> list[Held]:
     return whole
 
 
-def begun_with_their_branches(program: Program, held: Sequence[Held]) -> None:
-    """Let what outlasts the branch in which it begins begin with that.
-
-    So a result of a branch serves what follows, at the price of an empty place before it is made.
-    Not where the group has another entry in between.
-    """
-    for item in held:
-        start = min(
-            (
-                r.start
-                for r in program.regions
-                if r.kind == "branch" and r.start < item.start < r.end < item.end
-            ),
-            default=item.start,
-        )
-        others = (h for h in held if h.group == item.group and h is not item)
-        if not any(h.start < item.start and start < h.end for h in others):
-            item.start = start
-
-
 def kept_for_the_next_run(program: Program, held: Sequence[Held], copies: Sequence[Copy]) -> None:
     """A cross-program prefetch holds its place to the end, or something brings it back there."""
     total = program.num_slots

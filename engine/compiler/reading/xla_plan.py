@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from engine.compiler.reading.held import (
     Held,
-    begun_with_their_branches,
     delay_slices,
     housed,
     joined,
@@ -94,7 +93,6 @@ class _Reader:
         else:
             delay_slices(self.program, held)
         held = joined(held)
-        begun_with_their_branches(self.program, held)
         kept_for_the_next_run(self.program, held, self._copies({}))
         stays = repacked(self.program, held) if self.offsets is None else stays_of(held)
         copies = self._copies({h.value: h.start for h in held})

@@ -157,8 +157,7 @@ class GroupRows:
         self.number, self.group = number, program.groups[number]
         self.indices = program.touches_of_group[number]
         self.touches: list[Touch] = [program.touches[i] for i in self.indices]
-        born = min(program.values[v].defined for v in self.group.values)
-        self.first_place = program.begin_of_branches(born)
+        self.born = min(program.values[v].defined for v in self.group.values)
         size = self.group.size_bytes
         granules = -(-size // program.hardware.alignment)
         self.place = granules * program.hardware.alignment / scale.byte
@@ -196,18 +195,25 @@ class GroupRows:
     def _holds(self, region: int, time: int) -> bool:
         return self.program.regions[region].start <= time < self.program.regions[region].end
 
+    def _is_branch(self, region: int) -> bool:
+        return self.program.regions[region].kind == "branch"
+
     def _add_covers(self) -> dict[int, int]:
-        """Add `c` per region with touches, where a stay from before the region could be of use."""
+        """Add `c` per region with touches, where a stay from before the region could be of use.
+
+        Of a branch it only says that a stay crosses its beginning or its end.
+        """
         covers: dict[int, int] = {}
         needed = {s.region for s in self.sinks}
         for index, region in enumerate(self.program.regions):
             inside = [t for t in self.touches if region.start <= t.time < region.end]
-            if not inside or self.first_place > region.start:
+            if not inside or (self.born > region.start and not self._is_branch(index)):
                 continue
             later = any(t.time >= region.end for t in self.touches) or self._may_be_kept
             if inside[0].reads or later or index in needed:
                 covers[index] = self.rows.add_choice("c", self.number, index)
-                outer = [covers[r] for r in self.rows.outwards(region.parent) if r in covers]
+                around = [r for r in self.rows.outwards(region.parent) if not self._is_branch(r)]
+                outer = [covers[r] for r in around if r in covers]
                 if outer:
                     self.linear.add_row([(outer[0], 1.0), (covers[index], -1.0)], high=0.0)
         return covers
@@ -391,9 +397,8 @@ class GroupRows:
         cuts = {start, end} | {t for r in bounds for t in (r.start, r.end) if start < t < end}
         times = sorted(cuts)
         for first, last in pairwise(times):
-            cover = next(
-                (self.covers[r] for r in self.rows.around(first) if r in self.covers), None
-            )
+            loops = (r for r in self.rows.around(first) if not self._is_branch(r))
+            cover = next((self.covers[r] for r in loops if r in self.covers), None)
             if first < last:
                 self._add_piece(first, last, held, cover)
 

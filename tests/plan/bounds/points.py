@@ -169,13 +169,14 @@ class _Reading:
             self._read_copy("b", self.indices[index], copy, time)
 
     def _read_sink(self, time: int, region: int) -> None:
-        """`c`: the content is at the region's end in a stay from before it."""
+        """`c`: the content is at the region's end in a stay from before it, or past a branch."""
         done = [j for j, t in enumerate(self.touches) if t.time < time]
         stay = self._stay_after(done[-1])
         begins = self.program.regions[region].start
         if stay is not None:
             start, end = self.stays[stay].start, self.stays[stay].end
-            outlasts = start == begins and end > time
+            is_branch = self.program.regions[region].kind == "branch"
+            outlasts = end > time and (is_branch or start == begins)
             if end >= time and (start < begins or outlasts):
                 self._cover({region})
 
@@ -190,9 +191,10 @@ class _Reading:
         return found
 
     def _cover(self, regions: set[int]) -> None:
-        """`c` of these regions, and of all inside them."""
+        """`c` of these regions, and of all inside the loops among them."""
+        loops = {r for r in regions if self.program.regions[r].kind != "branch"}
         for index in range(len(self.program.regions)):
-            if set(self._outwards(index)) & regions:
+            if index in regions or set(self._outwards(index)) & loops:
                 self.choices.add(("c", self.group, index))
 
 

@@ -267,10 +267,10 @@ def test_a_stay_may_begin_with_a_loop_and_outlast_it() -> None:
     assert lower_bound(program).bound_s <= simulate(program, plan).latency_s == 0
 
 
-def test_a_stay_may_begin_with_a_branch_before_its_content_is_made_and_outlast_it() -> None:
+def test_a_stay_may_begin_within_a_branch_and_outlast_it() -> None:
     either = [Region("if[0]", 1, 3, 0.5, kind="branch"), Region("if[1]", 3, 4, 0.5, kind="branch")]
     program = cases.program_of([cases.Buffer(256, "w2 w3 r5")], 6, either)
-    plan = cases.plan_of(program, "0@2 0@3 0@5", [(0, 0, 1, 6)])
+    plan = cases.plan_of(program, "0@2 0@3 0@5", [(0, 0, 2, 6)])
     assert check(program, plan) is None
     assert lower_bound(program).bound_s <= simulate(program, plan).latency_s == 0
 
