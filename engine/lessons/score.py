@@ -29,7 +29,8 @@ class Row:
     """One decision. `lost_s`: what the best action known would have saved more in the end.
 
     `won_s`: what the decision saves more than greedy's own action would have. `after_s`: what the
-    moves after it, up to the next judged decision, have lost.
+    moves after it, up to the next judged decision, have lost. `line`: from the decision to the end,
+    the best game known with `better`.
     """
 
     move: int
@@ -38,6 +39,7 @@ class Row:
     lost_s: float
     won_s: float
     after_s: float = 0.0
+    line: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,12 +128,14 @@ class _Judgement:
     played: int
     greedy: int
     saved_s: dict[int, float]
+    lines: dict[int, tuple[int, ...]]
 
 
 def _judgement(game: ReferenceGame, rest: Sequence[int], games: Sequence[Recorded]) -> _Judgement:
     values = judged(game, games, rest)
     saved_s = {action: value.saved_s for action, value in values.items()}
-    return _Judgement(game.move_index, rest[0], best_action(game), saved_s)
+    lines = {action: value.actions for action, value in values.items()}
+    return _Judgement(game.move_index, rest[0], best_action(game), saved_s, lines)
 
 
 def _rows(judgements: Sequence[_Judgement], own_s: float) -> tuple[list[Row], float]:
@@ -151,6 +155,7 @@ def _rows(judgements: Sequence[_Judgement], own_s: float) -> tuple[list[Row], fl
                 lost_s=saved_s[better] - saved_s[played],
                 won_s=saved_s[played] - saved_s[judgement.greedy],
                 after_s=saved_s[played] - later_s,
+                line=judgement.lines[better],
             )
         )
         later_s = saved_s[better]

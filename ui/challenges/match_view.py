@@ -14,9 +14,11 @@ from engine.lessons.score import PHASES, Row, Sheet, score
 from engine.program.library import SampleEntry
 from engine.program.proof import gap
 from ui.components.markdown import plain
-from ui.components.units import column_texts, share_text, time_text
+from ui.components.units import column_texts, count_text, share_text, time_text
 from ui.learn import board_view
 from ui.model.challenges.match import CHOICES, EVERY, Match, MatchScene, inviting, leads_of
+from ui.model.challenges.practice import MINE, PRACTICE
+from ui.model.challenges.review import mistakes_of, review_html
 from ui.model.challenges.state import ChallengeState
 from ui.model.learn.state import Learning, Seat
 from ui.session import caching
@@ -84,7 +86,12 @@ def show_match(name: str, learning: Learning, state: ChallengeState) -> None:
         sheet = st.container()
     key = f"match {name} {state.decisions}"
     seat = learning.seat(key, match.attempt(state.decisions))
-    scene = MatchScene(match, learning, state, key)
+
+    def review(seat: Seat) -> Node:
+        found = state.sheets.get((match.program.name, tuple(seat.attempt.tip.game.actions)))
+        return None if found is None else review_html(match, seat, found)
+
+    scene = MatchScene(match, learning, state, key, review=review)
     board_view.show(scene, seat, left, right)
     with sheet:
         _sheet(match, seat, learning, state)
@@ -146,9 +153,23 @@ def _sheet(match: Match, seat: Seat, learning: Learning, state: ChallengeState) 
         state.sheets[key] = score(
             first, rest, attempt.decided, match.games, match.best_saved_s, progress=tell
         )
-        bar.empty()
-    learning.wanted = ""
-    st.html(sheet_html(seat, state.sheets[key]))
+        learning.wanted = ""
+        # The panel beside the board shows the decisions now, too.
+        st.rerun()
+    sheet = state.sheets[key]
+    st.html(sheet_html(seat, sheet))
+    mistakes = mistakes_of(match, seat, sheet)
+    if mistakes and st.button(
+        f"Learn from your {count_text(len(mistakes), 'mistake')}",
+        key="learn_mistakes",
+        icon=":material/school:",
+        type="primary",
+        help="Each becomes a position of yours, to be found again until you know it",
+    ):
+        learning.keep(learning.progress.with_mistakes(mistakes[::-1]))
+        state.mode, state.theme, state.question, state.run = PRACTICE, MINE, "", None
+        st.query_params.from_dict({"tab": "find"})
+        st.rerun()
 
 
 def sheet_html(seat: Seat, sheet: Sheet) -> str:

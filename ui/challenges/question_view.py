@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from ui.components.markdown import plain
 from ui.components.units import count_text
 from ui.learn import board_view
 from ui.model.challenges.practice import (
+    MINE,
     MINUTES,
     MODES,
     MOST_WRONG,
@@ -45,7 +47,11 @@ def show_questions(learning: Learning, state: ChallengeState) -> None:
         return
     _settings(learning, state, {t for m in games for a in m.about for t in a.themes})
     theme = state.theme if state.mode == PRACTICE else ""
-    positions = positions_of(games, theme, learning.progress.cards)
+    mine = learning.progress.mistakes
+    is_mine = theme == MINE and bool(mine)
+    positions = (
+        positions_of(mine[::-1]) if is_mine else positions_of(games, theme, learning.progress.cards)
+    )
     if state.mode != PRACTICE and not _in_run(learning, state, positions):
         return
     _advance(learning, state, positions)
@@ -59,7 +65,14 @@ def show_questions(learning: Learning, state: ChallengeState) -> None:
 
 def _ask(learning: Learning, state: ChallengeState, positions: dict[str, Asked]) -> None:
     asked = positions[state.question]
-    question = caching.question_at(state.question, asked.mined, asked.move)
+    try:
+        question = caching.question_at(state.question, asked.mined, asked.move)
+    except EngineError as error:
+        # A mistake of a program, or of rules, that are no more.
+        st.warning(plain(error), icon=":material/error:")
+        gone = tuple(m for m in learning.progress.mistakes if m != asked.mined)
+        learning.keep(replace(learning.progress, mistakes=gone))
+        return
     seat = learning.seat(f"position {state.question}", Attempt.from_start(question.game))
     scene = QuestionScene(question, asked, learning, state)
     left, right = st.columns([2.6, 1], gap="medium")
@@ -85,7 +98,8 @@ def _settings(learning: Learning, state: ChallengeState, known: set[str]) -> Non
     if chosen and chosen != state.mode:
         state.mode, state.run, state.question = chosen, None, ""
     if state.mode == PRACTICE:
-        options = [_EVERY, *(t for t in THEMES if t in known)]
+        own = [MINE] if learning.progress.mistakes else []
+        options = [_EVERY, *own, *(t for t in THEMES if t in known)]
         wanted = theme.selectbox(
             "Theme",
             options,

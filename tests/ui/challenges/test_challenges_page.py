@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.replay import best_action
 from engine.lessons import positions
 from engine.lessons.opponents import greedy_end_s
-from engine.lessons.positions import read_positions
+from engine.lessons.positions import Mined, read_positions
+from engine.lessons.score import Sheet
 from engine.program import library
 from tests.ui.apps import open_view
 from ui.model.challenges.match import EVERY, inviting, match_of
-from ui.model.challenges.practice import positions_of
+from ui.model.challenges.practice import MINE, positions_of
 from ui.model.challenges.question import question_of
 from ui.model.challenges.state import ChallengeState
 from ui.model.learn.state import Seat
@@ -165,6 +167,50 @@ def test_greedy_can_finish_and_beats_who_is_weaker_but_not_itself() -> None:
     assert "chance" in weaker and set(won) == {f"{NAME}/{name}" for name in weaker}
     command(at, "match", seat, "retry")
     assert not seat.attempt.is_begun
+
+
+def test_a_reviewed_game_shows_its_losses_and_mistakes_become_positions() -> None:
+    at = match_page()
+    seat = seat_of(at, "match")
+    command(at, "match", seat, "finish")
+    command(at, "match", seat, "score")
+    text = html(at)
+    assert "Your decisions" in text and "Score sheet" in text
+    cells = re.findall(r'class="cell (\w+)[^"]*" data-do="go" data-to="(\d+)"', text)
+    learning = at.session_state["explorer"].learning
+    sheet = next(iter(at.session_state["explorer"].challenges.sheets.values()))
+    assert [int(move) for _, move in cells] == [row.move for row in sheet.rows]
+    bad = [int(move) for kind, move in cells if kind in ("blunder", "mistake", "dubious")]
+    assert bad and sheet.worst is not None and sheet.worst.move in bad
+    command(at, "match", seat, "go", to=sheet.worst.move)
+    assert "lost" in html(at) and "was better" in html(at)
+    at.button(key="learn_mistakes").click().run()
+    assert not at.exception
+    kept = learning.progress.mistakes
+    assert {m.moves[0] for m in kept} == set(bad)
+    assert "What would you play?" in html(at)
+    question = at.session_state["explorer"].challenges.question
+    asked = {m.key(m.moves[0]): m for m in kept}[question]
+    assert asked == max(kept, key=lambda m: lost_at(sheet, m.moves[0]))
+    better = int(asked.game[asked.moves[0]])
+    ask(at, better)
+    assert "is right" in html(at)
+
+
+def lost_at(sheet: Sheet, move: int) -> float:
+    return next(row.lost_s for row in sheet.rows if row.move == move)
+
+
+def test_a_mistake_on_a_program_that_is_no_more_is_said_and_forgotten() -> None:
+    at = open_view(_challenges, tab="find")
+    explorer = at.session_state["explorer"]
+    lost = Mined("gone", "x", "long_high", 0, 0, "111", (1,))
+    explorer.learning.keep(explorer.learning.progress.with_mistakes([lost]))
+    at.run()
+    at.selectbox(key="question_theme").set_value(MINE).run()
+    assert not at.exception
+    assert at.warning
+    assert explorer.learning.progress.mistakes == ()
 
 
 def test_who_wants_to_decides_every_move() -> None:

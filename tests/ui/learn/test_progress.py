@@ -9,6 +9,7 @@ import pytest
 
 from engine.errors import LessonError
 from engine.game.reference.game import ReferenceGame
+from engine.lessons.positions import Mined
 from engine.lessons.rating import Rating
 from engine.program import library
 from ui.model.learn.attempt import Attempt
@@ -30,6 +31,7 @@ FULL = replace(
     records={"streak": 7},
     rating=Rating(1612.5, 120.0, 0.06),
     name="Ada L.",
+    mistakes=(Mined("p", "hash", "long_high", 0, 0, "0121", (2,)),),
 )
 
 
@@ -116,6 +118,9 @@ def broken(**changes: object) -> str:
         (broken(spent={"a": [1]}), "not two whole numbers"),
         (broken(rating=[1500, "x", 1]), "not three numbers"),
         (broken(rating=[1500, -3, 0.06]), "is no rating"),
+        (broken(mistakes=[["p", "h", "long_high", "01"]]), "no game with a mistake"),
+        (broken(mistakes=[["p", "h", "nowhere", "01", 1]]), "no game with a mistake"),
+        (broken(mistakes=[["p", "h", "long_high", "01", 2]]), "not one of the game"),
         ("x" * 2_000_000, "larger than"),
     ],
 )

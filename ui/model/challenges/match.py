@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,15 +152,15 @@ _LEVEL_S = 1e-9
 """Seconds that are the rounding of the game's ticks."""
 
 
-def match_html(match: Match, seat: Seat, state: ChallengeState) -> str:
-    """The whole panel of a match, as HTML."""
+def match_html(match: Match, seat: Seat, state: ChallengeState, review: Node = None) -> str:
+    """The whole panel of a match, as HTML. `review`: of the finished game."""
     attempt = seat.attempt
     game = attempt.tip.game
     latency_s = greedy_end_s(game)
     head = _end_html(match, latency_s) if attempt.is_over else _clock_html(match, seat, latency_s)
     ladder = ladder_html(match, latency_s, attempt.is_over)
     back = _taken_back_html(state.taken_back) if state.taken_back is not None else None
-    return str(div(".turn.lesson")[head, ladder, back, decision_html(seat)])
+    return str(div(".turn.lesson")[head, ladder, back, review, decision_html(seat)])
 
 
 def _clock_html(match: Match, seat: Seat, latency_s: float) -> Renderable:
@@ -275,6 +275,8 @@ class MatchScene:
     learning: Learning
     state: ChallengeState
     board: str
+    review: Callable[[Seat], Node] = lambda seat: None
+    """The review of the finished game, once it has been judged."""
     key: str = "match"
     is_hidden: bool = False
     absent: tuple[str, ...] = ()
@@ -294,7 +296,7 @@ class MatchScene:
 
     def panel(self, seat: Seat) -> str:
         """See `Scene.panel`."""
-        return match_html(self.match, seat, self.state)
+        return match_html(self.match, seat, self.state, self.review(seat))
 
     def explained(self, seat: Seat) -> tuple[ReferenceGame, Refutation] | None:
         """See `Scene.explained`: why the move was taken back."""

@@ -11,6 +11,8 @@ from engine.lessons.rating import Rating, Result, rated
 from engine.lessons.themes import About
 from ui.model.learn.progress import Card
 
+MINE = "your mistakes"
+"""In place of a theme: the positions of one's own games that went wrong."""
 PRACTICE, STREAK, MINUTES = "practice", "streak", "minutes"
 MODES = {PRACTICE: "Practice", STREAK: "Streak", MINUTES: "Three minutes"}
 LIMIT_S = 180.0

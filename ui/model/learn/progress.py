@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.errors import LessonError
 from engine.files import json_of
+from engine.game.moves import PLACE_RULES
+from engine.game.notes import ACTION_DIGITS
 from engine.lessons.judge import MOST_STARS
+from engine.lessons.positions import Mined
 from engine.lessons.rating import Rating
 
 FORMAT = "mallocmuzero-progress"
@@ -21,6 +24,7 @@ _LONGEST_PERSON = 60
 MOST_GAMES = 60
 """Boards of which the unfinished game is kept."""
 LONGEST_GAME = 4000
+MOST_MISTAKES = 40
 NEW_PLAYER = Rating()
 _MOST = 10**9
 
@@ -53,7 +57,7 @@ class Progress:
     `stars` by lesson, `won` (nanoseconds of the best game) by challenge, `cards` by position,
     `games`: by board what was played on it (`ui.model.learn.kept_game`), `spent` by lesson and
     position, `records` by kind of run, `rating`: points, deviation and volatility, `name`: as the
-    visitor wants to be called.
+    visitor wants to be called, `mistakes`: of own games, the latest last.
     """
 
     stars: Mapping[str, int] = field(default_factory=dict)
@@ -64,6 +68,7 @@ class Progress:
     records: Mapping[str, int] = field(default_factory=dict)
     rating: Rating = NEW_PLAYER
     name: str = ""
+    mistakes: tuple[Mined, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -105,6 +110,11 @@ class Progress:
         """The progress after a run; the best score counts."""
         return replace(self, records={**self.records, kind: max(score, self.records.get(kind, 0))})
 
+    def with_mistakes(self, mistakes: Sequence[Mined]) -> Progress:
+        """The progress after a game was reviewed; of more than `MOST_MISTAKES` the oldest go."""
+        kept = {_key(mined): mined for mined in (*self.mistakes, *mistakes)}
+        return replace(self, mistakes=tuple(kept.values())[-MOST_MISTAKES:])
+
     def merged(self, other: Progress) -> Progress:
         """The union of both: most stars, best times, and of each card the more answered one.
 
@@ -133,6 +143,7 @@ class Progress:
             records=records,
             rating=min(self.rating, other.rating, key=lambda r: r.deviation),
             name=self.name or other.name,
+            mistakes=other.with_mistakes(self.mistakes).mistakes,
         )
 
     def text(self) -> str:
@@ -150,6 +161,9 @@ class Progress:
             "records": dict(self.records),
             "rating": [] if self.rating == NEW_PLAYER else list(asdict(self.rating).values()),
             "name": self.name,
+            "mistakes": [
+                [m.program, m.content_hash, m.place, m.game, m.moves[0]] for m in self.mistakes
+            ],
         }
         body |= {name: value for name, value in more.items() if value}
         return json.dumps(body, separators=(",", ":"), sort_keys=True)
@@ -176,7 +190,30 @@ def progress_of(text: str, where: str) -> Progress:
         records=_numbers(body, "records", where, _MOST),
         rating=_rating(body.get("rating", []), where),
         name=name_of(body.get("name", "")),
+        mistakes=_mistakes(body.get("mistakes", []), where),
     )
+
+
+def _key(mined: Mined) -> str:
+    return mined.key(mined.moves[0])
+
+
+def _mistakes(rows: Any, where: str) -> tuple[Mined, ...]:
+    if not isinstance(rows, list):
+        raise LessonError(f"{where}: mistakes is not a list")
+    return tuple(_mistake(row, where) for row in rows[-MOST_MISTAKES:])
+
+
+def _mistake(row: Any, where: str) -> Mined:
+    is_fine = isinstance(row, list) and len(row) == 5 and type(row[4]) is int
+    if not is_fine or not all(isinstance(text, str) for text in row[:4]):
+        raise LessonError(f"{where}: mistakes: {row!r:.60} is no game with a mistake")
+    program, identity, place, game, move = row
+    if place not in PLACE_RULES or not ACTION_DIGITS.issuperset(game):
+        raise LessonError(f"{where}: mistakes: {row!r:.60} is no game with a mistake")
+    if not 0 <= move < len(game) <= LONGEST_GAME or len(program) > _LONGEST_NAME:
+        raise LessonError(f"{where}: mistakes: move {move!r:.20} is not one of the game")
+    return Mined(program, identity, place, 0, 0, game, (move,))
 
 
 def name_of(text: Any) -> str:
