@@ -30,6 +30,7 @@ from tests.game.tiny_programs import Buffer
 from tests.game.tiny_programs import program_of as program_of_buffers
 from tests.plan import cases
 from tests.plan.bounds.changes import walk
+from tests.plan.bounds.every_plan import optimum_s, tiny_program
 from tests.strategies import programs, random_program
 
 SLACK = 1 + 1e-9
@@ -77,6 +78,15 @@ def test_no_plan_found_by_changing_plans_beats_the_bound(seed: int) -> None:
 
 
 # Equal to what is known
+
+
+@pytest.mark.parametrize("seed", seeds(30, 3))
+def test_no_plan_of_a_tiny_program_beats_the_bound(seed: int) -> None:
+    """Every plan is looked at: loops, branches, work in flight, scratch, slow accesses."""
+    program = tiny_program(seed)
+    relaxed, whole = (lower_bound(program, 20.0, method).bound_s for method in METHODS)
+    assert relaxed <= whole * SLACK
+    assert whole <= optimum_s(program) * SLACK
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
