@@ -11,7 +11,6 @@ from engine.errors import ProgramFormatError
 from engine.plan.check import check
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
 from engine.plan.simulate import simulate
-from engine.program.io import content_hash
 from engine.program.model import Program, Region
 from engine.program.validate import validate
 from tests.plan.cases import HARDWARE, Buffer, program_of
@@ -91,12 +90,13 @@ def _buffer(chance: random.Random) -> Buffer:
 def optimum_s(program: Program) -> float:
     """The least latency of all plans, whatever their offsets and the order of their copies are."""
     parts = [list(_parts(program, group)) for group in range(len(program.groups))]
-    best_s = simulate(program, all_slow_plan(program)).latency_s
+    slow = all_slow_plan(program)
+    best_s = simulate(program, slow).latency_s
     for chosen in product(*parts):
         fast = frozenset[int]().union(*(part.fast for part in chosen))
         if _compute_s(program, fast) >= best_s:
             continue
-        placed = _placed(program, fast, chosen)
+        placed = (_plan(slow, fast, *rest) for rest in _placed(program, chosen))
         plan = next((plan for plan in placed if check(program, plan) is None), None)
         for order in permutations(plan.copies) if plan is not None else ():
             best_s = min(best_s, simulate(program, replace(plan, copies=order)).latency_s)
@@ -110,17 +110,16 @@ def _compute_s(program: Program, fast: frozenset[int]) -> float:
     return sum(max(s, i.floor_s) for s, i in zip(seconds, program.instructions, strict=True))
 
 
-def _plan(
-    program: Program, fast: frozenset[int], stays: Sequence[Stay], copies: Sequence[Copy]
-) -> Plan:
-    is_fast = tuple(index in fast for index in range(len(program.accesses)))
-    return Plan(content_hash(program), "every", is_fast, tuple(stays), tuple(copies))
+def _plan(slow: Plan, fast: frozenset[int], stays: Sequence[Stay], copies: Sequence[Copy]) -> Plan:
+    is_fast = tuple(index in fast for index in range(len(slow.is_fast)))
+    return replace(slow, is_fast=is_fast, stays=tuple(stays), copies=tuple(copies))
 
 
 def _parts(program: Program, group: int) -> Iterator[Part]:
     """All that the checker takes of one group while everything else is slow, and takes no place."""
     instructions = tuple(replace(i, reserved_bytes=0) for i in program.instructions)
     program = replace(program, instructions=instructions)
+    slow = all_slow_plan(program)
     touches = [program.touches[index] for index in program.touches_of_group[group]]
     for served in product((False, True), repeat=len(touches)):
         some = [t for t, is_fast in zip(touches, served, strict=True) if is_fast]
@@ -136,7 +135,7 @@ def _parts(program: Program, group: int) -> Iterator[Part]:
                 # More place and more copies for the same service gain nothing.
                 if any(slots <= held and fewer <= set(copies) for slots, fewer in lean):
                     continue
-                if check(program, _plan(program, fast, stays, copies)) is None:
+                if check(program, _plan(slow, fast, stays, copies)) is None:
                     lean.append((held, frozenset(copies)))
                     yield Part(fast, stays, copies)
 
@@ -164,11 +163,10 @@ def _sets_of_copies(
         yield from combinations(sorted(every, key=repr), count)
 
 
-def _placed(program: Program, fast: frozenset[int], chosen: Sequence[Part]) -> Iterator[Plan]:
-    """The plan with its stays at all offsets."""
+def _placed(program: Program, chosen: Sequence[Part]) -> Iterator[tuple[list[Stay], list[Copy]]]:
+    """The stays at all offsets, and the copies."""
     stays = [stay for part in chosen for stay in part.stays]
     copies = [copy for part in chosen for copy in part.copies]
     offsets = range(0, program.hardware.fast_bytes, program.hardware.alignment)
     for places in product(offsets, repeat=len(stays)):
-        moved = [replace(s, offset=at) for s, at in zip(stays, places, strict=True)]
-        yield _plan(program, fast, moved, copies)
+        yield [replace(s, offset=at) for s, at in zip(stays, places, strict=True)], copies
