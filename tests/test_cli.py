@@ -154,6 +154,12 @@ def test_the_agent_solves_and_leaves_its_trace(
         report = tmp_path / name
         assert run(capsys, "analyse", TEACHING, str(trace), "--report", str(report))[0] == 0
         assert sign in report.read_text()
+    priced = library.load_sample(TEACHING)
+    instructions = tuple(replace(i, priced_s=i.fast_s) for i in priced.instructions)
+    save(replace(priced, instructions=instructions), tmp_path / "priced.json")
+    arguments = (str(tmp_path / "priced.json"), str(trace), "--report", str(report))
+    assert "without an estimate" in run(capsys, "analyse", *arguments)[2]
+    assert "without an estimate" in report.read_text()
     code, _, error = run(capsys, "analyse", NAME, str(trace))
     assert code == 2
     assert f"not a game of {NAME}" in error

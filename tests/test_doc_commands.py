@@ -145,9 +145,10 @@ ELSEWHERE = (
     "check-solver",
     "verify",
     "tune",
+    "reprice",
 )
-"""First words of the commands that take minutes or need the real compiler: the tests of their rooms
-run them."""
+"""First words of the commands that take minutes, or need the real compiler or measured times: the
+tests of their rooms run them."""
 INSTALLED = "whole_life"
 """The solver of the example package, which tests/test_package.py installs and runs."""
 

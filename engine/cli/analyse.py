@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.arguments import add_command, add_output, add_program
-from engine.cli.output import note, show
+from engine.cli.output import note, show, warn_of_unestimated
 from engine.errors import CheckpointError, UsageError
 from engine.files import write_bytes
+from engine.hardware.unestimated import unestimated_remark
 from engine.program import library
 
 if TYPE_CHECKING:
@@ -66,9 +67,12 @@ def run(options: argparse.Namespace) -> int:
     body["findings"] = [asdict(finding) for finding in inbox_of(all_findings)]
     if options.report is not None:
         facts = {"model": trace.model, "saves": f"{study.saved_us:.3f} us against all slow"}
+        remark = unestimated_remark(program)
+        facts |= {"costs": remark} if remark else {}
         shown = GameReport(options.trace.name, facts, all_findings, study.completeness)
         _write(options.report, program.name, blocks(program.name, [shown]))
     show(options, body, [*in_words(body), *_worst(body["findings"])])
+    warn_of_unestimated(program)
     return 0
 
 
