@@ -80,7 +80,7 @@ class Work:
             return 0.0, _FACTORISATIONS[ins.custom_call_target](*map(int, shape[-2:])) * math.prod(
                 shape[:-2]
             )
-        if ins.opcode in ("dot", "convolution", "custom-call"):
+        if ins.opcode in ("dot", "ragged-dot", "convolution", "custom-call"):
             contracted = self._contracted(computation, ins)
             if contracted is None:
                 return 0.0, float(results[0]) if results else 0.0
@@ -112,6 +112,9 @@ class Work:
             image, kernel = (self.scope.operand(computation, ins, n).shape for n in (0, 1))
             return _products_of_convolution(ins, image, kernel)
         dimensions: Sequence[Any] = ins.dot_dimension_numbers.lhs_contracting_dimensions
+        if ins.opcode == "ragged-dot":
+            numbers = ins.ragged_dot_dimension_numbers.dot_dimension_numbers
+            dimensions = numbers.lhs_contracting_dimensions
         if ins.opcode == "custom-call":
             dimensions = _library_dot(ins)
             if not dimensions:

@@ -71,6 +71,7 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
         "input_spatial_dimensions": (11, "int64*"),
     },
     "DotDimensions": {"lhs_contracting_dimensions": (1, "int64*")},
+    "RaggedDotDimensions": {"dot_dimension_numbers": (1, "DotDimensions")},
     "ReplicaGroup": {"replica_ids": (1, "int64*")},
     "IotaGroups": {
         "num_replica_groups": (1, "int64"),
@@ -110,6 +111,7 @@ _SCHEMA: dict[str, dict[str, tuple[int, str]]] = {
         "async_execution_thread": (79, "string"),
         "cross_program_prefetch_index": (80, "int32"),
         "collective_device_list": (87, "DeviceList"),
+        "ragged_dot_dimension_numbers": (90, "RaggedDotDimensions"),
         "iota_groups": (92, "IotaGroups"),
         "mesh_groups": (93, "MeshGroups"),
     },

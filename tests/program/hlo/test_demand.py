@@ -181,3 +181,11 @@ def test_products_and_other_operations_are_told_apart() -> None:
     found = demands(f"{line}, calls=%mixed", inside)["f"]
     assert (found.matrix_flops, found.vector_ops) == (2.0 * 64 * 32 * 128, 64 * 32)
     assert math.isclose(found.moved_bytes, A_BYTES + 4 * (128 * 32 + 64 * 32))
+
+
+def test_a_ragged_product_multiplies_each_row_with_one_matrix() -> None:
+    lines = """  w = f32[4,128,32] parameter(1)
+  s = s32[4] parameter(2)
+  ROOT r = f32[64,32] ragged-dot(b, w, s), lhs_contracting_dims={1}, rhs_contracting_dims={1},
+    lhs_ragged_dims={0}, rhs_group_dims={0}"""
+    assert demands(lines)["r"].matrix_flops == 2.0 * 64 * 128 * 32
