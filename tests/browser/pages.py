@@ -62,11 +62,11 @@ class Traffic:
         self.sent = self.received = 0
 
     def settle(self) -> None:
-        """Until the script has ended and nothing has come for a second."""
+        """Until the script has ended and nothing has come for half a second."""
         before = -1
         wait_until_idle(self._page)
         while before != (before := self.sent + self.received):
-            self._page.wait_for_timeout(1000)
+            self._page.wait_for_timeout(500)
             wait_until_idle(self._page)
 
 

@@ -105,17 +105,6 @@ def test_the_key_of_a_refused_action_says_why(page: Page) -> None:
     assert len(toast.inner_text()) > len(start) + 20, "a reason"
 
 
-def test_nothing_jumps_while_stepping(page: Page) -> None:
-    spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
-    first = page.locator(spots).evaluate_all(PLACES)
-    for _ in range(12):
-        told = panel(page)
-        page.keyboard.press("ArrowRight")
-        assert eventually(lambda told=told: panel(page) != told)
-        assert page.locator(spots).evaluate_all(PLACES) == first
-    assert page.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
-
-
 def test_a_refused_action_is_explained_on_the_map(page: Page) -> None:
     refused = page.locator(".choice.refused")
     while refused.get_by_role("button", name="show what forbids it").count() == 0:
@@ -248,6 +237,17 @@ def test_the_figures_stay_while_stepping_and_playing(own: Page) -> None:
     assert "valid" in figures.inner_text()
 
 
+def test_nothing_jumps_while_stepping(own: Page) -> None:
+    spots = ".stage, .legend, .pane, .turn .line, .turn .stake, .turn .choice"
+    first = own.locator(spots).evaluate_all(PLACES)
+    for _ in range(12):
+        told = panel(own)
+        own.keyboard.press("ArrowRight")
+        assert eventually(lambda told=told: panel(own) != told)
+        assert own.locator(spots).evaluate_all(PLACES) == first
+    assert own.evaluate("document.documentElement.scrollWidth") <= SIZE["width"]
+
+
 def test_keys_leave_the_plan_and_undo_and_redo(own: Page) -> None:
     fork, total = go_to_a_choice(own), number(own, "tip")
     press(own, legal_key(own, is_chosen=True))
@@ -315,8 +315,7 @@ def test_playing_on_sends_little(own: Page) -> None:
     own.reload()
     wait_for_map(own)
     own.wait_for_selector("text=Your variation")
-    own.wait_for_timeout(1500)
-    for _ in range(5):
+    for _ in range(2):
         traffic.reset()
         press(own, own.locator("button.choice kbd").first.inner_text())
         traffic.settle()
@@ -351,7 +350,6 @@ def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(own: Page) ->
     traffic = Traffic(own)
     own.reload()
     wait_for_map(own)
-    own.wait_for_timeout(1500)
     box = own.locator("canvas.top").bounding_box()
     assert box
     y = box["y"] + box["height"] - 70
