@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import jax
 import pytest
 
+from engine.agent.checkpoint import Checkpoint, save_checkpoint
+from engine.agent.network import init_params
 from engine.errors import UnknownNameError
 from engine.game.move_list import moves
 from engine.hardware.what_if import WhatIf, derive
@@ -23,6 +28,7 @@ from engine.solvers import (
 from engine.solvers.evolution import COMPILE_S
 from engine.solvers.registry import Solver
 from engine.workflows.solver_contract import all_is_slow_where_nothing_fits, made, run_is_sound
+from tests.agent.small import CONFIG
 from tests.strategies import random_program
 
 SEEDS = (1, 2, 3)
@@ -41,6 +47,15 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "is_child", lambda: True)
 
 
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """Options by solver: the agent's networks are small, since what they cost is not asked here."""
+    folder = tmp_path_factory.mktemp("weights")
+    params = init_params(jax.random.key(0), CONFIG.network)
+    save_checkpoint(Checkpoint(params, CONFIG), folder)
+    return {"muzero": {"checkpoint": str(folder)}}
+
+
 SAMPLES = [e.name for e in library.index() if e.instructions <= 40]
 
 
@@ -50,11 +65,14 @@ def programs() -> list[Program]:
 
 
 @pytest.mark.parametrize("name", sorted(SOLVERS))
-def test_plans_are_valid_and_no_slower_than_all_slow_with_stalls(name: str) -> None:
+def test_plans_are_valid_and_no_slower_than_all_slow_with_stalls(
+    name: str, weights: dict[str, dict[str, str]]
+) -> None:
+    budget = Budget(seconds=0.2, seed=1, options=weights.get(name, {}))
     for program in programs():
         if name == "xla_compiled" and not has_compiled_plan(program):
             continue
-        assert run_is_sound(name, program, Budget(seconds=0.2, seed=1)) is None
+        assert run_is_sound(name, program, budget) is None
 
 
 @pytest.mark.parametrize("name", sorted(SOLVERS))
@@ -87,7 +105,9 @@ def limited(name: str, seed: int) -> Budget:
 
 # What a portfolio finds depends on which process is faster.
 @pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"portfolio"}))
-def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_seed_decides(
+    name: str, weights: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A second is enough for the bound, unless the machine is a dozen times slower than usual.
     for module in (evolution, practice):
         monkeypatch.setattr(module, "quick_bound", lambda program, _: lower_bound(program))
@@ -97,7 +117,10 @@ def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = random_program(5, 40)
     if name == "xla_compiled":
         program = next(library.load(e.path) for e in library.index() if e.xla_latency_s)
-    outcomes = [made(name, program, limited(name, seed)) for seed in (3, 3, 4)]
+    budgets = [limited(name, seed) for seed in (3, 3, 4)]
+    if name in weights:
+        budgets = [replace(budget, options=weights[name]) for budget in budgets]
+    outcomes = [made(name, program, budget) for budget in budgets]
     assert outcomes[0] == outcomes[1] != ()
     assert (outcomes[0] != outcomes[2]) == SOLVERS[name].uses_time
 
