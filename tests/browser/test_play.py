@@ -180,7 +180,7 @@ LEGENDS = {
     "saving": "saves by rank",
     "size": "size, log scale",
     "age": "in fast memory since",
-    "layer": "layers, in order of use",
+    "layer": "pool1",
 }
 
 
@@ -315,6 +315,7 @@ def test_playing_on_sends_little(own: Page) -> None:
     own.reload()
     wait_for_map(own)
     own.wait_for_selector("text=Your variation")
+    traffic.settle()
     for _ in range(2):
         traffic.reset()
         press(own, own.locator("button.choice kbd").first.inner_text())
@@ -350,6 +351,7 @@ def test_scrubbing_and_the_curve_send_nothing_until_the_hand_rests(own: Page) ->
     traffic = Traffic(own)
     own.reload()
     wait_for_map(own)
+    traffic.settle()
     box = own.locator("canvas.top").bounding_box()
     assert box
     y = box["y"] + box["height"] - 70
