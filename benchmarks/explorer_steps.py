@@ -1,9 +1,13 @@
-"""The section `steps`: what a key press in Play costs, alone and among ten visitors.
+"""The section `steps`: what opening a program and a key press in Play cost.
 
 Everything is timed inside the pages, by their own clock. *Redraw* is from the key press to the map
 with the next move drawn; *answer* until the panel beside it has changed, which takes a round trip
 to the server and the 140 ms for which the map waits whether the hand rests. Both stand beside the
 round trip of a fragment that does nothing, measured in the same run on the same machine.
+
+*Opened* is the largest program, first by a server that has just started, then by new browsers:
+until its plan is *seen*, as a picture or on the map, until the *map* is drawn, and until its
+*moves* are there.
 
 Writes `docs/results/steps.json` after each row.
 """
@@ -67,6 +71,24 @@ STEPPING = """([key, count, pause]) => {
   })();
 }"""
 
+# Keeps in window.opening when the plan, its map and its moves were first on the page.
+OPENING = """
+  window.opening = {};
+  const parts = {
+    seen: ".opening img, .map[data-move]",
+    map: ".map[data-move]",
+    moves: ".turn .choice",
+  };
+  const has = (root, selector) => root.querySelector(selector) !== null ||
+    [...root.querySelectorAll("*")].some((e) => e.shadowRoot && has(e.shadowRoot, selector));
+  (function look() {
+    for (const [name, selector] of Object.entries(parts))
+      if (!(name in window.opening) && has(document, selector))
+        window.opening[name] = performance.now();
+    setTimeout(look, 50);
+  })();
+"""
+
 
 def run(section: str, settings: Settings) -> None:
     """Measure, print a line per row, and keep the rows."""
@@ -77,7 +99,7 @@ def run(section: str, settings: Settings) -> None:
         serve(app=Path(__file__).with_name("empty_fragment.py")) as empty,
         chromium() as browser,
     ):
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = [_openings(browser, address, settings.loads)]
         floor = _alone("empty fragment", _opened(browser, empty, ".turn"), settings.steps)
         for row in chain([floor], _measured(browser, address, Path(folder), settings)):
             for what in ("redraw", "answer"):
@@ -98,6 +120,30 @@ def _measured(
     # Last, since a program of this size leaves the server with much to keep.
     page = _crowded(browser, address, folder, settings.rectangles)
     yield _alone(f"{settings.rectangles} rectangles", page, settings.steps)
+
+
+def _openings(browser: Browser, address: str, loads: int) -> dict[str, Any]:
+    """The largest program opened so often, each time by a browser that is new to the explorer."""
+    name = _programs()[-1]
+    found: list[dict[str, float]] = []
+    for _ in range(loads):
+        context = browser.new_context(viewport=SIZE)
+        page = context.new_page()
+        page.add_init_script(OPENING)
+        page.goto(f"{address}/play?program={name}", timeout=PATIENCE_MS)
+        page.wait_for_function("Object.keys(window.opening).length === 3", timeout=PATIENCE_MS)
+        found.append(page.evaluate("window.opening"))
+        context.close()
+    row: dict[str, Any] = {"name": f"{name} opened", "loads": loads}
+    for what in ("seen", "map", "moves"):
+        times = [opening[what] for opening in found]
+        row[f"{what}_median_ms"], row[f"{what}_p95_ms"] = median(times), _percentile(times, 0.95)
+    print(
+        f"{row['name']:32} {loads} loads, p95: seen {row['seen_p95_ms']:.0f} ms,"
+        f" map {row['map_p95_ms']:.0f} ms, moves {row['moves_p95_ms']:.0f} ms",
+        flush=True,
+    )
+    return row
 
 
 def _programs() -> list[str]:

@@ -15,7 +15,7 @@ class Settings:
     """What the sections are asked for; `None` and empty tuples stand for a section's own choice.
 
     `games`: in all, random ones, plans or kills. `weights`: checkpoints as `NAME=FOLDER`. `steps`,
-    `rectangles`, `visitors` and `steps_among` belong to the section `steps`.
+    `loads`, `rectangles`, `visitors` and `steps_among` belong to the section `steps`.
     """
 
     programs: tuple[str, ...] = ()
@@ -26,6 +26,7 @@ class Settings:
     seed: int = 0
     games: int | None = None
     steps: int = 200
+    loads: int = 10
     rectangles: int = 50_000
     visitors: int = 10
     steps_among: int = 40
