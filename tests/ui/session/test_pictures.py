@@ -13,7 +13,7 @@ from ui.session.first_picture_view import picture_html
 
 
 def test_every_sample_has_a_picture() -> None:
-    entries = (*library.index(), *library.large())
+    entries = (*library.index(), *library.large(), *library.real())
     assert set(pictures.shipped()) == {entry.content_hash for entry in entries}
 
 
