@@ -24,7 +24,9 @@ def test_a_picture_is_what_is_drawn_of_the_sample(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[]", gzip.compress(b'{"format":"mallocmuzero-pictures","version":9}')]
+    "content",
+    [b"", b"[]", gzip.compress(b'{"format":"mallocmuzero-pictures","version":9}', mtime=0)],
+    ids=["empty", "list", "another version"],
 )
 def test_a_damaged_file_has_no_pictures(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "pictures.json.gz"
