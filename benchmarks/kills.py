@@ -113,10 +113,12 @@ def _train(folder: Path) -> list[str]:
 def _tune(folder: Path) -> list[str]:
     """The program is captured by compiles that are cached; `tune` compiles it anew."""
     from engine.compiler.capture.capture import Source, capture_stablehlo
+    from engine.compiler.toolchain.libtpu import use_cpu_here
     from engine.compiler.toolchain.target import Target
     from engine.workflows.capturing import capturing
     from tests.compiler.exported import small
 
+    use_cpu_here()
     source, path = Source("small", Target("tpu-v5e"), small()), folder / "small.json.gz"
     save(capture_stablehlo(source, capturing(compiles=1)), path)
     little = ("--compiles", 3, "--seconds", 20, "--no-knobs", "--no-baseline")
