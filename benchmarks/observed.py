@@ -3,14 +3,16 @@
 Over all programs that ship with compiles, or `--programs`: how many pairs of an instruction and a
 placement of its operands and results several compiles contain, and how many of these have more than
 one count of cycles; the same for pairs of a pool (instructions equal but for their names) and a
-placement; and the programs in which some writes are slower into fast memory. With `--programs` also
-every count. No compiler is needed.
+placement; how the savings that placements tell apart compare with the transfer times of the bytes;
+and the programs in which some writes are slower into fast memory. With `--programs` also every
+count. No compiler is needed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable
+from statistics import mean, median
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from engine.compiler.costs.observations import (
     load_observations,
     observations_path,
 )
+from engine.compiler.costs.pools import MAX_PER_BYTE
 from engine.program import library
 from engine.program.model import Program
 
@@ -34,6 +37,7 @@ def run(section: str, settings: Settings) -> None:
     del section
     pairs = np.zeros((2, 2), dtype=int)
     num_programs, num_compiles, slower = 0, 0, []
+    ratios: list[float] = []
     for entry in (*library.index(), *library.held_out(), *library.large(), *library.real()):
         if settings.programs and entry.name not in settings.programs:
             continue
@@ -44,6 +48,7 @@ def run(section: str, settings: Settings) -> None:
         if path.exists():
             seen = load_observations(path, program)
             num_programs += 1
+            ratios += per_transfer(program)
             num_compiles += 1 + len(seen.compiles)
             own = counts(program, seen, lambda slot: slot)
             pools = counts(program, seen, seen.pools.__getitem__)
@@ -54,6 +59,11 @@ def run(section: str, settings: Settings) -> None:
         print(
             f"{several} pairs of {what} and placement seen more than once, {differ} with two counts"
         )
+    below = mean(ratio <= MAX_PER_BYTE for ratio in ratios)
+    print(
+        f"{len(ratios)} savings that placements tell apart, median {median(ratios):.2f} times the"
+        f" transfer time of the bytes, {below:.0%} at most {MAX_PER_BYTE:g} times"
+    )
     print(f"{num_compiles} whole compiles of {num_programs} programs")
     print(f"writes that cost time in {len(slower)}: {' '.join(slower)}")
 
@@ -74,6 +84,15 @@ def agreement(found: Counts) -> tuple[int, int]:
     """How many pairs have more than one count, and how many of these two that differ."""
     several = [cycles for cycles in found.values() if len(cycles) > 1]
     return len(several), sum(len(set(cycles)) > 1 for cycles in several)
+
+
+def per_transfer(program: Program) -> list[float]:
+    """The savings without uncertainty, each in transfer times of its bytes."""
+    return [
+        access.saving_s * program.hardware.bandwidth / access.slow_bytes
+        for access in program.accesses
+        if access.uncertainty_s == 0 < access.saving_s and access.slow_bytes > 0
+    ]
 
 
 def lines(program: Program, found: Counts) -> list[str]:

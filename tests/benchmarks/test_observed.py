@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from benchmarks.observed import agreement, counts, lines
+from benchmarks.observed import agreement, counts, lines, per_transfer
 from engine.compiler.costs.observations import Compile, Observations
 from engine.compiler.reading.observation import Observation
 from tests.compiler.tiny_compiler import hlo
@@ -27,3 +29,18 @@ def test_pairs_with_two_counts_are_found() -> None:
     assert agreement(counts(program, seen, seen.pools.__getitem__)) == (1, 1)
     told = [line.split()[1:] for line in lines(program, own)]
     assert told[:2] == [["y", "fff", "50"], ["y", "sss", "100"]]
+
+
+def test_savings_are_compared_with_transfers_where_placements_tell_them_apart() -> None:
+    program = imported(hlo([])).program
+    first, second, *others = program.accesses
+    program = replace(
+        program,
+        accesses=(
+            replace(first, saving_s=3e-6, slow_bytes=1000),
+            replace(second, saving_s=1e-6, slow_bytes=1000, uncertainty_s=1e-6),
+            *(replace(access, saving_s=0.0) for access in others),
+        ),
+    )
+    assert program.hardware.bandwidth == 1e9
+    assert per_transfer(program) == [3.0]

@@ -210,7 +210,7 @@ def test_what_does_not_fit_beside_the_others_is_left_out() -> None:
     assert packed(small, []) == []
 
 
-def test_a_compile_is_worth_what_it_settles() -> None:
+def test_a_compile_is_worth_what_it_resolves() -> None:
     imported = program()
     stake = np.array([8.0, 4.0, 2.0, 1.0, 0.0, 0.0])
     nothing = np.zeros(6, dtype=bool)
@@ -220,7 +220,7 @@ def test_a_compile_is_worth_what_it_settles() -> None:
     both[:2] = True
     assert worth(imported.program, (0, 1), [], stake, nothing) == 0.0
     assert worth(imported.program, (0, 1), [], stake, first) == 8.0
-    # Seen together, both are known only in part; afterwards, one alone settles both.
+    # Seen together, both are known only in part; afterwards, one alone resolves both.
     assert worth(imported.program, (0, 1), [], stake, both) == 6.0
     assert worth(imported.program, (0, 1), [both], stake, first) == 12.0
     assert worth(imported.program, (0, 1), [both], stake, both) == 0.0

@@ -1,10 +1,10 @@
-"""Placements worth a whole compile: those that show what no compile has shown yet.
+"""Placements worth a whole compile: those that resolve most of what is uncertain.
 
 What is *at stake* at an access is its uncertainty over one run (`engine.compiler.costs.calibrate`).
 A proposal moves groups with much at stake to the front of the compiler's order, and part of those
-that were always fast to its end, so that what was only seen together comes apart. Where the
-compiler really puts things, an early stop tells in seconds; `worth` says how much of the stake the
-whole compile would settle.
+that were always fast to its end, so that what was only observed together comes apart. An early stop
+says in seconds what the compiler makes of it, and `worth` how much of the stake the whole compile
+would resolve.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compiler.costs.calibrate import Fit, accesses_by_slot
-from engine.compiler.costs.pools import is_settled, slots_by_pool
+from engine.compiler.costs.pools import is_resolved, slots_by_pool
 from engine.compiler.reading.observation import Observation
 from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers
 from engine.program.model import Program
 
 SEEN_SHARE = 0.5
-"""To see an access fast for the first time, with others, settles about this share of its stake."""
+"""An access that is observed fast for the first time, with others, resolves about this share of its
+stake."""
 
 LAST_SHARE = 0.3
 """How many of the groups that were fast in every compile a proposal moves to the end."""
@@ -118,7 +119,7 @@ def worth(
     stake: NDArray[np.float64],
     is_fast: NDArray[np.bool_],
 ) -> float:
-    """Cycles over one run of the stake that a compile with this placement would settle."""
+    """Cycles over one run of the stake that a compile with this placement would resolve."""
     accesses = accesses_by_slot(program)
     total = 0.0
     for slots in slots_by_pool(pool_of).values():
@@ -129,18 +130,18 @@ def worth(
         before = _patterns(own, seen)
         after = _patterns(own, [*seen, is_fast])
         if len(after) > len(before):
-            total += _settled(before, after, at_stake)
+            total += _resolved(before, after, at_stake)
     return total
 
 
-def _settled(
+def _resolved(
     before: NDArray[np.float64], after: NDArray[np.float64], at_stake: NDArray[np.float64]
 ) -> float:
-    """Cycles of the stake `[J]` of one pool that `after` `[R, J]` settles, but not `before`."""
+    """Cycles of the stake `[J]` of one pool that `after` `[R, J]` resolves, but not `before`."""
     total = 0.0
     for index in np.flatnonzero(at_stake):
         was_seen, is_seen = before[:, index].any(), after[:, index].any()
-        if is_settled(after, int(index)) and not is_settled(before, int(index)):
+        if is_resolved(after, int(index)) and not is_resolved(before, int(index)):
             total += float(at_stake[index])
         elif is_seen and not was_seen:
             total += SEEN_SHARE * float(at_stake[index])

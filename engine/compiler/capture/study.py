@@ -2,10 +2,10 @@
 
 Two kinds of placements take turns. One is what our own plan becomes when the compiler is steered to
 it: a solver looks for what pays most, and so for every saving that is too high, and the compile
-shows it. The other is what settles most of what is uncertain (`engine.compiler.capture.identify`).
-Either is chosen among several by an early stop, which takes seconds, and then compiled whole. When
-all agrees, what a single placement has shown is asked for once more, in another one. The study ends
-there, or when the compiles that it may do are used up.
+corrects it. The other is what resolves most of what is uncertain
+(`engine.compiler.capture.identify`). Either is chosen among several by an early stop, which takes
+seconds, and then compiled whole. When all agrees, what only a single placement has shown is asked
+for once more, in another one. The study ends there, or when the compiles that it may do are used up.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Study:
         return chosen[min(totals, key=lambda n: totals[n])].options
 
     def _shown_again(self, turn: int) -> Mapping[str, str] | None:
-        """A proposal that settles what a single placement has shown; None if all was shown twice.
+        """A proposal that resolves what a single placement has shown; None if all was shown twice.
 
         What the others would leave open without that placement is asked for as if it were open.
         Where they leave nothing open, savings do not add up there: a placement close to that one
@@ -216,7 +216,7 @@ class Study:
         return best
 
     def _best_proposal(self, turn: int, compiles: Sequence[Compile]) -> Mapping[str, str] | None:
-        """The proposal that settles most of what these compiles leave open; None if too little."""
+        """The proposal that resolves most of what these compiles leave open; None if too little."""
         stake = stakes(self.program, self._fit(compiles))
         seen = [c.seen.is_fast for c in compiles]
         best, most = (
@@ -229,9 +229,9 @@ class Study:
             early = self._placement(options)
             if early is None:
                 continue
-            settled = worth(self.program, self.observations.pools, seen, stake, early.is_fast)
-            if settled > most:
-                best, most = options, settled
+            resolved = worth(self.program, self.observations.pools, seen, stake, early.is_fast)
+            if resolved > most:
+                best, most = options, resolved
         return best
 
     def _placement(self, options: Mapping[str, str]) -> Observation | None:

@@ -25,7 +25,7 @@ FLOOR_WIDTH = 0.02
 """Cycles within this share of an instruction's all-slow cycles above its floor are at the floor."""
 
 MAX_ROUNDS = 20
-"""Rounds at most, until it is settled which placements are credited with too much."""
+"""Rounds at most, until it is clear which placements are credited with too much."""
 
 LIMIT_WEIGHT = 100.0
 """Weight of the limit to all savings of an instruction against one observation."""
@@ -118,8 +118,8 @@ class PoolEquations:
 
 
 MAX_PER_BYTE = 4.0
-"""An access is not thought to save more than so many times what its bytes suggest: of all savings
-that compiles have settled, none was above (`docs/costs.md`)."""
+"""The uncertainty of an access ends at so many times what its bytes suggest; nine in ten measured
+savings are below that (`python -m benchmarks observed`)."""
 
 MAX_SAVED_SHARE = 0.97
 """Together the accesses of one instruction save at most this share of its all-slow cycles, unless
@@ -300,13 +300,13 @@ def _shared(matrix: NDArray[np.float64], savings: NDArray[np.float64]) -> NDArra
     more = np.zeros(len(savings))
     explained = matrix @ savings
     for index in np.flatnonzero(matrix.any(axis=0)):
-        if not is_settled(matrix, int(index)):
+        if not is_resolved(matrix, int(index)):
             more[index] = _most(matrix, explained, int(index)) - savings[index]
     return more
 
 
-def is_settled(matrix: NDArray[np.float64], index: int) -> bool:
-    """Whether the placements `[R, J]` settle what access `index` alone saves."""
+def is_resolved(matrix: NDArray[np.float64], index: int) -> bool:
+    """Whether the placements `[R, J]` determine what access `index` alone saves."""
     alone = np.zeros((1, matrix.shape[1]))
     alone[0, index] = 1.0
     rank = np.linalg.matrix_rank(matrix)
