@@ -5,7 +5,7 @@ it: a solver looks for what pays most, and so for every saving that is too high,
 corrects it. The other is what resolves most of what is uncertain
 (`engine.compiler.capture.identify`). Either is chosen among several by an early stop, which takes
 seconds, and then compiled whole. When all agrees, what only a single placement has shown is asked
-for once more, in another one. The study ends there, or when the compiles that it may do are used up.
+for once more, in another one. The study ends there, or when its compiles are used up.
 """
 
 from __future__ import annotations
