@@ -118,6 +118,11 @@ def _settings(learning: Learning, state: ChallengeState, known: set[str]) -> Non
 
 def _advance(learning: Learning, state: ChallengeState, positions: dict[str, Asked]) -> None:
     """Choose the next position, if that is asked for or there is none."""
+    if state.asked_for in positions and state.mode == PRACTICE:
+        state.question, state.asked_for, learning.wanted = state.asked_for, "", ""
+        state.answers.pop(state.question, None)
+        learning.seats.pop(f"position {state.question}", None)
+        return
     is_kept = state.question in positions and learning.wanted != "next"
     if is_kept:
         return

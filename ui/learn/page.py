@@ -9,6 +9,7 @@ import streamlit as st
 from engine.errors import EngineError, UnknownNameError
 from engine.lessons.catalogue import Catalogue, terms_of
 from ui.components.markdown import plain
+from ui.learn.classroom_view import show_class, show_teachers, take_class
 from ui.learn.lesson_map_view import lesson_map
 from ui.learn.lesson_view import show_lesson
 from ui.learn.progress_view import keep_progress, progress_files
@@ -29,6 +30,7 @@ def render() -> None:
     st.html(Path(__file__).with_name("learn.css"))
     keep_progress(learning)
     _follow(learning, lessons)
+    take_class(learning, lessons)
     name = st.query_params.get(_QUERY, "")
     if name:
         try:
@@ -76,6 +78,9 @@ def _overview(learning: Learning, lessons: Catalogue) -> None:
     )
     with own:
         progress_files(learning)
+    wanted = show_class(learning, lessons)
+    if wanted is not None:
+        _open(wanted)
     matches = lessons.search(text) if text.strip() else None
     if matches is not None and not matches:
         st.info("No lesson has these words. Try fewer.", icon=":material/search_off:")
@@ -91,6 +96,7 @@ def _overview(learning: Learning, lessons: Catalogue) -> None:
         st.caption(
             "Real programs against opponents, and positions in which the tempting move is wrong."
         )
+    show_teachers(lessons)
 
 
 def _continue(learning: Learning, lessons: Catalogue) -> None:

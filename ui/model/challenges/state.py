@@ -56,6 +56,13 @@ class ChallengeState:
     gained: float = 0.0
     """Points that the last answer has changed the rating by."""
     taken_back: TakenBack | None = None
+    asked_for: str = ""
+    """Key of a position that a class asks for, until it is shown."""
     taken_up: set[str] = field(default_factory=set)
     """Programs of which the game under way has been looked for."""
     sheets: dict[tuple[str, tuple[int, ...]], Sheet] = field(default_factory=dict)
+
+    def open_position(self, key: str) -> None:
+        """Show this position next, in practice."""
+        self.mode, self.theme, self.run = PRACTICE, "", None
+        self.asked_for = key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from engine.errors import LessonError
@@ -12,6 +12,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.lessons.refutation import TurningPoint
 from ui.model.cursor import Cursor
 from ui.model.learn.attempt import Attempt
+from ui.model.learn.classroom import ClassSet
 from ui.model.learn.explanation import ShownLine
 from ui.model.learn.kept_game import restore, text_of
 from ui.model.learn.progress import Progress, progress_of
@@ -74,6 +75,8 @@ class Learning:
     is_kept: bool = True
     """Whether the browser keeps anything."""
     nonce: int = 0
+    class_set: ClassSet | None = None
+    """What a teacher's link asks for."""
     forgotten: Progress | None = None
     """What was forgotten last, until it is taken back."""
     clock: Callable[[], float] = time.monotonic
@@ -141,6 +144,10 @@ class Learning:
             text = text_of(seat.attempt, seat.num_hints)
             if text != self.progress.games.get(name, ""):
                 self.keep(self.progress.with_game(name, text))
+
+    def name(self, name: str) -> None:
+        """Call the visitor so from now on."""
+        self.keep(replace(self.progress, name=name))
 
     def spend(self, name: str, is_try: bool = False) -> None:
         """Count the time since the last deed on the same lesson or position, and a finished try."""

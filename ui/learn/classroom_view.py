@@ -1,0 +1,148 @@
+"""Learn, a class: the teacher's set and its link, the student's list, the table of all students."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from engine.errors import EngineError, LessonError
+from engine.lessons.catalogue import Catalogue
+from ui.components.markdown import plain
+from ui.components.table_view import show_table
+from ui.model.challenges.practice import positions_of
+from ui.model.learn.classroom import MOST_ITEMS, ClassSet, class_table, set_of
+from ui.model.learn.progress import MOST_BYTES, Card, Progress, name_of, progress_of
+from ui.model.learn.state import Learning
+from ui.session import caching
+from ui.session.state import current_session
+
+_MOST_FILES = 200
+_COLUMNS = {
+    "name": st.column_config.TextColumn("Name", width="medium"),
+    "solved": st.column_config.NumberColumn("Solved"),
+    "stars": st.column_config.NumberColumn("Stars"),
+    "right": st.column_config.NumberColumn("Positions right"),
+    "wrong": st.column_config.NumberColumn("wrong"),
+    "tries": st.column_config.NumberColumn("Tries"),
+    "minutes": st.column_config.NumberColumn("Minutes"),
+    "rating": st.column_config.NumberColumn("Rating"),
+}
+
+
+def position_keys() -> list[str]:
+    """The keys of all positions; none where they cannot be read."""
+    try:
+        return list(positions_of(caching.mined_positions()))
+    except EngineError:
+        return []
+
+
+def take_class(learning: Learning, lessons: Catalogue) -> None:
+    """Take up the set of the link with which a student came."""
+    names = [lesson.name for lesson in lessons.lessons]
+    found, missing = set_of(st.query_params.to_dict(), names, position_keys())
+    if found is not None:
+        learning.class_set = found
+        if missing:
+            text = f"Not here, and left out of the class: {', '.join(missing[:5])}"
+            st.warning(plain(text), icon=":material/link_off:")
+
+
+def show_class(learning: Learning, lessons: Catalogue) -> str | None:
+    """Show the student's list; returns the lesson just chosen, or None."""
+    wanted = learning.class_set
+    if wanted is None:
+        return None
+    chosen = None
+    with st.container(border=True):
+        solved = wanted.num_solved(learning.progress)
+        st.markdown(f"##### {plain(wanted.title)}: {solved} of {wanted.num_items} solved")
+        with st.container(horizontal=True, key="class_items"):
+            for name in wanted.lessons:
+                done = "✓ " if name in learning.progress.done else ""
+                if st.button(f"{done}{plain(lessons.find(name).title)}", key=f"class_{name}"):
+                    chosen = name
+            for number, key in enumerate(wanted.positions, 1):
+                done = "✓ " if learning.progress.cards.get(key, Card()).right else ""
+                if st.button(f"{done}Position {number}", key=f"class_{key}", help=key):
+                    current_session().challenges.open_position(key)
+                    st.switch_page(
+                        current_session().pages["challenges"], query_params={"tab": "find"}
+                    )
+        person, file, leave = st.columns([2, 1.4, 0.8], vertical_alignment="bottom")
+        given = person.text_input(
+            "Your name, for your teacher", learning.progress.name, max_chars=60
+        )
+        learning.name(name_of(given))
+        file.download_button(
+            "Save for your teacher",
+            data=learning.progress.text,
+            file_name="mallocmuzero-progress.json",
+            mime="application/json",
+            icon=":material/download:",
+            on_click="ignore",
+            key="class_file",
+            width="stretch",
+        )
+        if leave.button("Leave", key="class_leave", width="stretch"):
+            learning.class_set = None
+            st.query_params.clear()
+            st.rerun()
+    return chosen
+
+
+def show_teachers(lessons: Catalogue) -> None:
+    """Show what makes a class, and what merges the students' files; nothing leaves the machine."""
+    with st.expander("For teachers: a class", icon=":material/school:"):
+        st.caption(
+            "Choose what your class should do and give them the link. They send back the file that"
+            " *Save for your teacher* gives. No accounts; the files stay in this browser's session."
+        )
+        titles = {lesson.name: lesson.title for lesson in lessons.lessons}
+        title = name_of(
+            st.text_input("Name of the class", "My class", max_chars=60, key="class_title")
+        )
+        left, right = st.columns(2)
+        chosen = left.multiselect(
+            "Lessons", list(titles), format_func=titles.__getitem__, max_selections=MOST_ITEMS,
+            key="class_lessons",
+        )  # fmt: skip
+        keys = right.multiselect(
+            "Positions", position_keys(), max_selections=MOST_ITEMS, key="class_positions"
+        )
+        wanted = ClassSet(title or "My class", tuple(chosen), tuple(keys))
+        if wanted.num_items:
+            st.code(f"{_address()}?{wanted.query}", language=None, wrap_lines=True)
+        _merge(wanted if wanted.num_items else None)
+
+
+def _address() -> str:
+    parts = urlsplit(st.context.url or "")
+    return f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else "/learn"
+
+
+def _merge(wanted: ClassSet | None) -> None:
+    files = st.file_uploader(
+        "Students' files", type="json", accept_multiple_files=True, key="class_files",
+        max_upload_size=1,
+    )  # fmt: skip
+    students: list[tuple[str, Progress]] = []
+    for file in files[:_MOST_FILES]:
+        data = file.getvalue()
+        try:
+            if len(data) > MOST_BYTES:
+                raise LessonError(f"{file.name}: larger than {MOST_BYTES // 1024} KiB")
+            students.append((file.name, progress_of(data.decode("utf-8", "replace"), file.name)))
+        except LessonError as error:
+            st.error(plain(error), icon=":material/error:")
+    if len(files) > _MOST_FILES:
+        st.warning(f"Only the first {_MOST_FILES} files are read.")
+    if not students:
+        return
+    table = class_table(students, wanted)
+    show_table(table, _COLUMNS, key="class_table")
+    st.download_button(
+        "Table (CSV)", table.to_csv(index=False), "class.csv", "text/csv", on_click="ignore",
+        key="class_csv",
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""A class: what a teacher sets, as a link, and what came of it, from the students' files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import pandas as pd
+
+from ui.model.learn.progress import Card, Progress, Spent, name_of
+
+TITLE, LESSONS, POSITIONS = "class", "lessons", "positions"
+"""The parameters of the link."""
+MOST_ITEMS = 60
+_SEPARATOR = ","
+
+
+@dataclass(frozen=True)
+class ClassSet:
+    """Lessons by name and positions by key, in the teacher's order, under a title."""
+
+    title: str
+    lessons: tuple[str, ...] = ()
+    positions: tuple[str, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """The query of the link that gives it to students."""
+        return urlencode(
+            {
+                TITLE: self.title,
+                LESSONS: _SEPARATOR.join(self.lessons),
+                POSITIONS: _SEPARATOR.join(self.positions),
+            },
+            safe="/,",
+        )
+
+    @property
+    def num_items(self) -> int:
+        """How many lessons and positions it has."""
+        return len(self.lessons) + len(self.positions)
+
+    def num_solved(self, progress: Progress) -> int:
+        """How many of them a student has solved."""
+        lessons = sum(name in progress.done for name in self.lessons)
+        return lessons + sum(progress.cards.get(k, Card()).right > 0 for k in self.positions)
+
+
+def set_of(
+    query: Mapping[str, str], lessons: Collection[str], positions: Collection[str]
+) -> tuple[ClassSet | None, list[str]]:
+    """The set that a link names, and what of it is not here; None if it names none."""
+    title = name_of(query.get(TITLE, ""))
+    if not title:
+        return None, []
+    wanted = {
+        LESSONS: _items(query.get(LESSONS, "")),
+        POSITIONS: _items(query.get(POSITIONS, "")),
+    }
+    missing = [name for name in wanted[LESSONS] if name not in lessons]
+    missing += [key for key in wanted[POSITIONS] if key not in positions]
+    return (
+        ClassSet(
+            title,
+            tuple(name for name in wanted[LESSONS] if name in lessons),
+            tuple(key for key in wanted[POSITIONS] if key in positions),
+        ),
+        missing,
+    )
+
+
+def _items(text: str) -> list[str]:
+    return list(dict.fromkeys(item for item in text.split(_SEPARATOR) if item))[:MOST_ITEMS]
+
+
+def class_table(
+    students: Sequence[tuple[str, Progress]], wanted: ClassSet | None = None
+) -> pd.DataFrame:
+    """One row per student, files of one name merged: solved, stars, tries, minutes, rating.
+
+    `students`: the name of the file, and its progress. `wanted`: count these items alone.
+    """
+    merged: dict[str, Progress] = {}
+    for file, progress in students:
+        name = progress.name or file.removesuffix(".json")
+        merged[name] = progress.merged(merged[name]) if name in merged else progress
+    return pd.DataFrame(
+        [_row(name, progress, wanted) for name, progress in sorted(merged.items())],
+        columns=["name", "solved", "stars", "right", "wrong", "tries", "minutes", "rating"],
+    )
+
+
+def _row(name: str, progress: Progress, wanted: ClassSet | None) -> tuple[object, ...]:
+    lessons = tuple(progress.stars) if wanted is None else wanted.lessons
+    positions = tuple(progress.cards) if wanted is None else wanted.positions
+    counted = ClassSet("", lessons, positions)
+    cards = [progress.cards.get(key, Card()) for key in positions]
+    boards = [f"lesson {n}" for n in lessons] + [f"position {k}" for k in positions]
+    spent = [progress.spent.get(board, Spent()) for board in boards]
+    return (
+        name,
+        counted.num_solved(progress),
+        sum(progress.stars.get(lesson, 0) for lesson in lessons),
+        sum(card.right for card in cards),
+        sum(card.wrong for card in cards),
+        sum(s.tries for s in spent),
+        round(sum(s.seconds for s in spent) / 60, 1),
+        round(progress.rating.points),
+    )
