@@ -33,7 +33,8 @@ def test_who_is_behind_and_who_is_late() -> None:
     assert cold.line(rows[0]).count("BEHIND") == cold.line(rows[0]).count("LATE") == 0
     assert "BEHIND LATE" in cold.line(rows[1])
     told = (
-        "cached       2 s local        15.0% of the gap, 1 of 3 behind XLA, 1 late, at most 3.3 s"
+        "cached       2 s local        15.0% of the gap, 1 of 3 behind XLA, 1 late, at most 3.3 s,"
+        " 1.0 s of the processor"
     )
     assert cold.summary(rows) == [told]
 

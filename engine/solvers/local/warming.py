@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from types import TracebackType
 
 from engine.processes import child_environment
@@ -11,7 +12,7 @@ from engine.solvers.local.compiled import Code, interpreted
 from engine.solvers.local.machine import IS_INTERPRETED, cached_sources, is_warm, machine_code
 
 LOAD_S = 1.5
-"""A search that is over sooner does better interpreted than to wait for compiled code."""
+"""Processor seconds that loading takes. A search that is over sooner does better interpreted."""
 
 
 class Warming:
@@ -24,6 +25,7 @@ class Warming:
         self.words = ""
         self._child: subprocess.Popen[bytes] | None = None
         self._is_given_up = IS_INTERPRETED
+        self._begun = time.perf_counter(), time.process_time()
 
     def __enter__(self) -> Warming:
         return self
@@ -40,7 +42,7 @@ class Warming:
 
     def code(self, left_s: float) -> Code:
         """What is to run the inner loop of a search that has so many seconds left."""
-        if self._is_given_up or left_s < LOAD_S:
+        if self._is_given_up or left_s * self._share_of_core() < LOAD_S:
             return interpreted
         if is_warm():
             self.words = ""
@@ -57,6 +59,12 @@ class Warming:
             self.words = "; interpreted, since compiling failed: python -m " + __package__
             self._is_given_up = True
         return interpreted
+
+    def _share_of_core(self) -> float:
+        """How much of a core this process has had so far: less than all on a busy machine."""
+        wall_s = time.perf_counter() - self._begun[0]
+        cpu_s = time.process_time() - self._begun[1]
+        return min(1.0, cpu_s / wall_s) if wall_s > 0 else 1.0
 
 
 def _compiling() -> subprocess.Popen[bytes]:

@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from engine.folders import VARIABLE
-from engine.solvers.local import search
+from engine.solvers.local import search, warming
 from engine.solvers.local.compiled import interpreted
 from tests.solvers.local.recorded_runs import PROGRAMS, record
 
@@ -78,6 +79,22 @@ def test_another_checkout_shares_the_compiled_code_until_its_sources_differ(
 
 def test_code_compiled_without_optimisation_is_not_taken_for_the_users() -> None:
     assert run_child("-c", KEPT, NUMBA_OPT="0") != run_child("-c", KEPT, NUMBA_OPT="3")
+
+
+@pytest.mark.parametrize(("share_of_core", "is_loaded"), [(1.0, True), (0.1, False)])
+def test_compiled_code_is_not_waited_for_where_the_machine_is_too_busy_to_load_it(
+    monkeypatch: pytest.MonkeyPatch, share_of_core: float, is_loaded: bool
+) -> None:
+    now_s = 100.0
+    clocks = {"perf_counter": lambda: now_s, "process_time": lambda: share_of_core * now_s}
+    monkeypatch.setattr(warming, "time", SimpleNamespace(**clocks))
+    monkeypatch.setattr(warming, "IS_INTERPRETED", False)
+    monkeypatch.setattr(warming, "is_warm", lambda: True)
+    monkeypatch.setattr(warming, "machine_code", lambda: "machine code")
+    with warming.Warming() as some:
+        now_s += 2.0
+        assert (some.code(8.0) == "machine code") == is_loaded
+        assert some.code(1.0) is interpreted
 
 
 def test_nothing_of_numba_is_imported_for_a_search_that_is_interpreted() -> None:
