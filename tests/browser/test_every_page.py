@@ -45,6 +45,8 @@ CUT = """() => [...document.querySelectorAll("button p, h1, h2, [data-testid=stM
 MOST_TABS = 90
 WIDE: ViewportSize = {"width": 1920, "height": 1080}
 UNPLAYED = "lstm-v5e-b128"
+PRACTISE = ".st-key-practise_first button, .stPopover button"
+"""The offer to practise, or, where the agent's first game has come meanwhile, the form for it."""
 """The agent begins a game of it wherever there is none, which takes longer than the test."""
 COMPARED = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode="
 
@@ -71,7 +73,7 @@ CASES = {
     "a position": Case("challenges", "tab=find", ".map", ".turn.lesson"),
     "programs": Case("programs", "", '[class*="st-key-card_play_"] button'),
     "play": Case("play", QUERY, ".map"),
-    "search": Case("search", f"program={UNPLAYED}", ".st-key-practise_first button", is_busy=True),
+    "search": Case("search", f"program={UNPLAYED}", PRACTISE, is_busy=True),
     "debug": Case("debug", f"program={UNPLAYED}", '[class*="st-key-stop_"] button', is_busy=True),
     "runtimes": Case("compare", f"{COMPARED}runtimes", ".st-key-run button"),
     "layouts": Case("compare", f"{COMPARED}layouts", ".sheet"),
