@@ -22,6 +22,7 @@ from statistics import mean
 
 from benchmarks.rows import RESULTS, ROOT, Row, commit, keep, read
 from benchmarks.settings import Settings
+from engine.errors import UsageError
 from engine.folders import VARIABLE
 from engine.plan.io import load_plan
 from engine.program import library
@@ -108,6 +109,8 @@ def children_cpu_s() -> float:
 
 def standard(entry: SampleEntry) -> Row:
     """What a plan of the program is measured against."""
+    if entry.xla_latency_s is None or entry.bound_s is None:
+        raise UsageError(f"cold: {entry.name} has no plan of the compiler's to be measured against")
     return {"xla_s": entry.xla_latency_s, "bound_s": entry.bound_s}
 
 

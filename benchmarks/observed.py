@@ -59,11 +59,12 @@ def run(section: str, settings: Settings) -> None:
         print(
             f"{several} pairs of {what} and placement seen more than once, {differ} with two counts"
         )
-    below = mean(ratio <= MAX_PER_BYTE for ratio in ratios)
-    print(
-        f"{len(ratios)} savings that placements tell apart, median {median(ratios):.2f} times the"
-        f" transfer time of the bytes, {below:.0%} at most {MAX_PER_BYTE:g} times"
-    )
+    if ratios:
+        below = mean(ratio <= MAX_PER_BYTE for ratio in ratios)
+        print(
+            f"{len(ratios)} savings that placements tell apart, median {median(ratios):.2f} times"
+            f" the transfer time of the bytes, {below:.0%} at most {MAX_PER_BYTE:g} times"
+        )
     print(f"{num_compiles} whole compiles of {num_programs} programs")
     print(f"writes that cost time in {len(slower)}: {' '.join(slower)}")
 

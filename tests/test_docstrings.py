@@ -13,7 +13,11 @@ import pytest
 import mallocmuzero
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = [ROOT / "mallocmuzero.py", *sorted((ROOT / "engine").rglob("*.py"))]
+SOURCES = [
+    ROOT / "mallocmuzero.py",
+    *sorted((ROOT / "engine").rglob("*.py")),
+    *sorted((ROOT / "ui").rglob("*.py")),
+]
 WITH_EXAMPLES = [
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
     for path in SOURCES

@@ -134,8 +134,10 @@ def run(options: argparse.Namespace) -> int:
         for line in error.table:
             note(line)
         raise
-    program = with_profile(program, options.profile)
-    save(program, options.output)
+    save(program, options.output)  # a profile that does not fit loses no capture
+    if options.profile is not None:
+        program = with_profile(program, options.profile)
+        save(program, options.output)
     show_program(options, program)
     return 0
 

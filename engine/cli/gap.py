@@ -22,6 +22,8 @@ from engine.program.model import Program
 if TYPE_CHECKING:
     from engine.debugging.gap_account import Account
 
+_LEAST_SHARE = 1e-4
+"""Of the gap; what is less is noise."""
 _MOST_LINES = 8
 _BOUND_SECONDS = 60.0
 
@@ -122,7 +124,7 @@ def _lines(program: Program, found: Account) -> list[str]:
             f"  move {c.move + 1}, slot {c.time}: {ACTION_NAMES[c.better]} in place of"
             f" {ACTION_NAMES[c.played]} of {_tensor(program, c.group)} saves {time_text(c.gain_s)}"
         )
-    for o in [o for o in found.open if o.cost_s > 0][:_MOST_LINES]:
+    for o in [o for o in found.open if o.cost_s > _LEAST_SHARE * found.gap_s][:_MOST_LINES]:
         share = share_text(o.cost_s / found.gap_s)
         lines.append(
             f"  open at slot {o.time}: {_tensor(program, o.group)}, {time_text(o.cost_s)}, {share}"

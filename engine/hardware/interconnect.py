@@ -85,6 +85,9 @@ class Slice:
         is laid out well. What names devices that the slice has not counts as along one axis.
         """
         groups = collective.groups or (tuple(range(self.devices)),)
+        if collective.kind == PERMUTE and not collective.groups:
+            # A send does not say to whom: to the next chip.
+            groups = ((0, self.links.devices_per_chip),)
         orders = permutations(range(len(self.sides)))
         return min(self._laid_out(collective, groups, order) for order in orders)
 
@@ -150,8 +153,8 @@ class Slice:
         return max(HOP_S * total, payload * far / bandwidth)
 
     def _distance(self, axis: int, source: Sequence[int], target: Sequence[int]) -> int:
-        apart = abs(source[axis] - target[axis])
-        return min(apart, self.sides[axis] - apart) if self._is_ring(axis) else apart
+        apart, side = abs(source[axis] - target[axis]), self.sides[axis]
+        return min(apart, side - apart) if self._is_ring(axis) and apart < side else apart
 
 
 _OF_SHARES = (ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER)

@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.errors import LessonError
 from engine.files import Finite, json_of, typed, write_bytes
+from engine.game.move_list import moves
 from engine.game.moves import PLACE_RULES, RULES_VERSION, Rules
 from engine.game.notes import ACTION_DIGITS
 from engine.game.reference.game import ReferenceGame
@@ -72,9 +73,12 @@ class Mined:
         if content_hash(program) != self.content_hash:
             raise LessonError(f"{self.program}: {_STALE}")
         try:
-            return recorded(program, self.rules, tuple(map(int, self.game)))
+            whole = recorded(program, self.rules, tuple(map(int, self.game)))
         except ValueError as error:
             raise LessonError(f"{self.program}: {_STALE}") from error
+        if len(whole.actions) != len(moves(program)):
+            raise LessonError(f"{self.program}: its game is not played to the end")
+        return whole
 
     def at(self, program: Program, move: int) -> ReferenceGame:
         """The position before a move, played anew; `strong` has said that the game is valid."""

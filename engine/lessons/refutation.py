@@ -143,13 +143,11 @@ def turning_point(positions: Sequence[ReferenceGame]) -> TurningPoint | None:
     after = positions[-1].total_reward
     for number in range(len(positions) - 2, -1, -1):
         game, following = positions[number], positions[number + 1]
-        if following.actions[: game.move_index] != game.actions:
-            after = following.total_reward
-            continue
         best = best_from(game)
         if best is None:
             return found
-        lost_s = (best.total_reward - after) * game.program.all_slow_s
+        is_next = following.actions[: game.move_index] == game.actions
+        lost_s = (best.total_reward - after) * game.program.all_slow_s if is_next else 0.0
         after = best.total_reward
         if lost_s < NOTHING_S or (found is not None and lost_s <= found.refutation.lost_s):
             continue

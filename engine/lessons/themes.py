@@ -108,12 +108,6 @@ def _is_fragmented(game: ReferenceGame, refusal: Explanation) -> bool:
     return refusal.largest_hole < refusal.needed_bytes <= free
 
 
-def _is_for_scratch(refusal: Explanation) -> bool:
-    """Whether there would be room without the scratch."""
-    with_it = refusal.largest_hole + refusal.scratch_bytes
-    return refusal.largest_hole < refusal.needed_bytes <= with_it
-
-
 def _mark(game: ReferenceGame, refutation: Refutation, found: Sequence[str]) -> str:
     """The same for positions with the same kind of move, right and wrong answer, and themes."""
     program, move = game.program, game.move
@@ -136,14 +130,12 @@ class _Node:
         return self.total / self.visits
 
 
-def simulations_needed(
-    game: ReferenceGame, kind: int, seed: int = 0, most: int = MOST_SIMULATIONS
-) -> int:
+def simulations_needed(game: ReferenceGame, kind: int, seed: int = 0) -> int:
     """After how many simulations a search says this kind of action, and stays with it."""
     dice, root = random.Random(seed), _Node(game.clone())
     low, high = math.inf, -math.inf
     needed = 1
-    for number in range(1, most + 1):
+    for number in range(1, MOST_SIMULATIONS + 1):
         path = _descend(root, dice, low, high)
         end = path[-1].game.clone()
         finish(end, best_action)
@@ -154,7 +146,7 @@ def simulations_needed(
         best = max(root.children, key=lambda a: (root.children[a].visits, root.children[a].mean))
         if KINDS[best] != kind:
             needed = number + 1
-    return needed if needed <= most else 2 * most
+    return needed if needed <= MOST_SIMULATIONS else NEVER
 
 
 def _descend(root: _Node, dice: random.Random, low: float, high: float) -> list[_Node]:

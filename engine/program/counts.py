@@ -156,6 +156,7 @@ def recounted(program: Program, counts: Counts) -> Program:
     every = Counts({**known.trips, **counts.trips}, {**known.shares, **counts.shares})
     made = with_counts(program, counts)
     validate(made, program.name)
+    _refuse_stale_prices(program, made)
     # Totals of compiles are by other counts.
     kept = {k: v for k, v in program.provenance.items() if k not in _TOTALS}
     provenance = {**kept, COUNTS: every.to_json()}
@@ -163,6 +164,25 @@ def recounted(program: Program, counts: Counts) -> Program:
     if isinstance(plan, Mapping):
         provenance["xla_plan"] = {**plan, "program_hash": content_hash(made)}
     return replace(made, provenance=provenance)
+
+
+def _refuse_stale_prices(program: Program, made: Program) -> None:
+    """Raise UsageError where a price hangs on how often a loop runs.
+
+    The price of work in flight is what is left of it after the instructions meanwhile.
+    """
+    pairs = zip(program.regions, made.regions, strict=True)
+    changed = [old for old, new in pairs if old.multiplicity != new.multiplicity]
+    for access in program.accesses:
+        instruction = program.instructions[access.time]
+        if instruction.priced_s <= 0:
+            continue
+        for region in changed:
+            if access.time < region.start and region.end <= access.end:
+                raise UsageError(
+                    f"{program.name}: {instruction.name} is in flight over {region.name}, and its"
+                    " price is what is left of it then; import the program with these counts"
+                )
 
 
 def refuse_unknown(program: Program, counts: Counts) -> None:

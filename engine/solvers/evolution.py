@@ -51,8 +51,9 @@ def evolve(program: Program, budget: Budget) -> Plan:
 
     def shows_on() -> bool:
         nonlocal games
-        games += 2
-        return clock.goes_on("plays as heuristics do") and clock.share < SHOWN_SHARE
+        wanted = clock.goes_on("plays as heuristics do") and clock.share < SHOWN_SHARE
+        games += 2 * wanted
+        return wanted
 
     chosen = shown(program, budget.seconds, shows_on)
     # What it takes to play the best game once more, for its plan.

@@ -326,7 +326,7 @@ def _judged(name: str, program: Program, own: Plan, floor: Plan | None) -> Plan:
             f"{program.name}: the plan of {name} breaks the rule {violation.rule}:"
             f" {violation.message}"
         )
-    if floor is None or _better(program, own, floor) is own:
-        return replace(own, solver=name)
     own_s = simulate(program, own).latency_s
+    if floor is None or own_s <= simulate(program, floor).latency_s:
+        return replace(own, solver=name)
     return replace(floor, notes={**floor.notes, "asked": name, "own_latency_s": own_s})

@@ -12,6 +12,7 @@ from engine.errors import PlanError
 from engine.files import write_bytes
 from engine.hardware.unestimated import NOTABLE_SHARE, unestimated_share
 from engine.plan.bounds import Bound, lower_bound
+from engine.plan.bounds.bound import OBSERVED
 from engine.plan.check import check
 from engine.plan.io import load_plan, save_plan
 from engine.plan.model import Plan
@@ -92,10 +93,9 @@ _REAL_HEAD = """# Real programs
 
 Small programs with what teams use and dense programs for one chip have not: loops of unknown
 length, branches, many chips with collectives, kernels of their own (Pallas), tensors in the host's
-memory, flags of their own. Each feature occurs at least twice; half of the programs are *held
-out*: no solver, rule or cost model was tuned on them. They are captured like the samples one
-folder up and reachable by name like them, but are not among *the samples* of the commands and
-benches.
+memory, flags of their own. Of those marked *held out* no solver, rule or cost model has seen
+anything. They are captured like the samples one folder up and reachable by name like them, but are
+not among *the samples* of the commands and benches.
 
 What the compiler gives no time for (kernels, collectives, transfers) has a price by its operations,
 bytes and links; `info` says what. What a loop of unknown length or a conditional is assumed to do
@@ -283,9 +283,12 @@ def _bound_facts(program: Program, before: SampleEntry | None) -> dict[str, Any]
     """
     observed_s = fastest_compile_s(program) or math.inf
     is_proven = before is not None and (before.bound_method or "").startswith("mip")
-    if before is not None and is_proven and (before.bound_s or 0.0) <= observed_s:
-        names = ("bound_s", "bound_method", "bound_seconds")
-        return {name: getattr(before, name) for name in names}
+    if before is not None and is_proven:
+        if (before.bound_s or 0.0) <= observed_s:
+            names = ("bound_s", "bound_method", "bound_seconds")
+            return {name: getattr(before, name) for name in names}
+        seconds = before.bound_seconds
+        return {"bound_s": observed_s, "bound_method": OBSERVED, "bound_seconds": seconds}
     bound = lower_bound(program)
     seconds = round(bound.seconds, 1)
     return {"bound_s": bound.bound_s, "bound_method": bound.method, "bound_seconds": seconds}

@@ -184,7 +184,12 @@ def bench_under(answers: Answers, options: Mapping[str, str]) -> Bench:
 def _priced(bench: Bench, compiled: Outcome) -> Bench:
     """The bench with prices of what its default compile states no cycles for."""
     stated = compiled.observation.cycles
-    prices = {t: price for t, price in bench.imported.prices.items() if stated[t] == 0}
+    # Copies state 0 where the compile made them asynchronous: they are no price of the setting's.
+    prices = {
+        time: price
+        for time, price in bench.imported.prices.items()
+        if stated[time] == 0 and bench.program.instructions[time].opcode != "copy"
+    }
     if not prices:
         return bench
     instructions = tuple(

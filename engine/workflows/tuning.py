@@ -281,7 +281,8 @@ class _Search:
         self.num_captures += CAPTURE_COMPILES
         place = _Place(bench, one.setting, total(bench.full({})), seen)
         if self.best[0].setting is one.setting:
-            self.best = place, None
+            # Its own costs may say that the user's default is faster after all.
+            self.best = min((place, None), (self.usual, None), key=lambda b: self._total(*b))
         return place
 
     def _tune(self, place: _Place, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:

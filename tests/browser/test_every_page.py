@@ -45,9 +45,9 @@ CUT = """() => [...document.querySelectorAll("button p, h1, h2, [data-testid=stM
 MOST_TABS = 90
 WIDE: ViewportSize = {"width": 1920, "height": 1080}
 UNPLAYED = "lstm-v5e-b128"
+"""The agent begins a game of it wherever there is none."""
 PRACTISE = ".st-key-practise_first button, .stPopover button"
 """The offer to practise, or, where the agent's first game has come meanwhile, the form for it."""
-"""The agent begins a game of it wherever there is none, which takes longer than the test."""
 COMPARED = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode="
 
 

@@ -72,6 +72,17 @@ def test_a_permutation_goes_as_far_as_its_pairs_are_apart() -> None:
     assert seconds(line, PERMUTE, 8 * MB, (5, 5)) == 0.0
 
 
+def test_a_permutation_to_nobody_named_is_to_a_neighbour() -> None:
+    for shape in ("4x4", "8x8"):
+        line = chips("tpu-v5e", shape)
+        assert seconds(line, PERMUTE, 8 * MB) == pytest.approx(8 * MB / V5E)
+
+
+def test_a_target_beyond_a_ring_is_far_not_behind() -> None:
+    ring = chips("tpu-v4", "4x4x4")
+    assert seconds(ring, PERMUTE, 8 * MB, (0, 500)) > seconds(ring, PERMUTE, 8 * MB, (0, 2)) > 0
+
+
 def test_what_stays_on_a_chip_takes_no_link() -> None:
     two_cores = chips("tpu7x", "2x2x1")
     assert two_cores.devices == 8

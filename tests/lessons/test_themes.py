@@ -33,6 +33,11 @@ from engine.program import library
 from tests.lessons.test_refutation import SHELF, greedy_positions
 
 
+def test_every_shipped_position_is_described() -> None:
+    games = read_positions()
+    assert games and all(len(game.about) == len(game.moves) for game in games)
+
+
 @pytest.mark.parametrize(
     ("lesson", "theme"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -16,6 +18,11 @@ CHART_CONFIG = {
 """Charts show one button, which saves them as SVG."""
 _MEMORY_PX = 225
 _MOST_POINTS = 3000
+
+
+def escaped(text: str) -> str:
+    """A name as Plotly shows it, in labels and hovers: its markup is never obeyed."""
+    return html.escape(text, quote=False)
 
 
 def memory_chart(mib: NDArray[np.float64], capacity: float, title: str) -> go.Figure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_OBEYED = re.compile(r"[\\`*_\[\]<>~$&#]|:(?=\w)|^[-+]")
+_OBEYED = re.compile(r"[\\`*_\[\]<>~$&#]|:(?=[\w/])|^[-+]")
 """What begins markup in CommonMark, or in what Streamlit adds to it (`$x$`, `:red[x]`)."""
 
 

@@ -11,7 +11,7 @@ from engine.lessons.catalogue import Catalogue
 from ui.components.markdown import plain
 from ui.components.table_view import show_table
 from ui.model.challenges.practice import positions_of
-from ui.model.learn.classroom import MOST_ITEMS, ClassSet, class_table, set_of
+from ui.model.learn.classroom import MOST_ITEMS, ClassSet, class_table, csv_of, set_of
 from ui.model.learn.progress import MOST_BYTES, Card, Progress, name_of, progress_of
 from ui.model.learn.state import Learning
 from ui.session import caching
@@ -143,6 +143,6 @@ def _merge(wanted: ClassSet | None) -> None:
     table = class_table(students, wanted)
     show_table(table, _COLUMNS, key="class_table")
     st.download_button(
-        "Table (CSV)", table.to_csv(index=False), "class.csv", "text/csv", on_click="ignore",
+        "Table (CSV)", csv_of(table), "class.csv", "text/csv", on_click="ignore",
         key="class_csv",
     )  # fmt: skip

@@ -8,8 +8,10 @@ from pathlib import Path
 import streamlit as st
 
 from engine.program.library import SampleEntry
+from engine.program.proof import CONTESTED
 from ui.components.html import facts_html
 from ui.components.markdown import plain
+from ui.components.units import share_text
 from ui.model.programs.catalogue import (
     REAL,
     SORTS,
@@ -82,7 +84,8 @@ def _filter(session: Session, entries: tuple[SampleEntry, ...]) -> Filter:
         "Contested",
         known.is_contested,
         key="contested",
-        help="Only programs on which XLA's own plan is at least 3 % above the lower bound",
+        help=f"Only programs on which XLA's own plan is at least {share_text(CONTESTED)} above the"
+        " lower bound",
     )
     session.gallery = Filter(words, tuple(hardware), tuple(families), steps or "", contested, sort)
     return session.gallery
@@ -102,10 +105,12 @@ def _gallery(session: Session, entries: tuple[SampleEntry, ...], hits: list[Samp
     sections = (usual if is_whole else usual[:_FIRST_CARDS], real if is_whole else real[:_COLUMNS])
     _cards(session, "gallery", sections[0])
     if real:
+        held = sum(entry.is_held_out for entry in real)
         st.markdown("##### Programs as teams have them")
         st.caption(
             "A set apart: loops of unknown length, branches, many chips, kernels of their own,"
-            " the host's memory, flags of their own. Half of it is held out of all tuning."
+            " the host's memory, flags of their own."
+            f" {held} of {len(real)} are held out of all tuning."
         )
         _cards(session, "gallery_real", sections[1])
     left = len(hits) - sum(map(len, sections))

@@ -367,7 +367,9 @@ def _match(state: State, content_hash: str, _entry: SampleEntry) -> Match:
 
 def question_at(key: str, mined: Mined, move: int) -> Question:
     """A mined position. Raises EngineError if program or rules are others by now."""
-    return _question(key, library.find_sample(mined.program).content_hash, mined, move)
+    identity = library.find_sample(mined.program).content_hash
+    # The key says how the game began; two that go on otherwise are judged otherwise.
+    return _question(f"{key} {mined.place} {mined.game}", identity, mined, move)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Setting up the position …")

@@ -39,9 +39,10 @@ def _asked_for() -> SampleEntry | None:
 
 
 def picture_html(entry: SampleEntry) -> str:
-    """The compiler's own plan of a sample, and what is on its way."""
+    """The compiler's own plan of a sample, or a greedy one, and what is on its way."""
     size = f"{count_text(entry.instructions, 'instruction')}, {count_text(entry.values, 'tensor')}"
-    about = f"{size}; the compiler's own plan, the map itself follows"
+    whose = "the compiler's own plan" if entry.xla_latency_s is not None else "a greedy plan"
+    about = f"{size}; {whose}, the page itself follows"
     return str(
         div(".opening", role="status")[
             b[f"Opening {entry.name} …"],

@@ -60,7 +60,10 @@ CHOICES = {
     "diff": ("0", "1"),
 }
 """Parameters that say one of a few words."""
-_FREE = ("program", "plan", "plans", "move", "line", "notes", "lesson", "peak", "free", "slot")
+_FREE = (
+    *("program", "plan", "plans", "move", "line", "notes", "lesson", "peak", "free", "slot"),
+    "tab",
+)
 """Parameters whose meaning whoever uses them checks."""
 
 _FOUR_NUMBERS = ("window", "area")

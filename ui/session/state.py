@@ -261,6 +261,7 @@ class Session:
     def open_program(self, name: str, program: Program) -> None:
         """Switch to a program; its plans and runs are kept if it was open before."""
         self.take_in(name, program)
+        self.awaited_file = {}
         if name != self.program_name:
             self.program_name, self.plan_name = name, ""
             self.cursor.question = self.eviction = self.quiz = None

@@ -199,7 +199,7 @@ def import_hlo(
     imported = with_unwritable(imported.with_counts(counts))
     costs = CYCLES if imported.has_cycles else ROOFLINE
     provenance: dict[str, object] = {"kind": "imported", "slow": slow.name, "costs": costs}
-    provenance |= target_facts(target, devices) if hardware_name in GENERATIONS else {}
+    provenance |= target_facts(target, devices if hardware_name in GENERATIONS else 1)
     program = imported.program
     if fast is None and imported.has_cycles:
         program, _ = calibrate(imported, observe(imported, imported.flow), [], [], BYTES_SHARE)

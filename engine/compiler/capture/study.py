@@ -41,6 +41,7 @@ from engine.program.hlo.build import Imported
 from engine.program.hlo.flow import Flow
 from engine.program.hlo.parse import parse_hlo
 from engine.program.model import Program
+from engine.program.prices import with_prices
 
 GOOD_ERROR = 0.005
 """A plan's total that is predicted this well, relatively, needs no further compile."""
@@ -157,7 +158,8 @@ class Study:
         except ProgramFormatError as error:
             self.note(f"{self.program.name}: its copies cannot be read ({error})")
             return None
-        return stall_cycles(self.imported, plan, seen)
+        priced = with_prices(self.imported.program, self.imported.prices)
+        return stall_cycles(replace(self.imported, program=priced), plan, seen)
 
     def _fit(self, compiles: Sequence[Compile] | None = None) -> Fit:
         """The costs fitted to these compiles; to all so far, where `compiles` is None."""

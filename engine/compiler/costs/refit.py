@@ -119,17 +119,13 @@ def left_out(
             continue
         shown.add(placement)
         fitted = [c.seen for c in others(observations, one)]
-        fit = fit_savings(program, observations.pools, observations.slow.seen, fitted)
-        error = total_error(program, fit, one.seen)
-        too_slow = _too_slow(program, observations, one) if in_full and error > 0 else 0.0
+        fit_of = fit_costs if in_full else fit_savings
+        fit = fit_of(program, observations.pools, observations.slow.seen, fitted)
+        error, too_slow = total_error(program, fit, one.seen), 0.0
+        if in_full and error > 0:
+            quickest = replace(fit, savings=fit.savings + fit.uncertainty)
+            too_slow = max(0.0, total_error(program, quickest, one.seen))
         yield LeftOut(one, error, too_slow)
-
-
-def _too_slow(program: Program, observations: Observations, one: Compile) -> float:
-    fitted = [c.seen for c in others(observations, one)]
-    fit = fit_costs(program, observations.pools, observations.slow.seen, fitted)
-    quickest = replace(fit, savings=fit.savings + fit.uncertainty)
-    return max(0.0, total_error(program, quickest, one.seen))
 
 
 def others(observations: Observations, one: Compile) -> list[Compile]:

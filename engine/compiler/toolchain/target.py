@@ -128,16 +128,12 @@ def topology_name(target: Target, devices: int) -> str:
 def chips_of(target: Target, devices: int) -> Slice | None:
     """The chips that a program of so many devices is spread over; None where there is only one.
 
-    One of more devices than any topology known here is taken to lie along one axis. Raises as
-    `topology_name` does.
+    Raises as `topology_name` does.
     """
     if target.hardware not in GENERATIONS and not target.topology:
         return None
-    generation = find_generation(target.hardware)
-    if devices < 2:
+    if devices < 2 and not target.topology:
         return None
-    if not target.topology and devices > generation.devices(generation.shapes[-1]):
-        return slice_of(target.hardware, str(-(-devices // generation.devices_per_chip)))
     return slice_of(target.hardware, topology_name(target, devices).partition(":")[2])
 
 

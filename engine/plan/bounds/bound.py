@@ -116,6 +116,8 @@ def _is_worth_serving(program: Program, group: int) -> bool:
 
 
 METHODS = ("lp", "mip")
+OBSERVED = "observed"
+"""In place of a method, where a compile that was observed is below what it gives."""
 
 Progress = Callable[[float, float], bool]
 """Called often with the used share of the time limit and the bound so far, s; False: stop early."""
@@ -172,7 +174,7 @@ def lower_bound(
     began = time.perf_counter()
     formulation = formulate(program)
     if formulation is None:
-        return _all_slow(program, time.perf_counter() - began)
+        return _not_above_observed(program, _all_slow(program, time.perf_counter() - began))
     left = time_limit_s - (time.perf_counter() - began)
 
     def goes_on() -> bool:
@@ -185,9 +187,13 @@ def lower_bound(
         left = time_limit_s - (time.perf_counter() - began)
         bound = _branched(formulation, bound, target_s, left, progress)
         bound = replace(bound, seconds=time.perf_counter() - began)
+    return _not_above_observed(program, bound)
+
+
+def _not_above_observed(program: Program, bound: Bound) -> Bound:
     observed_s = fastest_compile_s(program)
     if observed_s is not None and observed_s < bound.bound_s:
-        return replace(bound, bound_s=observed_s, method="observed")
+        return replace(bound, bound_s=observed_s, method=OBSERVED)
     return bound
 
 

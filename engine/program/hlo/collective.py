@@ -129,10 +129,14 @@ def _of_mesh(groups: Any) -> tuple[tuple[int, ...], ...]:
 def _by_axes(
     sizes: Iterable[int], order: Iterable[int], per_group: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Devices 0, 1, … as an array of these sizes, its axes put in order, cut into groups."""
-    sizes = [int(size) for size in sizes]
+    """Devices 0, 1, … as an array of these sizes, its axes put in order, cut into groups.
+
+    None where that cannot be: a file may say anything.
+    """
+    sizes, axes = [int(size) for size in sizes], [int(axis) for axis in order]
     count = math.prod(sizes)
-    if not 0 < count <= MAX_DEVICES:
+    is_cut = 0 < count <= MAX_DEVICES and per_group > 0 and count % per_group == 0
+    if not is_cut or sorted(axes) != list(range(len(sizes))):
         return ()
-    devices = np.arange(count).reshape(sizes).transpose([int(axis) for axis in order])
+    devices = np.arange(count).reshape(sizes).transpose(axes)
     return tuple(map(tuple, devices.reshape(-1, per_group).tolist()))

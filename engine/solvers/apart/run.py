@@ -97,6 +97,7 @@ class _Run:
                 self._share, self._message = float(body["share"]), str(body["message"])
                 self._ask()
                 self._worker.order({"goes_on": self._is_wanted})
+                self._end_if_late()
             elif "plan" in body:
                 return plan_from_json(body["plan"], "the plan of the process")
             else:
@@ -116,6 +117,9 @@ class _Run:
         """End a start-up that is not wanted any more, and what takes longer than it may."""
         if not self._is_counted and not self._ask():
             raise EndedEarlyError("it was ended before its work began")
+        self._end_if_late()
+
+    def _end_if_late(self) -> None:
         if self._waited_s > END_S:
             raise EndedEarlyError("it was ended before it had a plan")
         if self._spent_s > self._most_s:

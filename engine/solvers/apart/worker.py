@@ -21,7 +21,7 @@ from engine.plan.model import Plan
 from engine.processes import end_with_parent
 from engine.program.io import load
 from engine.program.model import Program
-from engine.solvers import Budget, solve
+from engine.solvers.registry import Budget, find
 
 TELL_EVERY_S = 0.2
 MAX_REASON = 300
@@ -83,7 +83,9 @@ def _time_slice(program: Program, order: dict[str, Any], reporter: _Reporter) ->
         return reporter.tell(share, message) and time.time() < until
 
     seconds = max(0.0, until - time.time())
-    return solve(order["solver"], program, Budget(seconds, order["seed"], progress, options))
+    # Without the floor, which the portfolio has; it checks every plan.
+    solver = find(order["solver"])
+    return solver.run(program, Budget(seconds, order["seed"], progress, options))
 
 
 def _run(program: Program, order: dict[str, Any], reporter: _Reporter) -> Plan:

@@ -5,16 +5,14 @@ Processes that do so wait for each other. What was compiled when one is killed s
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
-import time
+from contextlib import suppress
 
-from engine.folders import lock
 from engine.processes import PARENT, end_with_parent
 from engine.solvers.local.machine import cached_sources
 from engine.solvers.local.search import compile_all
-
-POLL_S = 0.2
 
 
 def main() -> None:
@@ -25,8 +23,9 @@ def main() -> None:
     if folder is None:
         sys.exit("compiled code cannot be kept: there is no cache folder that can be written")
     descriptor = os.open(folder / "compiling", os.O_CREAT | os.O_RDWR)
-    while not lock(descriptor):
-        time.sleep(POLL_S)
+    # On a file system without locks each process compiles for itself.
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
     compile_all(lambda share, word: True)
 
 

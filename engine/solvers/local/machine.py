@@ -110,7 +110,7 @@ def is_warm() -> bool:
     """Whether `machine_code` needs no compiling: everything is kept, or nothing is compiled."""
     if IS_INTERPRETED:
         return True
-    folder = _folder()
+    folder = cached_sources()
     return folder is not None and (folder / "complete").exists()
 
 

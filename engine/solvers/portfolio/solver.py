@@ -194,9 +194,9 @@ class _Race:
         """Search in this process, and look after the others whenever that reports."""
 
         def goes_on(share: float, message: str) -> bool:
-            del share, message
+            del share
             self._look_after(folder, answers, 0.0)
-            return self._tell() and not self._is_perfect
+            return self._tell(message) and not self._is_perfect
 
         left_s = max(0.0, self._end - time.time())
         start = self._budget.options.get("start")
@@ -241,10 +241,11 @@ class _Race:
         self._gains += 1
         return True
 
-    def _tell(self) -> bool:
+    def _tell(self, first: str = "a first plan") -> bool:
+        """Report how far it is; `first`: in place of the best plan, while there is none."""
         share = (time.time() - self._begun) / max(self._budget.seconds, 1e-9)
         if self._best is None:
-            return self._listen(min(1.0, share), "a first plan")
+            return self._listen(min(1.0, share), first)
         message = f"best {1e6 * self._best_s:.2f} us by {self._best.solver}"
         return self._listen(min(1.0, share), message)
 

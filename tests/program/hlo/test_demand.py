@@ -74,6 +74,13 @@ def test_groups_are_read_in_every_form(groups: str) -> None:
     assert collective(line, SUM) == (Collective(ALL_REDUCE, A_BYTES, COLUMNS), 4)
 
 
+@pytest.mark.parametrize("groups", ["[4,0]<=[4]", "[3,3]<=[4]"])
+def test_impossible_groups_are_none(groups: str) -> None:
+    line = f"  ROOT c = A all-reduce(b), replica_groups={groups}, to_apply=%sum, channel_id=1"
+    found, devices = collective(line, SUM)
+    assert found.groups == () and devices == 1
+
+
 def test_no_groups_are_all_devices() -> None:
     line = "  ROOT c = A all-reduce(b), replica_groups={}, to_apply=%sum"
     assert collective(line, SUM) == (Collective(ALL_REDUCE, A_BYTES, ()), 1)

@@ -10,7 +10,7 @@ from engine.lessons.catalogue import load_catalogue
 from engine.lessons.rating import Rating
 from tests.ui.apps import open_view
 from ui.learn.classroom_view import position_keys
-from ui.model.learn.classroom import ClassSet, class_table, set_of
+from ui.model.learn.classroom import ClassSet, class_table, csv_of, set_of
 from ui.model.learn.progress import Card, Progress, Spent
 
 LESSONS = [lesson.name for lesson in load_catalogue().lessons]
@@ -56,6 +56,16 @@ def test_the_table_has_a_row_per_student_and_counts_what_was_set() -> None:
     assert list(table["tries"]) == [5, 0]
     assert list(table["minutes"]) == [2.5, 0.0]
     assert list(table["rating"]) == [1612, 1500]
+
+
+def test_students_without_a_name_are_not_one() -> None:
+    students = [("mallocmuzero-progress.json", Progress({name: 3})) for name in ("a", "b")]
+    assert class_table(students)["solved"].tolist() == [1, 1]
+
+
+def test_a_name_is_no_formula_to_a_spreadsheet() -> None:
+    table = class_table([("a.json", Progress({"a": 3}, name='=HYPERLINK("http://x")'))])
+    assert "\n'=" in csv_of(table).replace('\n"', "\n")
 
 
 def test_without_a_set_everything_counts() -> None:

@@ -13,7 +13,7 @@ from engine.lessons.positions import Mined
 from engine.lessons.rating import Rating
 from engine.program import library
 from ui.model.learn.attempt import Attempt
-from ui.model.learn.progress import MOST_GAMES, Card, Progress, Spent, progress_of
+from ui.model.learn.progress import LONGEST_GAME, MOST_GAMES, Card, Progress, Spent, progress_of
 from ui.model.learn.state import Learning, with_merged
 
 DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 3, 1)})
@@ -61,6 +61,36 @@ def test_of_many_boards_the_oldest_games_go() -> None:
         progress = progress.with_game(f"board {number}", "0;0.1")
     assert len(progress.games) == MOST_GAMES
     assert "board 4" not in progress.games and "board 5" in progress.games
+
+
+def test_a_game_too_long_to_be_kept_loses_nothing_else() -> None:
+    long = Mined("unetfull-v5e-b2", "0", "long_high", 0, 0, "1" * (LONGEST_GAME + 1), (5,))
+    kept = Progress({"a": 3}).with_mistakes([replace(long, game="11111111"), long])
+    again = progress_of(kept.text(), "mine")
+    assert again.stars == {"a": 3} and [len(m.game) for m in again.mistakes] == [8]
+
+
+def test_the_last_game_is_the_last_after_a_reload() -> None:
+    kept = Progress().with_game("match a 60", "1;0.1").with_game("match a 10", "1;0.1")
+    assert list(progress_of(kept.text(), "mine").games) == ["match a 60", "match a 10"]
+
+
+def test_a_run_without_a_right_answer_is_no_record() -> None:
+    assert Progress().with_record("streak", 0).is_empty
+
+
+def test_time_in_many_short_deeds_counts() -> None:
+    now = [100.0]
+    learning = Learning(clock=lambda: now[0])
+    learning.spend("lesson a")
+    for _ in range(100):
+        now[0] += 1.5
+        learning.spend("lesson a")
+    assert learning.progress.spent["lesson a"].seconds == 150
+    for _ in range(18):
+        now[0] += 0.5
+        learning.spend("lesson a")
+    assert learning.progress.spent["lesson a"].seconds == 159
 
 
 def test_time_counts_while_somebody_is_at_it() -> None:

@@ -130,6 +130,8 @@ def test_a_dump_without_hardware_is_not_read_for_just_any() -> None:
         (["resnet50v2.hlo"], None),
         (["a-v5e.hlo", "b-v5p.hlo"], None),
         (["model4.hlo"], None),
+        (["model_4.hlo"], None),
+        (["gpt-4-v5e.hlo"], "tpu-v5e"),
         ([], None),
     ],
 )

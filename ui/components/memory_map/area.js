@@ -211,13 +211,13 @@ class AreaPane {
     const { plan, state } = this.map,
       { area } = state;
     if (!this.isOpen || !area) return;
-    const key = [plan.id, plan.version, this.by, ...Object.values(area)].join();
-    if (key === this.key) return;
-    this.key = key;
     const mib = (granules) => Number(((granules * plan.granule) / 2 ** 20).toFixed(3));
     [area.start, area.end, mib(area.low), mib(area.high)].forEach((value, n) => {
       this.inputs[n].value = value;
     });
+    const key = [plan.id, plan.version, this.by, ...Object.values(area)].join();
+    if (key === this.key) return;
+    this.key = key;
     this.rows = rowsIn(plan, area);
     this.sums.textContent = this.sentence();
     this.parts = partsOf(this.rows, this.by);
@@ -322,8 +322,7 @@ class AreaPane {
     map.root.dataset.csv = text;
     const done = () => map.say(`Copied ${counted(this.rows.length, "row")} as CSV`),
       failed = () => map.download(new Blob([text], { type: "text/csv" }), map.pictureName("csv"));
-    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, failed);
-    else failed();
+    copyText(text, done, failed);
   }
 }
 

@@ -14,6 +14,7 @@ from engine.analysis.attribution import Breakdown
 from engine.analysis.layers import Layers, Origin, Path, layers_of, tree_path
 from engine.plan.model import Plan
 from engine.program.model import Program
+from ui.components.charts import escaped
 from ui.components.units import count_text, share_text, size_text, time_text
 
 END = "end of the program"
@@ -157,7 +158,7 @@ def icicle(tree: LayerTree, measure: Measure, name: str, height: int = 430) -> g
         go.Icicle(
             ids=[_id(p) for p in paths],
             parents=[_id(p[:-1]) if p else "" for p in paths],
-            labels=[p[-1] if p else name for p in paths],
+            labels=[escaped(p[-1] if p else name) for p in paths],
             values=[measure.value(s) for s in sums],
             text=[measure.text(s, tree.runtime_s) for s in sums],
             hovertext=[_hover(p, s, tree, name) for p, s in zip(paths, sums, strict=True)],
@@ -199,14 +200,15 @@ def each_s(sums: Sums) -> float:
 
 
 def _id(path: Path) -> str:
-    return "/".join(("·", *path))
+    # No name holds this sign; a slash some do.
+    return "\x1f".join(("·", *path))
 
 
 def _hover(path: Path, sums: Sums, tree: LayerTree, name: str) -> str:
     share = sums.total_s / tree.runtime_s if tree.runtime_s else 0.0
     held = sums.held / tree.runtime_s if tree.runtime_s else 0.0
     lines = [
-        f"<b>{' / '.join(path) or name}</b>",
+        f"<b>{escaped(' / '.join(path) or name)}</b>",
         count_text(sums.instructions, "instruction"),
         f"{time_text(sums.total_s)}, {share_text(share)} of the program",
         *([f"runs {sums.times:,.0f} times, {time_text(each_s(sums))} each"] * (sums.times > 1)),

@@ -17,7 +17,7 @@ from engine.debugging.gap_account import Account
 from engine.game.moves import ACTION_NAMES
 from engine.plan.model import BEFORE_START, Stay
 from engine.program.model import Program
-from ui.components.charts import LINE, STALL
+from ui.components.charts import LINE, STALL, escaped
 from ui.components.names import instruction_name, tensor_name
 from ui.components.units import (
     count_text,
@@ -57,7 +57,7 @@ def account_html(found: Account, is_measured: bool) -> str:
             [b(".explained")[explained], f" by {count_text(number, 'decision')} of the agent"]
         )
     if found.open_s > 0:
-        more = ", which only several together explain" if found.corrections else ""
+        more = ", which no decision that was tried explains alone" if found.corrections else ""
         parts.append([b(".open")[open_], f" open: the best plan known does something else{more}"])
     if found.bound_s is not None:
         parts.append([b(".bounds")[bounds], " the bound's: no plan known does better"])
@@ -184,9 +184,9 @@ def gap_chart(base_s: FloatArray, curves: Sequence[Curve], marks: Sequence[Row])
             x=slots[kept],
             y=behind[kept],
             mode="lines",
-            name=curve.name,
+            name=escaped(curve.name),
             line={"color": curve.colour, "width": 1.8, "shape": "hv", "dash": curve.dash},
-            hovertemplate="slot %{x:,}: %{y:+,.4g} µs<extra>" + curve.name + "</extra>",
+            hovertemplate="slot %{x:,}: %{y:+,.4g} µs<extra>" + escaped(curve.name) + "</extra>",
         )
     if curves and marks:
         behind = 1e6 * np.cumsum(curves[0].seconds - base_s)

@@ -22,7 +22,7 @@ from engine.errors import UnknownNameError
 from engine.hardware.presets import Device, find_device
 from engine.plan.model import Plan
 from engine.program.model import Program
-from ui.components.charts import COMPUTE, FAST, LINE, SLOW
+from ui.components.charts import COMPUTE, FAST, LINE, SLOW, escaped
 from ui.components.units import count_text, share_text, size_text, time_text
 
 BOUND_BY_SLOW, BOUND_BY_COMPUTE = "slow memory", "compute"
@@ -92,6 +92,8 @@ def roofline_chart(program: Program, table: pd.DataFrame, height: int = 520) -> 
         shown["operations"].to_numpy(float) / (shown["fast"].to_numpy(float) * _MICRO) / _TERA
     )
     matters = shown["now"].to_numpy(float) >= _LEAST_SHARE * table["now"].sum()
+    if not matters.any():
+        matters = np.ones(len(shown), dtype=bool)
     span = (x[matters].min() / 2, x[matters].max() * 2)
     _add_roofs(figure, program, span)
     figure.add_scatter(
@@ -201,8 +203,8 @@ def _device(program: Program) -> Device | None:
 def _hover(row: Mapping[Hashable, Any]) -> str:
     micro = {name: row[name] * _MICRO for name in ("now", "fast", "stall")}
     lines = [
-        f"<b>{row['instruction']}</b>, slot {row['slot']}",
-        f"{row['layer']}",
+        f"<b>{escaped(row['instruction'])}</b>, slot {row['slot']}",
+        escaped(row["layer"]),
         f"{time_text(micro['now'])} as planned, {time_text(micro['fast'])} all fast",
         f"{size_text(row['slow_mib'] * _MIB)} of"
         f" {size_text(row['all_mib'] * _MIB)} from and to slow memory",

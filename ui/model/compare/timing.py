@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from engine.analysis.attribution import Breakdown
 from engine.program.model import Program
-from ui.components.charts import COMPUTE, SLOW, STALL
+from ui.components.charts import COMPUTE, SLOW, STALL, escaped
 from ui.components.names import instruction_name
 
 _MOST_BARS = 24
@@ -62,7 +62,9 @@ def time_table(
 def time_chart(table: pd.DataFrame, is_difference: bool, height: int = 420) -> go.Figure:
     """The largest rows of `time_table` as stacked bars."""
     shown = table.head(_MOST_BARS).iloc[::-1]
-    labels = [f"{n}  · {s}" for n, s in zip(shown["instruction"], shown["slot"], strict=True)]
+    labels = [
+        f"{escaped(n)}  · {s}" for n, s in zip(shown["instruction"], shown["slot"], strict=True)
+    ]
     figure = go.Figure()
     for name, colour in _KINDS:
         if is_difference and not np.any(np.abs(shown[name]) > 1e-9):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -79,16 +80,25 @@ def class_table(
 ) -> pd.DataFrame:
     """One row per student, files of one name merged: solved, stars, tries, minutes, rating.
 
+    Without a name it is called by its file, by a number too where several are called so.
     `students`: the name of the file, and its progress. `wanted`: count these items alone.
     """
     merged: dict[str, Progress] = {}
-    for file, progress in students:
-        name = progress.name or file.removesuffix(".json")
+    nameless = Counter(file for file, progress in students if not progress.name)
+    for number, (file, progress) in enumerate(students, 1):
+        stem = file.removesuffix(".json")
+        name = progress.name or (f"{stem} ({number})" if nameless[file] > 1 else stem)
         merged[name] = progress.merged(merged[name]) if name in merged else progress
     return pd.DataFrame(
         [_row(name, progress, wanted) for name, progress in sorted(merged.items())],
         columns=["name", "solved", "stars", "right", "wrong", "tries", "minutes", "rating"],
     )
+
+
+def csv_of(table: pd.DataFrame) -> str:
+    """A class table as CSV; no name is a formula to a spreadsheet."""
+    safe = table["name"].astype(str).str.replace(r"^(?=[=+\-@\t])", "'", regex=True)
+    return table.assign(name=safe).to_csv(index=False)
 
 
 def _row(name: str, progress: Progress, wanted: ClassSet | None) -> tuple[object, ...]:

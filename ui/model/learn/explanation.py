@@ -74,12 +74,9 @@ def _worst_html(game: ReferenceGame, refutation: Refutation) -> Node:
 
 def reason(game: ReferenceGame, moment: Moment) -> str:
     """Why the wrong line does worse at a moment: what forbids the better action, or its own."""
-    name = group_name(game, game.moves[moment.move].group)
     if moment.refusal is None:
         return moment.does
-    if moment.refusal.blockers:
-        return f"{ACTION_NAMES[moment.right]} is not possible. {moment.refusal.reason}"
-    return f"{name} is not in fast memory there, so it is not {ACTION_NAMES[moment.right]}."
+    return f"{ACTION_NAMES[moment.right]} is not possible. {moment.refusal.reason}"
 
 
 def line_html(game: ReferenceGame, shown: ShownLine, move: int) -> str:

@@ -8,7 +8,10 @@ from ui.model.learn.progress import LONGEST_GAME
 
 
 def text_of(attempt: Attempt, num_hints: int = 0) -> str:
-    """The decisions of an attempt as `hints;move.action-move.action…`; empty before the first."""
+    """The decisions of an attempt as `hints;move.action-move.action…`; empty before the first.
+
+    Of a game that takes more than `LONGEST_GAME` letters only the beginning.
+    """
     if not attempt.is_begun and not num_hints:
         return ""
     rows = [
@@ -16,7 +19,7 @@ def text_of(attempt: Attempt, num_hints: int = 0) -> str:
         for before, after in zip(attempt.points, attempt.points[1:], strict=False)
     ]
     text = f"{num_hints};{'-'.join(rows)}"
-    return text if len(text) <= LONGEST_GAME else ""
+    return text if len(text) <= LONGEST_GAME else text[:LONGEST_GAME].rpartition("-")[0]
 
 
 def restore(attempt: Attempt, text: str) -> int:

@@ -108,11 +108,17 @@ class Progress:
 
     def with_record(self, kind: str, score: int) -> Progress:
         """The progress after a run; the best score counts."""
-        return replace(self, records={**self.records, kind: max(score, self.records.get(kind, 0))})
+        if score <= self.records.get(kind, 0):
+            return self
+        return replace(self, records={**self.records, kind: score})
 
     def with_mistakes(self, mistakes: Sequence[Mined]) -> Progress:
-        """The progress after a game was reviewed; of more than `MOST_MISTAKES` the oldest go."""
-        kept = {_key(mined): mined for mined in (*self.mistakes, *mistakes)}
+        """The progress after a game was reviewed; of more than `MOST_MISTAKES` the oldest go.
+
+        Games longer than `LONGEST_GAME` are not kept.
+        """
+        fitting = [mined for mined in mistakes if len(mined.game) <= LONGEST_GAME]
+        kept = {_key(mined): mined for mined in (*self.mistakes, *fitting)}
         return replace(self, mistakes=tuple(kept.values())[-MOST_MISTAKES:])
 
     def merged(self, other: Progress) -> Progress:
@@ -138,7 +144,7 @@ class Progress:
             stars=stars,
             won=won,
             cards=cards,
-            games=dict([*other.games.items(), *self.games.items()][-MOST_GAMES:]),
+            games=dict([*{**other.games, **self.games}.items()][-MOST_GAMES:]),
             spent=spent,
             records=records,
             rating=min(self.rating, other.rating, key=lambda r: r.deviation),
@@ -166,7 +172,8 @@ class Progress:
             ],
         }
         body |= {name: value for name, value in more.items() if value}
-        return json.dumps(body, separators=(",", ":"), sort_keys=True)
+        # In the order in which games were played: the last one is taken up again.
+        return json.dumps(body, separators=(",", ":"))
 
 
 def progress_of(text: str, where: str) -> Progress:
@@ -243,7 +250,7 @@ def _rating(row: Any, where: str) -> Rating:
     if not is_fine or any(type(n) not in (int, float) for n in row):
         raise LessonError(f"{where}: rating: {row!r:.60} is not three numbers")
     points, deviation, volatility = map(float, row)
-    if not (0 <= points <= 5000 and 1 <= deviation <= 1000 and 0 < volatility < 1):
+    if not (0 <= points <= 5000 and 1 <= deviation <= 1000 and 1e-4 <= volatility < 1):
         raise LessonError(f"{where}: rating: {row!r:.60} is no rating")
     return Rating(points, deviation, volatility)
 

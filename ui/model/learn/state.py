@@ -152,10 +152,13 @@ class Learning:
     def spend(self, name: str, is_try: bool = False) -> None:
         """Count the time since the last deed on the same lesson or position, and a finished try."""
         now, last = self.clock(), self.last_deed
-        seconds = min(_LONGEST_PAUSE_S, now - last[1]) if last[0] == name else 0.0
-        self.last_deed = (name, now)
-        if seconds >= 1 or is_try:
-            self.keep(self.progress.with_time(name, round(seconds), is_try))
+        passed = now - last[1] if last[0] == name else 0.0
+        seconds = int(min(_LONGEST_PAUSE_S, passed))
+        # What is less than a second counts with the next deed.
+        rest = passed - seconds if passed < _LONGEST_PAUSE_S else 0.0
+        self.last_deed = (name, now - rest)
+        if seconds or is_try:
+            self.keep(self.progress.with_time(name, seconds, is_try))
 
 
 def _new_token() -> str:

@@ -56,8 +56,8 @@ class Filter:
 SORTS: Mapping[str, Callable[[SampleEntry], float | str]] = MappingProxyType(
     {
         "as listed": lambda entry: 0,
-        "XLA furthest from the bound": lambda e: -_or_none(gap(e.xla_latency_s, e.bound_s)),
-        "best furthest from the bound": lambda e: -_or_none(gap(e.best_s, e.bound_s)),
+        "XLA furthest from the bound": lambda e: -_or_last(gap(e.xla_latency_s, e.bound_s)),
+        "best furthest from the bound": lambda e: -_or_last(gap(e.best_s, e.bound_s)),
         "longest": lambda entry: -entry.instructions,
         "shortest": lambda entry: entry.instructions,
         "name": lambda entry: short_title(entry).lower(),
@@ -66,7 +66,7 @@ SORTS: Mapping[str, Callable[[SampleEntry], float | str]] = MappingProxyType(
 """Orders of the gallery; what is equal stays as it is listed."""
 
 
-def _or_none(over: float | None) -> float:
+def _or_last(over: float | None) -> float:
     return -1.0 if over is None else over
 
 

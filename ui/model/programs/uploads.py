@@ -24,7 +24,7 @@ _SECOND = "The dump of a second compile, with other placements, from which savin
 _BUFFERS = "The buffer-assignment dump of the second compile, which has XLA's own addresses."
 
 
-_CHIP = re.compile(r"(?<![a-z0-9])v?(4|5e|5p|6e)(?![a-z0-9])", re.IGNORECASE)
+_CHIP = re.compile(r"(?<![a-z0-9])v(4|5e|5p|6e)(?![a-z0-9])", re.IGNORECASE)
 
 
 def chip_of(names: Sequence[str]) -> str | None:
