@@ -36,6 +36,7 @@ SECTIONS = {
     "observed": "observed",
     "steering": "steering",
     "replays": "replays",
+    "drafts": "drafts",
     "fidelity": "fidelity",
     "exported": "exported",
     "soundness": "soundness",

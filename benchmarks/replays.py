@@ -49,7 +49,7 @@ def run(section: str, settings: Settings) -> None:
 
 def _rows(entry: SampleEntry) -> list[Row]:
     program = library.load_entry(entry)
-    plans = {"best": _best(entry, program)}
+    plans = {"best": best_plan(entry, program)}
     if has_compiled_plan(program):
         plans["XLA"] = solve("xla_compiled", program)
     rows = [_row(program, kind, plan) for kind, plan in plans.items() if plan is not None]
@@ -58,7 +58,7 @@ def _rows(entry: SampleEntry) -> list[Row]:
     return rows
 
 
-def _best(entry: SampleEntry, program: Program) -> Plan | None:
+def best_plan(entry: SampleEntry, program: Program) -> Plan | None:
     """The best plan known: kept in a file, else made by a quick solver; None if not at hand."""
     if entry.best_plan_path is not None:
         return load_plan(entry.best_plan_path)

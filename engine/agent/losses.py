@@ -13,6 +13,7 @@ from jax import Array
 from engine.agent.config import LearnerConfig
 from engine.agent.network import Params, dynamics_bias, predict, react, represent, to_atoms
 from engine.agent.types import Batch, Cells
+from engine.game.observation.dynamic import imagined_wish, seen_wish
 from engine.game.observation.static import Features, static_row
 
 FORBIDDEN = -1e9
@@ -56,7 +57,7 @@ def unroll(params: Params, known: Features, num_moves: Array | int, batch: Batch
     """Run the networks: the root from what was seen, the steps from the actions played."""
     view, action = jnp.asarray(batch.view, jnp.float32), jnp.asarray(batch.action)
     latent = represent(params, known.outlook[batch.move], view[:, 0])
-    roots = predict(params, latent)
+    roots = predict(params, latent, seen_wish(known, jnp.asarray(batch.move), view[:, 0]))
     policies, values = [roots.policy], [roots.value_logits]
     rewards, latents, observed = [], [], []
     for step in range(action.shape[1]):
@@ -68,7 +69,7 @@ def unroll(params: Params, known: Features, num_moves: Array | int, batch: Batch
         latents.append(latent)
         observed.append(represent(params, known.outlook[move], view[:, step + 1]))
         latent = halve_gradient(latent)
-        guess = predict(params, latent)
+        guess = predict(params, latent, imagined_wish(known, move))
         policies.append(guess.policy)
         values.append(guess.value_logits)
     return Unrolled(

@@ -21,7 +21,7 @@ from engine.agent.arena import Arena
 from engine.agent.network import Params, dynamics_bias, from_logits, predict, react, represent
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
-from engine.game.observation.dynamic import view
+from engine.game.observation.dynamic import imagined_wish, seen_wish, view
 from engine.game.observation.static import static_row
 
 IMPOSSIBLE = -1e9
@@ -47,7 +47,7 @@ def learned(
     """
     ahead = dynamics_bias(params, _rows_ahead(arena, move[0] if in_step else move, steps))
     root = Embedding(latent, jnp.zeros_like(move))
-    return root, partial(_imagine, arena.encoded.num_moves - move, ahead)
+    return root, partial(_imagine, arena, move, ahead)
 
 
 def real_rules(arena: Arena, positions: Position) -> tuple[Array, RecurrentFn]:
@@ -92,14 +92,21 @@ def _rows_ahead(arena: Arena, move: Array, count: int) -> Array:
 
 
 def _imagine(
-    left: Array, ahead: Array, params: Params, key: Array, action: Array, node: Embedding
+    arena: Arena,
+    root: Array,
+    ahead: Array,
+    params: Params,
+    key: Array,
+    action: Array,
+    node: Embedding,
 ) -> tuple[mctx.RecurrentFnOutput, Embedding]:
-    """One step of the learned model; `left` `[B]`: moves from the root to the game's end."""
+    """One step of the learned model; `root` `[B]`: the moves from which it imagines."""
     del key
+    left = arena.encoded.num_moves - root
     here = ahead[node.depth] if ahead.ndim == 2 else ahead[node.depth, jnp.arange(len(left))]
     latent, reward_logits = react(params, node.latent, action, here)
-    guess = predict(params, latent)
     depth = node.depth + 1
+    guess = predict(params, latent, imagined_wish(arena.known, root + depth))
     step = mctx.RecurrentFnOutput(
         reward=jnp.where(depth <= left, from_logits(reward_logits), 0.0),
         discount=(depth < left).astype(jnp.float32),
@@ -133,7 +140,8 @@ def _really_play(
     del key
     positions = unpack(packed)
     following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(arena.encoded, positions, action)
-    guess = predict(params, latent_of(params, arena, following))
+    seen, latent = represented(params, arena, following, in_step=False)
+    guess = predict(params, latent, seen_wish(arena.known, following.state.move, seen))
     move, end = positions.state.move, arena.encoded.num_moves
     relative = jax.vmap(arena.relative)(move, reward)
     step = mctx.RecurrentFnOutput(

@@ -22,6 +22,7 @@ from engine.agent.model import IMPOSSIBLE, learned, real_rules, represented
 from engine.agent.network import Params, predict
 from engine.game.jaxgame.env import Position
 from engine.game.moves import NUM_ACTIONS
+from engine.game.observation.dynamic import seen_wish
 
 DIRICHLET_SHARE = 0.25
 """Of classic MuZero's prior at the root, at temperature 1."""
@@ -91,7 +92,7 @@ class _Root:
 
 def _look(params: Params, arena: Arena, positions: Position, in_step: bool) -> _Root:
     seen, latent = represented(params, arena, positions, in_step)
-    guess = predict(params, latent)
+    guess = predict(params, latent, seen_wish(arena.known, positions.state.move, seen))
     logits = jnp.where(positions.options.mask, guess.policy, IMPOSSIBLE)
     return _Root(seen, latent, logits, guess.value)
 

@@ -26,6 +26,7 @@ from engine.agent.trace_io import SearchTrace
 from engine.agent.workload import Workload
 from engine.game.jaxgame import env
 from engine.game.jaxgame.env import Position
+from engine.game.observation.dynamic import imagined_wish
 from engine.game.observation.static import static_row
 from engine.program.io import content_hash
 
@@ -123,7 +124,8 @@ def _imagine_line(
     move, rewards, values = positions.state.move, [], []
     for step in range(IMAGINED):
         is_on = move < end
-        values.append(jnp.where(is_on, predict(params, latent).value, 0.0))
+        guess = predict(params, latent, imagined_wish(arena.known, move))
+        values.append(jnp.where(is_on, guess.value, 0.0))
         move = jnp.minimum(move + 1, end)
         following = jax.vmap(lambda m: static_row(arena.known, m))(move)
         latent, logits = react(params, latent, ahead[:, step], dynamics_bias(params, following))

@@ -19,7 +19,7 @@ from engine.agent.types import Game
 from engine.game.jaxgame.encoding import Shape, encode
 from engine.game.jaxgame.env import Position
 from engine.game.moves import Rules
-from engine.game.observation.static import features, possible_s
+from engine.game.observation.static import Wishes, features, possible_s
 from engine.game.reference.game import ReferenceGame
 from engine.plan.bounds import Bound
 from engine.program.model import Program
@@ -61,10 +61,12 @@ def make_workload(
     bound: Bound | None = None,
     shape: Shape | None = None,
     taught: Sequence[Sequence[int]] = (),
+    wishes: Wishes | None = None,
 ) -> Workload:
     """Prepare `program`; `demonstrations` are games' actions, one per move, and set the baseline.
 
-    `taught`: a teacher's games, which are shown in their place. Without a `bound` points are shares
+    `taught`: a teacher's games, which are shown in their place. `wishes`: of the draft whose rules
+    these are. Without a `bound` points are shares
     of what all fast would save. Raises SolverError if the JAX game cannot hold the program, and
     ValueError if an action of any game is illegal.
     """
@@ -72,7 +74,7 @@ def make_workload(
     encoded = encode(program, rules, shape)
     if shape is None:
         encoded = encode(program, rules, rung_of(encoded.shape))
-    known = features(program, encoded, bound, config.hidden)
+    known = features(program, encoded, bound, config.hidden, wishes=wishes)
     point_s = possible_s(program, bound) / 100
     rewards = [points_of(program, rules, game, point_s) for game in demonstrations]
     for game in taught:

@@ -15,7 +15,7 @@ from engine.agent.self_play import CHUNK, FREE, first_positions, play_games
 from engine.agent.workload import Workload, make_workload
 from engine.game.moves import Rules
 from engine.program.model import Program
-from engine.solvers.demonstrations import demonstrate, quick_bound
+from engine.solvers.demonstrations import demonstrate, drafted, quick_bound
 
 GoOn = Callable[[int], bool]
 """Called with the number of moves that have been played; False ends the game."""
@@ -42,13 +42,18 @@ class Side:
 def workload_of(program: Program, config: AgentConfig, rules: Rules | None = None) -> Workload:
     """The program as the agent sees it, with the yardstick of the same place rule.
 
-    Without `rules` it is played under the place rule that suits the heuristics best.
+    Without `rules` it is played in the planned places of a draft, whose wishes it has; with other
+    planned places there are no wishes.
     Raises SolverError for a program that the JAX game cannot hold.
     """
-    shown = demonstrate(program, (rules.place,)) if rules else demonstrate(program)
     bound = quick_bound(program, _BOUND_S)
-    first = shown[0]
-    return make_workload(program, first.actions, config, rules=rules or first.rules, bound=bound)
+    if rules is not None and not rules.planned:
+        first = demonstrate(program, (rules.place,))[0]
+    else:
+        first = drafted(program, rules=rules)
+    return make_workload(
+        program, first.actions, config, rules=first.rules, bound=bound, wishes=first.wishes
+    )
 
 
 def play_on(

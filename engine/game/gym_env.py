@@ -211,7 +211,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
 
     def _idle(self, game: ReferenceGame) -> NDArray[np.float64]:
         time = game.move.time
-        recent = game.left[max(0, time - NUM_IDLE_SLOTS) : time]
+        recent = game.ledger.left[max(0, time - NUM_IDLE_SLOTS) : time]
         shares = [_log_share(ticks) for ticks in recent]
         return np.array([0.0] * (NUM_IDLE_SLOTS - len(shares)) + shares)
 

@@ -9,8 +9,7 @@ sides:
 2. *Levels of write-backs.* A write-back has the level of its block's start. Its latest deadline
    for a time `t` is `t` where `t` has that level (or ends that level's region), else the begin of
    the outermost region inside the level that holds `t`: content made before a loop is saved before
-   the loop. Its barrier is that of a copy with deadline `t`. Dirty ghosts which are taken together
-   must have begun at one level.
+   the loop. Ghosts that were written at one slot are written back from the lowest address on.
 3. *Zero-length write-backs.* A write-back whose level has no slot between the last write and its
    deadline starts at its deadline, all of it a stall. At a sink its work is that of the region
    which ends: the simulator runs such a copy once per iteration, too.
@@ -20,13 +19,13 @@ sides:
    Cross-program prefetches stay live until they are dropped or taken.
 5. *Busy* never shrinks: it becomes the larger of the old and the new value.
 6. *Too long a copy.* No block of a group starts at a level where one copy of the group takes
-   `TICKS` or more; for a cross-program prefetch that level is the program. Dirty ghosts whose
-   write-backs take `TICKS` or more together are not taken.
+   `TICKS` or more; for a cross-program prefetch that level is the program. Compute does not wait
+   for ghosts whose write-backs take `TICKS` or more together.
 7. *A full table* of live blocks admits no newcomer; ghosts that the newcomer takes end first, and
    so does its group's own block. The row of a cross-program prefetch is never given up.
 8. *A try that fails*, for want of a gap, a row or time to write back, is followed by the next try.
 9. *Start of a Copy.* `s = t` is a candidate like any other; if none is at or after the horizon,
-   the barrier, the look-back `t - W` and the validity of the slow copy, Copy is illegal. The
+   forgotten waits, the look-back `t - W` and the validity of the slow copy, Copy is illegal. The
    look-back `t - W` of the move holds for write-backs too.
 10. *One stay at a time.* When a block ends, its group's slow copy counts as valid from that end at
     the earliest, so that a later Copy does not reach back into the earlier stay.
@@ -37,6 +36,7 @@ sides:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from engine.errors import ConfigError
@@ -49,7 +49,7 @@ KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
 """The kind of each action: the one that does the same in the place of the place rule."""
 OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
 """The same action at the other end, for the actions that place something."""
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Version of the rules: in another one, recorded moves may end otherwise, or be forbidden."""
 ACTION_NAMES = ("Copy", "NoCopy", "Drop", "Copy other end", "NoCopy other end")
 BEST_FIT = "best_fit"
@@ -57,10 +57,6 @@ SIMPLE_RULES = ("long_high", "two_ended", "first_fit", BEST_FIT)
 LOOK_AHEAD_RULES = ("support", "roomy")
 """Place rules that ask how long things will be needed; the JAX game has the simple ones only."""
 PLACE_RULES = SIMPLE_RULES + LOOK_AHEAD_RULES
-PLANNED = "planned"
-"""A place rule that takes the places of a plan where they are free, else looks ahead: for replays.
-
-Not among `PLACE_RULES`, since it needs a plan's places."""
 BIG_SHARE = 8
 """`two_ended` puts groups of at least 1/8 of the fast memory at the high end."""
 LONG_LIFE = 4
@@ -74,8 +70,8 @@ class Rules:
     """Options of the game.
 
     `max_blocks`: `K`, rows of the block table. `look_back`: `W`, slots. `strict`: a sink that would
-    stall is a dead end. `place`: one of `PLACE_RULES`, or `PLANNED`, which alone has `planned`: the
-    places of a plan as `(group, first slot, offset in granules)`, by group, then slot.
+    stall is a dead end. `place`: one of `PLACE_RULES`. `planned`: places that come before those of
+    the place rule, as `(group, first slot, offset in granules)`, by group, then slot.
     """
 
     max_blocks: int = 96
@@ -86,10 +82,8 @@ class Rules:
 
     def __post_init__(self) -> None:
         """Refuse impossible options (a programmer's mistake, hence ValueError)."""
-        if self.place not in (*PLACE_RULES, PLANNED):
+        if self.place not in PLACE_RULES:
             raise ValueError(f"place rule {self.place!r} is none of {', '.join(PLACE_RULES)}")
-        if bool(self.planned) != (self.place == PLANNED):
-            raise ValueError(f"places are planned under the place rule {PLANNED!r}, and only there")
         if self.max_blocks < 1 or self.look_back < 0:
             raise ValueError("max_blocks must be positive and look_back not negative")
 
@@ -197,3 +191,23 @@ def other_goes_high(rules: Rules, move: Move, fast_granules: int) -> bool:
 def lives_long(move: Move) -> bool:
     """Whether the group is touched again after more than `LONG_LIFE` slots."""
     return move.last_time - move.time > LONG_LIFE
+
+
+class PlannedPlaces:
+    """The planned places of a game, by group and time."""
+
+    def __init__(self, rules: Rules, fast_granules: int) -> None:
+        self._fast_granules = fast_granules
+        self._stays: dict[int, list[tuple[int, int]]] = {}
+        for group, start, offset in rules.planned:
+            self._stays.setdefault(group, []).append((start, offset))
+
+    def offset(self, move: Move) -> int | None:
+        """The place of the last planned stay of the move's group that has begun.
+
+        None if none has, or if it is outside of the memory.
+        """
+        stays = self._stays.get(move.group, [])
+        number = bisect_right(stays, move.time, key=lambda stay: stay[0])
+        offset = stays[number - 1][1] if number else -1
+        return offset if 0 <= offset < self._fast_granules else None

@@ -1,7 +1,7 @@
 """What a plan notes of the game it came from, so that it can be shown move by move.
 
 `plan.notes` hold `rules`, the version of the rules, `place`, the place rule, `moves`, the actions
-from the first move on, a digit each, and, where the place rule needs it, `planned`
+from the first move on, a digit each, and, where there are any, the places `planned`
 (`engine.game.moves.Rules`). A game of another version is none that can be shown.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine.game.moves import NUM_ACTIONS, PLACE_RULES, PLANNED, RULES_VERSION, Rules
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, RULES_VERSION, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.model import Plan
 from engine.program.model import Program
@@ -23,7 +23,7 @@ def notes_of(game: ReferenceGame) -> dict[str, Any]:
     """Notes for the plan of a game, finished or not."""
     moves = "".join(map(str, game.actions))
     notes: dict[str, Any] = {"rules": RULES_VERSION, "place": game.rules.place, "moves": moves}
-    if game.rules.place == PLANNED:
+    if game.rules.planned:
         notes["planned"] = [list(stay) for stay in game.rules.planned]
     return notes
 
@@ -56,10 +56,12 @@ def noted_rules(plan: Plan) -> Rules | None:
     place = plan.notes.get("place")
     if plan.notes.get("rules") != RULES_VERSION or not isinstance(place, str):
         return None
-    if place == PLANNED:
-        planned = _planned(plan.notes.get("planned"))
-        return Rules(place=place, planned=planned) if planned else None
-    return Rules(place=place) if place in PLACE_RULES else None
+    if place not in PLACE_RULES:
+        return None
+    if "planned" not in plan.notes:
+        return Rules(place=place)
+    planned = _planned(plan.notes["planned"])
+    return Rules(place=place, planned=planned) if planned else None
 
 
 def notes_its_game(plan: Plan) -> bool:

@@ -17,7 +17,6 @@ from engine.game.moves import (
     NO_COPY_OTHER,
     OTHER_END,
     PLACE_RULES,
-    PLANNED,
     Move,
     Rules,
 )
@@ -311,8 +310,8 @@ def replay(
     Copy times are the game's own, so an action that the plan wants may be illegal or cost more than
     it saves; then the nearest other one is played. Under the given `rules`, which offer two places,
     the one nearer to the plan's is taken, or always that of the place rule, whichever ends better.
-    Without `rules` every place rule is tried, and last, if it may look them up, the plan's own
-    places. If no game reaches the plan's saving, the best ones are repaired with so many tries
+    Without `rules` the plan's own places are tried first, if it may look them up, then every place
+    rule. If no game reaches the plan's saving, the best ones are repaired with so many tries
     (`repaired`). The best game is returned. `progress`: called with the share of the
     games that have been tried; the first one that is good enough ends it early.
     """
@@ -339,6 +338,11 @@ def replay(
     return max(candidates, key=_earned)
 
 
+def follow_plan(program: Program, rules: Rules, plan: Plan) -> ReferenceGame:
+    """The game that follows a plan under some rules, once, without repairs."""
+    return _played(program, rules, Desired(program, plan), _choose)
+
+
 def game_of(
     program: Program, plan: Plan, progress: Callable[[float], object] = lambda share: None
 ) -> ReferenceGame:
@@ -356,7 +360,8 @@ def _ways(
     ways: list[tuple[Choice, tuple[Rules, ...]]] = [(_nearer_end, every), (_choose, every)]
     places = desired.places(quantise(program).granule)
     if may_look_up and places:
-        ways.append((_choose, (Rules(place=PLANNED, planned=places),)))
+        planned = (Rules(planned=places), Rules(place="support", planned=places))
+        ways.insert(0, (_choose, planned))
     return ways
 
 
@@ -414,10 +419,12 @@ def _choose(game: ReferenceGame, desired: Desired) -> int:
         return DROP
     if wanted == NO_COPY and may_stay:
         return NO_COPY
-    if wanted != DROP and legal[COPY] and immediate_reward(game, COPY) >= 0:
+    if wanted == COPY and legal[COPY] and immediate_reward(game, COPY) >= 0:
         return COPY
     if move.group in game.live and may_stay:
         return NO_COPY
+    if wanted != DROP and legal[COPY] and immediate_reward(game, COPY) >= 0:
+        return COPY
     return DROP if legal[DROP] else NO_COPY
 
 

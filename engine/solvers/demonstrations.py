@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.game.moves import SIMPLE_RULES, Rules
+from engine.game.observation.static import Wishes
 from engine.game.reference.game import ReferenceGame
-from engine.game.replay import replay
+from engine.game.replay import follow_plan, replay
 from engine.plan.bounds import Bound, lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.baselines import play_greedily
+from engine.solvers.draft import draft_of
 from engine.solvers.registry import Budget
 from engine.solvers.xla_msa.solver import xla_like
 
@@ -23,11 +25,15 @@ BOUND_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Games of one place rule, best first; `rewards` are shares of `all_slow_s`."""
+    """Games under the same rules, best first; `rewards` are shares of `all_slow_s`.
+
+    `wishes`: of the draft whose planned places the rules have.
+    """
 
     rules: Rules
     actions: tuple[tuple[int, ...], ...]
     rewards: tuple[float, ...]
+    wishes: Wishes | None = None
 
 
 def demonstrate(
@@ -57,16 +63,38 @@ def shown(
     return games if seconds >= ALL_RULES_FROM_S else games[:1]
 
 
+def drafted(
+    program: Program,
+    goes_on: Callable[[], bool] = lambda: True,
+    rules: Rules | None = None,
+) -> Demonstrations:
+    """The game that follows a draft, and a greedy one, in its planned places.
+
+    Under other `rules` than the draft's the same without its wishes.
+    """
+    draft = draft_of(program, goes_on)
+    is_own = rules is None or rules == draft.rules
+    rules = rules or draft.rules
+    games = [follow_plan(program, rules, draft.plan), play_greedily(program, rules)]
+    return _best_first(rules, games, draft.wishes(program) if is_own else None)
+
+
 def quick_bound(program: Program, seconds: float) -> Bound:
     """The bound that a search of so many seconds can spare the time for."""
     return lower_bound(program, max(1.0, seconds * BOUND_SHARE))
 
 
 def _under(program: Program, rules: Rules, plan: Plan) -> Demonstrations:
-    games: list[ReferenceGame] = [play_greedily(program, rules), replay(program, plan, rules)]
-    games.sort(key=lambda game: -game.total_reward)
+    return _best_first(rules, [play_greedily(program, rules), replay(program, plan, rules)])
+
+
+def _best_first(
+    rules: Rules, games: list[ReferenceGame], wishes: Wishes | None = None
+) -> Demonstrations:
+    games = sorted(games, key=lambda game: -game.total_reward)
     return Demonstrations(
         rules=rules,
         actions=tuple(tuple(game.actions) for game in games),
         rewards=tuple(game.total_reward for game in games),
+        wishes=wishes,
     )

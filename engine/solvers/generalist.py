@@ -26,14 +26,13 @@ from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, UsageError
 from engine.files import write_bytes
 from engine.game.jaxgame.encoding import Shape, common_shape, encode
-from engine.game.moves import Rules
 from engine.game.replay import replay
 from engine.hardware.what_if import WhatIf, derive, name_of
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
-from engine.solvers.demonstrations import Demonstrations, demonstrate
+from engine.solvers.demonstrations import Demonstrations, drafted
 from engine.solvers.registry import Budget, refuse_bad_budget, solve
 
 HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
@@ -139,7 +138,7 @@ def _taught(
 ) -> tuple[int, ...]:
     """The teacher's game, kept in the run's folder: what `local` finds depends on the pace.
 
-    Its plan as moves, or the best game of the heuristics where that is better.
+    Its plan as moves, or the best game shown where that is better.
     """
     path = folder / TEACHER / f"{content_hash(program)}.txt"
     if not path.exists():
@@ -158,12 +157,11 @@ def training_workload(
     shape: Shape,
     teach: Callable[[Demonstrations], tuple[int, ...]] | None = None,
 ) -> Workload:
-    """A program as it is trained on, padded to `shape`: under the default place rule.
+    """A program as it is trained on, padded to `shape`: in the planned places of its draft.
 
-    `teach` gives a stronger game than those of the heuristics, as actions.
+    `teach` gives a stronger game than those that are shown, as actions.
     """
-    # The default place rule for all: it is compiled into the game, and one game shall do.
-    (shown,) = demonstrate(program, places=(Rules().place,))
+    shown = drafted(program)
     bound = lower_bound(program)
     return make_workload(
         program,
@@ -173,6 +171,7 @@ def training_workload(
         bound=bound,
         shape=shape,
         taught=[] if teach is None else [teach(shown)],
+        wishes=shown.wishes,
     )
 
 

@@ -25,7 +25,12 @@ from engine.game.notes import plan_from_actions
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.clock import Clock
-from engine.solvers.demonstrations import quick_bound, shown
+from engine.solvers.demonstrations import (
+    ALL_RULES_FROM_S,
+    demonstrate,
+    drafted,
+    quick_bound,
+)
 from engine.solvers.registry import Budget, find
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
@@ -112,10 +117,19 @@ def practise(
     with clock.stopped("preparing the game, compiling the agent"):
         keep_compiled()
         config, params = agent_of(budget.options, config)
-        chosen = shown(program, budget.seconds)
+        chosen = [drafted(program, lambda: budget.progress(0.0, "drafting"))]
+        if budget.seconds >= ALL_RULES_FROM_S:
+            chosen += demonstrate(program)
         bound = quick_bound(program, budget.seconds)
         workloads = [
-            make_workload(program, some.actions, config, rules=some.rules, bound=bound)
+            make_workload(
+                program,
+                some.actions,
+                config,
+                rules=some.rules,
+                bound=bound,
+                wishes=some.wishes,
+            )
             for some in chosen
         ]
         trainer = Trainer(workloads, config, budget.seed, params, FOCUS)

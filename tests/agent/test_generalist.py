@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,11 +82,10 @@ def test_a_teacher_that_is_worse_than_the_heuristics_is_not_heard(
 
 
 def test_a_teacher_that_is_better_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def dropped(program: Program, places: Sequence[str]) -> tuple[Demonstrations, ...]:
-        drops = (DROP,) * len(moves(program))
-        return (Demonstrations(Rules(place=places[0]), (drops,), (0.0,)),)
+    def dropped(program: Program) -> Demonstrations:
+        return Demonstrations(Rules(), ((DROP,) * len(moves(program)),), (0.0,))
 
-    monkeypatch.setattr(generalist, "demonstrate", dropped)
+    monkeypatch.setattr(generalist, "drafted", dropped)
     workload = only_workload(tmp_path)
     assert workload.taught and set(workload.taught[0]) != {DROP}
 

@@ -37,9 +37,10 @@ from engine.agent.network import (
     react,
 )
 from engine.agent.types import Batch
-from engine.game.moves import NUM_ACTIONS
+from engine.game.moves import DROP, NUM_ACTIONS
+from engine.game.observation.dynamic import imagined_wish
 from engine.game.observation.layout import NUM_AHEAD, NUM_OUTLOOK, NUM_STATIC, NUM_VIEW, SIZE
-from engine.game.observation.static import Features, static_row
+from engine.game.observation.static import NO_WISH, Features, static_row
 
 keep_compiled()
 
@@ -63,7 +64,7 @@ def atom_scalar(atom: int) -> float:
 
 @pytest.fixture(scope="module")
 def known() -> Features:
-    rng = np.random.default_rng(0)
+    rng, rows_of_table = np.random.default_rng(0), NUM_MOVES + NUM_AHEAD
     rows = lambda *shape: jnp.asarray(rng.normal(size=shape), jnp.float32)  # noqa: E731
     return Features(
         table=rows(NUM_MOVES + NUM_AHEAD, NUM_STATIC),
@@ -72,6 +73,9 @@ def known() -> Features:
         point_ticks=jnp.float32(1.0),
         shown=jnp.ones(SIZE),
         tells_dynamics=jnp.float32(1.0),
+        # A few only: networks so small take long to learn to do otherwise.
+        wish=jnp.asarray([DROP if move % 5 == 2 else NO_WISH for move in range(rows_of_table)]),
+        may_keep=jnp.zeros(rows_of_table, jnp.int32),
     )
 
 
@@ -259,10 +263,11 @@ def test_each_step_is_what_the_networks_say_one_by_one(known: Features, batch: B
         latent = said.latent[row : row + 1, 0]
         for step in range(1, STEPS):
             after = min(int(move) + step + 1, NUM_MOVES)
-            guess = PREDICT(params, latent)
-            np.testing.assert_allclose(
-                said.value_logits[row, step], guess.value_logits[0], 1e-3, 1e-3
-            )
+            wish = imagined_wish(known, jnp.asarray([min(int(move) + step, NUM_MOVES)]))
+            guess = PREDICT(params, latent, wish)
+            for name, found in (("value", guess.value_logits), ("policy", guess.policy)):
+                expected = getattr(said, f"{name}_logits")[row, step]
+                np.testing.assert_allclose(expected, found[0], 1e-3, 1e-3)
             following = static_row(known, jnp.int32(after))[None]
             action = jnp.asarray(actions[step : step + 1])
             latent, reward = REACT(params, latent, action, dynamics_bias(params, following))

@@ -26,7 +26,7 @@ from engine.debugging.agent_games import Side, play_on, policy_of, workload_of
 from engine.debugging.counterfactual import POLICY, SEARCH, Forcing
 from engine.debugging.findings import DRIFT, VALUE_JUMP, WRONG_PRIOR, Finding, findings, inbox
 from engine.debugging.regret import BLUNDER, CLASSES, FEW_VISITS, MISTAKE, study_of
-from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NUM_ACTIONS
+from engine.game.moves import ACTION_NAMES, COPY, COPY_OTHER, NUM_ACTIONS, Rules
 from engine.game.reference.game import ReferenceGame
 from engine.plan.simulate import simulate
 from engine.program.io import load
@@ -50,7 +50,7 @@ def healthy() -> Side:
 @cache
 def rows_of(side: Side) -> list[Finding]:
     """The first rows of the inbox over the game that this agent plays."""
-    workload = workload_of(PROGRAM, side.config)
+    workload = workload_of(PROGRAM, side.config, Rules())
     played = play_on(side, workload, [()])
     assert played is not None
     trace = trace_game(side.params, workload, played[0], side.config.search)
@@ -190,7 +190,7 @@ def test_no_row_of_the_healthy_agent_tells_of_any_fault() -> None:
 
 def test_forced_actions_are_obeyed_by_policy_and_search_and_timed_exactly() -> None:
     side = healthy()
-    workload = workload_of(PROGRAM, side.config)
+    workload = workload_of(PROGRAM, side.config, Rules())
     (actions,) = play_on(side, workload, [()]) or [()]
     forcing = Forcing(PROGRAM, actions, workload.rules)
     game, wanted = ReferenceGame(PROGRAM, workload.rules), []

@@ -13,7 +13,7 @@ from engine.game.jaxgame.encoding import EncodedProgram, Shape, common_shape, en
 from engine.game.jaxgame.env import Record, play_with_backup, rollout, scripted
 from engine.game.moves import SIMPLE_RULES, Rules
 from engine.game.notes import plan_from_actions
-from engine.game.quantise import TICKS
+from engine.game.quantise import TICKS, quantise
 from engine.game.reference.game import ReferenceGame
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -27,14 +27,30 @@ SEEDS = range(16)
 
 
 def rules_of(seed: int) -> Rules:
-    """Every place rule, with tables and look-backs that are sometimes too small."""
+    """Every place rule, with tables and look-backs that are sometimes too small.
+
+    In every other game places are planned: often two of a group, mostly in the memory.
+    """
+    chance, program = random.Random(seed), random_game(seed)
+    stays = [
+        (
+            chance.randrange(len(program.groups)),
+            chance.randrange(-1, program.num_slots),
+            chance.choice(
+                [-1, 2**40, *(chance.randrange(quantise(program).fast_granules) for _ in range(8))]
+            ),
+        )
+        for _ in range(60 if seed // 4 % 2 else 0)
+    ]
     return Rules(
         max_blocks=12 if seed % 8 < 4 else 96,
         look_back=9 if seed % 8 < 4 else 192,
         place=SIMPLE_RULES[seed % len(SIMPLE_RULES)],
+        planned=tuple(sorted(stays)),
     )
 
 
+@functools.cache
 def random_game(seed: int) -> Program:
     """A random program, two of three with loops."""
     return random_program(seed, NUM_SLOTS, loops=seed % 3 != 0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.game.drop_backup import drop_backup
-from engine.game.moves import PLACE_RULES, PLANNED, Rules
+from engine.game.moves import NUM_ACTIONS, PLACE_RULES, Rules
 from engine.game.quantise import quantise
 from engine.game.reference.game import ReferenceGame
 from engine.program.model import Program
@@ -18,7 +18,7 @@ from tests.game.tiny_programs import assert_is_judged_alike
 from tests.strategies import programs, random_program
 
 GAMES_PER_BATCH = 50
-LIKINGS = [(1, 1, 1), (3, 3, 1), (10, 10, 1), (1, 10, 1)]
+LIKINGS = [(1, 1, 1, 1, 1), (3, 3, 1, 1, 1), (10, 10, 1, 0, 0), (1, 10, 1, 1, 5)]
 
 
 def play_randomly(game: ReferenceGame, chance: random.Random) -> Counter[str]:
@@ -31,7 +31,9 @@ def play_randomly(game: ReferenceGame, chance: random.Random) -> Counter[str]:
             seen["dead end"] += 1
             continue
         legal = game.legal()
-        action = chance.choice([a for a in range(3) for _ in range(liking[a]) if legal[a]])
+        action = chance.choice(
+            [a for a in range(NUM_ACTIONS) for _ in range(liking[a]) if legal[a]]
+        )
         effect, move = game.placement(action), game.move
         has_write_back = any(not b.is_prefetch for b in effect.bookings)
         seen["stall"] += effect.stall_ticks > 0
@@ -79,7 +81,9 @@ def test_so_it_is_wherever_the_places_are_planned(seed: int) -> None:
         )
         for _ in range(60)
     ]
-    game = ReferenceGame(program, Rules(place=PLANNED, planned=tuple(sorted(stays))))
+    game = ReferenceGame(
+        program, Rules(place=chance.choice(PLACE_RULES), planned=tuple(sorted(stays)))
+    )
     play_randomly(game, chance)
     assert_is_judged_alike(game)
 

@@ -94,7 +94,7 @@ def test_residents_idle_time_and_memory_agree_with_the_reference(name: str) -> N
             assert is_dirty[index] == (block is not None and block.is_dirty)
         now = game.move.time
         for index, span in enumerate(SPANS):
-            idle_s = sum(game.left[max(0, now - span) : now]) * tick_s
+            idle_s = sum(game.ledger.left[max(0, now - span) : now]) * tick_s
             told = untame(float(part(seen, "ledger")[index]))
             assert told == pytest.approx(idle_s / point_s, rel=0.02, abs=0.05)
         certain = part(seen, "memory")[:NUM_BINS]

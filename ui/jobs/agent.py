@@ -5,6 +5,7 @@ Only that process loads the agent's libraries.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,14 +73,14 @@ def practise(folder: Path, order: dict[str, Any], progress: Progress) -> dict[st
 def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Play the rest of a game with the agent's search; writes plan and trace, returns facts.
 
-    `order["details"]`: `begun` (the actions before, a digit each), `weights`, and `place`; without
-    it the place rule that suits the heuristics best.
+    `order["details"]`: `begun` (the actions before, a digit each), `weights`, `place` and
+    `planned`; without them the place rule that suits the heuristics best.
     """
     keep_compiled()
     details = dict(order["details"])
     progress(None, "gets ready, which takes longer the first time")
     program = load(folder / PROGRAM)
-    rules = _rules_of(details["place"]) if "place" in details else None
+    rules = _rules_of(details["place"], details["planned"]) if "place" in details else None
     config, params = weights_of(folder, details["weights"], order["seed"])
     workload = workload_of(program, config, rules)
     begun = [int(digit) for digit in details["begun"]]
@@ -91,14 +92,17 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     return {"weights": details["weights"], "begun": len(begun)}
 
 
-def _rules_of(place: str) -> Rules:
-    """The rules with a place rule. Raises SolverError for one that the agent does not play by."""
+def _rules_of(place: str, planned: str) -> Rules:
+    """The rules with a place rule and planned places, a list of JSON.
+
+    Raises SolverError for a place rule that the agent does not play by.
+    """
     if place not in SIMPLE_RULES:
         raise SolverError(
-            f"this game's places are chosen by looking ahead, or are those of a plan ({place}); the"
-            " agent does not play so: let it go on from a new game, or from a plan of its own"
+            f"this game's places are chosen by looking ahead ({place}); the agent does not play so:"
+            " let it go on from a new game, or from a plan of its own"
         )
-    return Rules(place=place)
+    return Rules(place=place, planned=tuple(tuple(stay) for stay in json.loads(planned)))
 
 
 def trace_again(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str, Any]:

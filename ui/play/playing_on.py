@@ -7,6 +7,8 @@ is followed as far as the rules allow; where there is none yet, the solver runs 
 
 from __future__ import annotations
 
+import json
+
 from engine.errors import EngineError
 from engine.plan.model import Plan
 from ui.jobs.protocol import MUZERO, PLAY, SOLVE, Order
@@ -114,9 +116,11 @@ def _practised(session: Session) -> Thought | None:
 def _order_agent(session: Session, line: Line, begun: tuple[int, ...], name: str) -> Job:
     practised = _practised(session) if name == PRACTISED_AGENT else None
     weights = PRACTISED if practised else next(iter(shipped()), FRESH)
+    rules = line.film.game_at(0).rules
     details = (
         ("weights", weights),
-        ("place", line.film.game_at(0).rules.place),
+        ("place", rules.place),
+        ("planned", json.dumps(rules.planned)),
         ("begun", "".join(map(str, begun))),
     )
     basis = practised.identity if practised else ""

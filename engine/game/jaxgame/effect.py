@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from engine.game.jaxgame.encoding import EncodedProgram, MoveRow
-from engine.game.jaxgame.idle_ledger import Ledger, book
+from engine.game.jaxgame.idle_ledger import Run, Window
 from engine.game.jaxgame.lanes import at, rows_of
 from engine.game.jaxgame.options import Entry, Options, Ways, gained
 from engine.game.jaxgame.placement import NO_PLACE
@@ -43,13 +43,12 @@ def return_stall(encoded: EncodedProgram, state: State) -> Array:
         number = jnp.argmax(pending, axis=0)
         is_any = jnp.any(pending, axis=0)
         work = jnp.where(is_any, at(table.work, number), 0)
-        stalls = (state.read_stalls, state.write_stalls)
-        ledger = Ledger(encoded, end, *stalls, state.idle_before)
-        earliest = jnp.maximum(state.horizon, _free_from(state, number))
-        copy = ledger.prefetch(jnp.asarray(TOP_LEVEL), end, work, earliest)
-        state = replace(state, idle_before=book(state.idle_before, copy.begin, work))
+        earliest = jnp.minimum(jnp.maximum(state.horizon, _free_from(state, number)), end)
+        window = Window(encoded, end, state.ledger)
+        copy = window.latest(jnp.asarray(TOP_LEVEL), end, work, work, earliest).only(is_any)
+        ledger = window.booked(copy, end, is_prefetch=True).ledger
         pending = pending & (rows_of(pending) != number)
-        return state, pending, stall + jnp.maximum(0, work - copy.idle)
+        return replace(state, ledger=ledger), pending, stall + copy.stall
 
     first = (state, pending, jnp.zeros_like(state.open_ticks))
     _, _, stall = jax.lax.while_loop(lambda carry: jnp.any(carry[1]), bring_back, first)
@@ -90,11 +89,11 @@ class StepOutcome:
 class Effect:
     """What an action does, in numbers.
 
-    `number`: row of the group's own block (none: -1), which gets `until`, `written` and `rank`.
-    Ghosts that `[offset, offset + size)` overlaps at `start` end (none do: `size` is far below 0),
-    dirty ones not before `saved_deadline`. A prefetch takes `copy_work` ticks from `copy_begin` on
-    and is due at `copy_deadline`, likewise the write-backs of what leaves, and of the ghosts taken;
-    -1 stands for no deadline. `block`: the newcomer, if `is_new`.
+    `number`: row of the group's own block (none: -1), which gets `until`, `written` and `rank`, and
+    is written back in the run `departure` until `departure_deadline`. Ghosts that
+    `[offset, offset + size)` overlaps at `evicted_by` end (none do: `size` is far below 0), dirty
+    ones when they are written back. The `copy` of the newcomer is due at `copy_deadline`. -1 stands
+    for no deadline. `block`: the newcomer, if `is_new`.
     """
 
     outcome: StepOutcome
@@ -102,17 +101,13 @@ class Effect:
     until: Array
     written: Array
     rank: Array
-    start: Array
+    departure: Run
+    departure_deadline: Array
+    evicted_by: Array
     offset: Array
     size: Array
-    copy_begin: Array
-    copy_work: Array
+    copy: Run
     copy_deadline: Array
-    copy_stall: Array
-    saved_begin: Array
-    saved_work: Array
-    saved_deadline: Array
-    saved_stall: Array
     block: Table
     is_new: Array
     is_before: Array
@@ -143,15 +138,15 @@ def effect_of(encoded: EncodedProgram, state: State, options: Options, action: A
     until, written, rank = _own_after(row, options, is_leaving)
     gain, open_ticks = _served(row, state, is_fast, is_on & (action == DROP))
     block = _new_block(encoded, row, ways.offset_before, entry, is_before)
-    copy_stall = jnp.where(is_prefetch, entry.copy_stall, 0)
-    saved_stall = jnp.where(leaves, departure.stall, jnp.where(evicts, entry.saved_stall, 0))
-    ticks = gain - copy_stall - saved_stall
+    copy, departs = entry.copy.only(is_prefetch), departure.run.only(leaves)
+    stall = copy.stall + departs.stall + jnp.where(evicts, entry.saved_stall, 0)
+    ticks = gain - stall
     start = entry.wish.start
     effect = Effect(
         outcome=StepOutcome(
             reward=ticks.astype(jnp.float32) / TICKS,
             reward_ticks=ticks,
-            stall_ticks=copy_stall + saved_stall,
+            stall_ticks=stall,
             action=action,
             offset=jnp.where(is_new, block.offset, NO_PLACE),
             start=jnp.where(is_before, FIRST_HORIZON, jnp.where(is_new, start, row.time)),
@@ -160,19 +155,13 @@ def effect_of(encoded: EncodedProgram, state: State, options: Options, action: A
         until=until,
         written=written,
         rank=rank,
-        start=start,
+        departure=departs,
+        departure_deadline=jnp.where(leaves, departure.deadline, NO_DEADLINE),
+        evicted_by=entry.evicted_by,
         offset=entry.offset,
         size=jnp.where(is_placed, row.size, -TICKS),
-        copy_begin=entry.copy_begin,
-        copy_work=jnp.where(is_prefetch, entry.copy_work, 0),
-        copy_deadline=jnp.where(is_prefetch, entry.copy_deadline, NO_DEADLINE),
-        copy_stall=copy_stall,
-        saved_begin=jnp.where(leaves, departure.begin, entry.saved_begin),
-        saved_work=jnp.where(leaves, departure.work, jnp.where(evicts, entry.saved_work, 0)),
-        saved_deadline=jnp.where(
-            leaves, departure.deadline, jnp.where(evicts, entry.saved_deadline, NO_DEADLINE)
-        ),
-        saved_stall=saved_stall,
+        copy=copy,
+        copy_deadline=jnp.where(is_prefetch, entry.deadline, NO_DEADLINE),
         block=block,
         is_new=is_new,
         is_before=is_before,
@@ -251,7 +240,7 @@ def _new_block(
         size=row.size,
         until=jnp.where(is_before, row.busy_after(jnp.asarray(FIRST_HORIZON)), entry.until),
         written=written,
-        work=jnp.where(is_before, row.top_work, entry.copy_work),
+        work=jnp.where(is_before, row.top_work, entry.work),
         rank=jnp.where(_stays_live(row, encoded.end_of(level), written), row.next_rank, ENDED),
     )
 

@@ -12,7 +12,7 @@ from jax import Array
 
 from engine.errors import SolverError
 from engine.game.move_list import moves
-from engine.game.moves import BEST_FIT, Move, Rules, goes_high
+from engine.game.moves import BEST_FIT, Move, PlannedPlaces, Rules, goes_high
 from engine.game.quantise import TICKS, Quantised, quantise
 from engine.program.model import TOP_LEVEL, Program, Region
 
@@ -47,7 +47,8 @@ class MoveRow:
     start of the region that ends there. `open_ticks`: idle ticks of slot `time` before any move
     there, and `slow_ticks` what a Drop adds; both may be negative, but never below -2^30: durations
     sum to at most 2^30, so that is as good as less.
-    `spare`: what the moves of slot `time` can save together (`Quantised.spare_ticks`).
+    `spare`: what the moves of slot `time` can save together (`Quantised.spare_ticks`). `planned`:
+    the planned place, in granules (`Rules.planned`; none: -1).
     `hoist_start`, `hoist_end`, `hoist_level`, `hoist_work`, `hoist_reserved`: the loop in front of
     which a copy may be taken (`Move.hoist`; none: `hoist_start` is -1). `top_work`: ticks of one
     copy outside of all loops. `is_lasting`, `hoist_is_lasting`: as in `Move` and `Hoist`.
@@ -91,6 +92,7 @@ class MoveRow:
     is_lasting = _Cell()
     open_ticks = _Cell()
     spare = _Cell()
+    planned = _Cell()
 
     @property
     def entered_start(self) -> Array:
@@ -405,10 +407,11 @@ def _int32(program: Program, values: object) -> Array:
 def _table(
     program: Program, numbers: Quantised, rows: Sequence[Move], rules: Rules, num_rows: int
 ) -> np.ndarray:
-    valid = list(numbers.valid_from)
+    valid, places = list(numbers.valid_from), PlannedPlaces(rules, numbers.fast_granules)
     table = np.zeros((num_rows, len(SCALARS) + 2 * MAX_DEPTH), dtype=np.int64)
     for index, move in enumerate(rows):
-        cells = _cells(program, numbers, move, valid[move.group], rules)
+        planned = places.offset(move)
+        cells = _cells(program, numbers, move, valid[move.group], rules, planned)
         table[index] = [cells[name] for name in SCALARS] + _entered(program, move.level)
         if move.writes:
             valid[move.group] = move.end
@@ -418,7 +421,12 @@ def _table(
 
 
 def _cells(
-    program: Program, numbers: Quantised, move: Move, slow_valid: int, rules: Rules
+    program: Program,
+    numbers: Quantised,
+    move: Move,
+    slow_valid: int,
+    rules: Rules,
+    planned: int | None,
 ) -> dict[str, int]:
     start = -1 if move.level == TOP_LEVEL else program.regions[move.level].start
     time = move.time
@@ -451,6 +459,7 @@ def _cells(
         **_hoist_cells(move),
         "open_ticks": 0 if is_past else _open_ticks(numbers, time),
         "spare": 0 if is_past else numbers.spare_ticks[time],
+        "planned": -1 if planned is None else planned,
     }
 
 

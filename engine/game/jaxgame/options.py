@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from engine.game.jaxgame.encoding import EncodedProgram, MoveRow
-from engine.game.jaxgame.idle_ledger import Span
-from engine.game.jaxgame.lanes import in_lanes, numbers_of, rows_of
+from engine.game.jaxgame.encoding import INT32_MAX, EncodedProgram, MoveRow
+from engine.game.jaxgame.idle_ledger import Ledger, Run, Window
+from engine.game.jaxgame.lanes import at, in_lanes, numbers_of, rows_of
 from engine.game.jaxgame.placement import (
     NO_PLACE,
     Ends,
@@ -18,7 +18,11 @@ from engine.game.jaxgame.placement import (
     find_last_places,
     find_places,
     find_places_before,
-    taken_at,
+    fits_at,
+    is_certain,
+    is_taken,
+    overlaps,
+    sum_of_ticks,
 )
 from engine.game.jaxgame.state import (
     ENDED,
@@ -28,6 +32,7 @@ from engine.game.jaxgame.state import (
     State,
     Table,
     is_over,
+    level_of,
     situation,
 )
 from engine.game.moves import COPY, DROP, NO_COPY
@@ -37,27 +42,26 @@ from engine.game.quantise import TICKS
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Entry:
-    """How the move's group would enter: its block, its copy, and the write-back of taken ghosts.
+    """How the move's group would enter: its block, its copy, and the ghosts that it takes.
 
     The block, which stands at `offset` from `wish.start` on, is of `level` and a ghost from slot
-    `until` on. The copy (if the move reads) takes `copy_work` ticks from prefix sum `copy_begin`
-    on, until `copy_deadline`, and stalls for `copy_stall`; the write-back, if `is_saved`, takes
-    `saved_work` from `saved_begin` on, until `saved_deadline`, and stalls for `saved_stall`.
+    `until` on. The copy (if the move reads) needs `work` ticks until `deadline`. Ghosts there leave
+    before slot `evicted_by`, all dirty ones by slot `cleared`; `is_saved`: there are such, and to
+    write them back needs `saved_work` ticks and stalls for `saved_stall`.
     """
 
     is_possible: Array
     wish: Wish
     until: Array
     level: Array
-    copy_begin: Array
-    copy_work: Array
-    copy_deadline: Array
-    copy_stall: Array
+    work: Array
+    copy: Run
+    deadline: Array
     offset: Array
+    evicted_by: Array
+    cleared: Array
     is_saved: Array
-    saved_begin: Array
     saved_work: Array
-    saved_deadline: Array
     saved_stall: Array
 
 
@@ -74,17 +78,18 @@ Pair = tuple[Entry, Entry]
 """Entries in the place that the place rule chooses, and at the other end."""
 
 
-def find_entry(now: Situation, leaving: Leaving) -> Pair:
+def find_entry(now: Situation, leaving: Leaving) -> tuple[Entry, Pair]:
     """The ways in at the move itself: by a Copy that ends there, or as the block that it writes.
 
-    A copy that finds no place starts later, with half of its work ahead of it or with all, and
-    stalls.
+    First that to the planned place, then those of the place rule and at the other end. A copy that
+    finds no place there starts later, with half of its work ahead of it or with all, and stalls.
     """
     row = now.row
     may_enter = (row.is_sink == 0) & (~now.own.is_resident | leaving.is_possible)
     now = _without_own(now, leaving)
     whole = jnp.asarray(0)
-    pair = _placed(now, numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole)))
+    plain = numbers_of(jnp.any(may_enter), lambda: _plain(now, leaving, whole))
+    planned, pair = _in_planned(now, plain), _placed(now, plain)
     may_copy = may_enter & (row.reads > 0)
     is_stuck = may_copy & ~(pair[0].is_possible & pair[1].is_possible)
 
@@ -96,7 +101,7 @@ def find_entry(now: Situation, leaving: Leaving) -> Pair:
     started: Pair = jax.lax.cond(
         jnp.any(is_stuck), lambda: jax.lax.fori_loop(1, 3, try_later, pair), lambda: pair
     )
-    return started
+    return planned, started
 
 
 def _either(may_enter: Array, earlier: Pair, later: Pair) -> Pair:
@@ -108,27 +113,38 @@ def _either(may_enter: Array, earlier: Pair, later: Pair) -> Pair:
     return either(earlier[0], later[0]), either(earlier[1], later[1])
 
 
-def find_hoisted(now: Situation) -> Pair:
+def find_hoisted(now: Situation) -> tuple[Entry, Pair]:
     """A copy in front of the loop, whose block stays through the loop; it must not stall."""
     may_hoist = (now.row.is_sink == 0) & ~now.own.is_resident & (now.row.hoist_start >= 0)
-    return _placed(now, numbers_of(jnp.any(may_hoist), lambda: _hoisted(now)))
+    plain = numbers_of(jnp.any(may_hoist), lambda: _hoisted(now))
+    planned = _in_planned(now, plain)
+    is_early = (planned.wish.start < now.row.hoist_start) & (planned.copy.stall == 0)
+    planned = replace(planned, is_possible=planned.is_possible & is_early)
+    return planned, _placed(now, plain)
 
 
-def offsets_before(now: Situation) -> Ends:
-    """Places of a cross-program prefetch, or `NO_PLACE` if there cannot be one."""
+def offsets_before(now: Situation) -> tuple[Array, Ends]:
+    """Places of a cross-program prefetch, or `NO_PLACE` if there cannot be one.
+
+    The planned one, that of the place rule, and that at the other end.
+    """
     encoded, state, row = now.encoded, now.state, now.row
     none = jnp.full_like(state.open_ticks, NO_PLACE)
     is_left = state.num_stays_before < encoded.max_stays_before
     is_untouched = (state.horizon == FIRST_HORIZON) & (row.top_work < TICKS)
     may_stay = (row.may_stay_before > 0) & is_left & is_untouched & now.has_row
 
-    def find() -> Ends:
+    def find() -> tuple[Array, Array, Array]:
         wish = _wish(now, jnp.full_like(none, FIRST_HORIZON), encoded.max_reserved, none)
-        rule, other = find_places_before(state.table, wish, encoded.fast_granules)
-        return jnp.where(may_stay, rule, NO_PLACE), jnp.where(may_stay, other, NO_PLACE)
+        places = find_places_before(state.table, wish, encoded.fast_granules)
+        is_free = fits_at(wish, row.planned, encoded.fast_granules)
+        is_free &= ~jnp.any(overlaps(state.table, row.planned, row.size), axis=0)
+        every = (jnp.where(is_free, row.planned, NO_PLACE), *places)
+        planned, rule, other = (jnp.where(may_stay, place, NO_PLACE) for place in every)
+        return planned, rule, other
 
-    offsets: Ends = jax.lax.cond(jnp.any(may_stay), find, lambda: (none, none))
-    return offsets
+    planned, rule, other = jax.lax.cond(jnp.any(may_stay), find, lambda: (none, none, none))
+    return planned, (rule, other)
 
 
 def _without_own(now: Situation, leaving: Leaving) -> Situation:
@@ -155,10 +171,10 @@ def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
     valid = jnp.maximum(row.slow_valid, now.stood_until)
     valid = jnp.where(leaving.is_possible, leaving.end, valid)
     hidden = jnp.where(halves == 0, row.work, jnp.where(halves == 1, row.work // 2, 0))
-    copy = now.ledger.prefetch(row.level, row.time, hidden, jnp.maximum(state.horizon, valid))
+    earliest = jnp.maximum(state.horizon, valid)
+    copy = now.window.latest(row.level, row.time, row.work, hidden, earliest)
     is_in_time = jnp.where(reads, copy.is_possible, row.time >= state.horizon)
     must_return = now.must_return & (row.is_lasting > 0)
-    start = jnp.where(reads, copy.start, row.time)
     return _unplaced(
         now,
         is_possible=is_in_time
@@ -166,14 +182,13 @@ def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
         & (row.is_sink == 0)
         & ~must_return
         & (~now.own.is_resident | leaving.is_possible),
-        start=start,
+        start=jnp.where(reads, copy.start, row.time),
         is_lasting=row.is_lasting,
         until=row.end,
         level=row.level,
-        copy_begin=copy.begin,
-        copy_work=row.work,
-        copy_deadline=row.time,
-        copy_stall=jnp.where(reads, jnp.maximum(0, row.work - copy.idle), 0),
+        work=row.work,
+        copy=copy.only(reads),
+        deadline=row.time,
         reserved=row.reserved_ahead,
     )
 
@@ -182,8 +197,9 @@ def _hoisted(now: Situation) -> Entry:
     """The entry whose copy runs in front of the loop; it is not placed yet."""
     row, work = now.row, now.row.hoist_work
     earliest = jnp.maximum(now.state.horizon, jnp.maximum(row.slow_valid, now.stood_until))
-    copy = now.ledger.prefetch(row.hoist_level, row.hoist_start, work, earliest)
-    is_possible = (row.hoist_start >= 0) & copy.is_possible & (work < TICKS) & (copy.idle >= work)
+    copy = now.window.latest(row.hoist_level, row.hoist_start, work, work, earliest)
+    is_possible = (row.hoist_start >= 0) & copy.is_possible & (work < TICKS) & (copy.stall == 0)
+    is_possible &= copy.start < row.hoist_start
     must_return = now.must_return & (row.hoist_is_lasting > 0)
     return _unplaced(
         now,
@@ -192,44 +208,95 @@ def _hoisted(now: Situation) -> Entry:
         is_lasting=row.hoist_is_lasting,
         until=row.hoist_end,
         level=row.hoist_level,
-        copy_begin=copy.begin,
-        copy_work=work,
-        copy_deadline=row.hoist_start,
-        copy_stall=jnp.zeros_like(work),
+        work=work,
+        copy=copy,
+        deadline=row.hoist_start,
         reserved=row.hoist_reserved,
     )
 
 
-def _unplaced(now: Situation, *, is_lasting: Array, **numbers: Array) -> Entry:
+def _unplaced(
+    now: Situation,
+    *,
+    is_possible: Array,
+    start: Array,
+    is_lasting: Array,
+    until: Array,
+    level: Array,
+    work: Array,
+    copy: Run,
+    deadline: Array,
+    reserved: Array,
+) -> Entry:
     """An entry that has no place yet; `floor` takes in the scratch up to the move."""
     none = jnp.zeros_like(now.state.open_ticks)
-    start, reserved = numbers.pop("start"), numbers.pop("reserved")
     floor = jnp.maximum(reserved, now.encoded.most_reserved(start, now.row.time))
     entry = Entry(
-        wish=_wish(now, start, floor, is_lasting),
+        is_possible=is_possible,
+        wish=_wish(now, start, floor, is_lasting, reserved),
+        until=until,
+        level=level,
+        work=work,
+        copy=copy,
+        deadline=deadline,
         offset=none + NO_PLACE,
+        evicted_by=none,
+        cleared=none,
         is_saved=none < 0,
-        saved_begin=none,
         saved_work=none,
-        saved_deadline=none,
         saved_stall=none,
-        **numbers,
     )
     every: Entry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, none.shape), entry)
     return every
 
 
-def _wish(now: Situation, start: Array, floor: Array, is_lasting: Array) -> Wish:
+def _wish(
+    now: Situation, start: Array, floor: Array, is_lasting: Array, reserved: Array | int = 0
+) -> Wish:
     row = now.row
     return Wish(
         start=start,
         floor=floor,
+        reserved=jnp.asarray(reserved),
         size=row.size,
         rank=row.rank,
         is_lasting=is_lasting > 0,
         is_high=row.is_high > 0,
         is_best_fit=now.encoded.is_best_fit,
     )
+
+
+def _in_planned(now: Situation, entry: Entry) -> Entry:
+    """The entry in the planned place, from where its copy starts or when that place is free."""
+    row = now.row
+    place = jnp.broadcast_to(row.planned, entry.is_possible.shape)
+    none = replace(entry, is_possible=jnp.zeros_like(entry.is_possible))
+
+    def find() -> Entry:
+        table = now.state.table
+        wish = replace(entry.wish, start=entry.deadline)
+        here = overlaps(table, place, row.size)
+        is_barred = jnp.any(here & is_certain(table, wish), axis=0)
+        cleared = _evicting_at(now, replace(entry, wish=wish), place, may_stall=True)
+        since = jnp.max(jnp.where(here, table.until, FIRST_HORIZON), axis=0)
+        since = jnp.maximum(since, cleared.cleared)
+        is_late = (row.reads > 0) & (since > entry.copy.start)
+        start = jnp.minimum(now.encoded.first_of(entry.level, since), entry.deadline)
+        later = now.window.run(start, entry.deadline, entry.work, is_prefetch=True)
+        copy = jax.tree.map(lambda a, b: jnp.where(is_late, a, b), later, entry.copy)
+        start = jnp.where(is_late, start, entry.wish.start)
+        floor = jnp.maximum(entry.wish.reserved, now.encoded.most_reserved(start, now.row.time))
+        wish = replace(entry.wish, start=start, floor=floor)
+        is_free = ~is_barred & fits_at(wish, place, now.encoded.fast_granules)
+        is_free &= start >= now.state.horizon
+        is_possible = entry.is_possible & cleared.is_possible & is_free & (place >= 0)
+        entered: Entry = replace(
+            cleared, is_possible=is_possible, wish=wish, copy=copy.only(row.reads > 0)
+        )
+        return entered
+
+    found: Entry = jax.lax.cond(jnp.any(entry.is_possible & (place >= 0)), find, lambda: none)
+    return found
 
 
 def _placed(now: Situation, entry: Entry) -> Pair:
@@ -240,11 +307,16 @@ def _placed(now: Situation, entry: Entry) -> Pair:
         rule, other = find_places(table, entry.wish, capacity)
         # Whether a gap is large enough is the same for both ends.
         is_free = (rule[0] != NO_PLACE) & now.has_row
-        free = replace(entry, is_possible=entry.is_possible & is_free, offset=rule[0])
+        free = replace(
+            entry,
+            is_possible=entry.is_possible & is_free,
+            offset=rule[0],
+            evicted_by=entry.wish.start,
+        )
         both = free, replace(free, offset=other[0])
 
         def evict() -> Pair:
-            at_rule, at_other = _evicting(now, entry, rule), _evicting(now, entry, other)
+            at_rule, at_other = _evicting(now, entry, jnp.stack([rule[1:], other[1:]], axis=1))
             return _chosen(is_free, both[0], at_rule), _chosen(is_free, both[1], at_other)
 
         placed: Pair = jax.lax.cond(jnp.any(entry.is_possible & ~is_free), evict, lambda: both)
@@ -257,19 +329,27 @@ def _placed(now: Situation, entry: Entry) -> Pair:
 def _placed_last(now: Situation, entry: Entry) -> Pair:
     """The entry in the places that spare no ghost; their write-back may stall."""
     rule, other = find_last_places(now.state.table, entry.wish, now.encoded.fast_granules)
-    at_rule = _evicting_at(now, entry, rule, may_stall=True)
-    return at_rule, _evicting_at(now, entry, other, may_stall=True)
+    return _evicting(now, entry, jnp.stack([rule, other])[None])
 
 
-def _evicting(now: Situation, entry: Entry, offsets: Array) -> Entry:
-    """The entry at the second of `offsets`, `[3]`, if that takes no stall, else at the third."""
+def _evicting(now: Situation, entry: Entry, offsets: Array) -> Pair:
+    """The entry at the first of `offsets` `[L, 2]` at each end that can be had.
 
-    def try_place(number: Array, earlier: Entry) -> Entry:
-        other = _evicting_at(now, entry, offsets[number], may_stall=number == 2)
-        return _chosen(earlier.is_possible, earlier, other)
+    The last try may take a stall. A loop, as compiling is what takes time.
+    """
+    last = offsets.shape[0] - 1
+
+    def try_place(number: Array, pair: Pair) -> Pair:
+        here, end = number // 2, number % 2
+        found = _evicting_at(now, entry, offsets[here, end], may_stall=here == last)
+        rule, other = pair
+        return (
+            _chosen(found.is_possible & ~rule.is_possible & (end == 0), found, rule),
+            _chosen(found.is_possible & ~other.is_possible & (end == 1), found, other),
+        )
 
     none = replace(entry, is_possible=jnp.zeros_like(entry.is_possible))
-    placed: Entry = jax.lax.fori_loop(1, 3, try_place, none)
+    placed: Pair = jax.lax.fori_loop(0, 2 * (last + 1), try_place, (none, none))
     return placed
 
 
@@ -279,31 +359,91 @@ def _chosen(is_one: Array, one: Entry, other: Entry) -> Entry:
 
 
 def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array | bool) -> Entry:
-    """The entry at `offset`, for which ghosts may have to go."""
-    wish = entry.wish
-    taken = taken_at(now.state.table, wish, offset)
-    span = now.ledger.write_back(taken.highest, wish.start, taken.written)
-    has_place = (offset != NO_PLACE) & (taken.is_any | now.has_row)
-    stall = jnp.where(taken.is_dirty, jnp.maximum(0, taken.work - jnp.maximum(span.idle, 0)), 0)
-    is_one_level = taken.lowest == taken.highest
-    can_wait = can_stall(now, span) & may_stall
-    is_in_time = span.is_possible & is_one_level & ((stall == 0) | can_wait)
-    can_be_saved = ~taken.is_dirty | (is_in_time & ~now.own.is_resident & (taken.work < TICKS))
+    """The entry at `offset`, for which ghosts may have to go by slot `wish.start`."""
+    table, wish = now.state.table, entry.wish
+    taken = is_taken(table, wish.start, offset, wish.size)
+    work = sum_of_ticks(jnp.where(taken & table.is_dirty, table.work, 0))
+    # One maximum tells whether any ghost is taken, and whether one is dirty: kept inputs are -1.
+    written = jnp.max(jnp.where(taken, table.written, -1), axis=0)
+    has_place = (offset != NO_PLACE) & ((written >= 0) | now.has_row)
+    may_wait = (work < TICKS) & may_stall
+    saved = save_ghosts(now.encoded, now.row, now.state, taken, wish.start, may_wait)
+    can_be_saved = (written <= 0) | (saved.is_possible & ~now.own.is_resident)
     return replace(
         entry,
         is_possible=entry.is_possible & has_place & can_be_saved,
         offset=offset,
-        is_saved=taken.is_dirty,
-        saved_begin=span.begin,
-        saved_work=taken.work,
-        saved_deadline=now.ledger.done(taken.highest, span, taken.work),
-        saved_stall=stall,
+        evicted_by=wish.start,
+        cleared=saved.done,
+        is_saved=written > 0,
+        saved_work=work,
+        saved_stall=saved.stall,
     )
 
 
-def can_stall(now: Situation, span: Span) -> Array:
-    """Whether no copy is under way at the span's deadline, as where the move's loop begins."""
-    return (now.state.settled <= span.deadline) | now.row.begins_loop(span.deadline)
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Saved:
+    """Ghosts that were written back: the ledger and the blocks after that, and what it took.
+
+    `stall`: ticks that compute waits for it. `done`: the slot by which all are.
+    """
+
+    is_possible: Array
+    stall: Array
+    done: Array
+    ledger: Ledger
+    table: Table
+
+
+def save_ghosts(
+    encoded: EncodedProgram,
+    row: MoveRow,
+    state: State,
+    taken: Array,
+    deadline: Array,
+    may_wait: Array | bool,
+) -> Saved:
+    """Write back the dirty ones of `taken` ghosts `[K]`, the earliest written first, one by one.
+
+    Each starts as soon as it can and is done by the slot `deadline`. Compute may wait for it where
+    no copy is under way, as where the move's loop begins.
+    """
+    table, none = state.table, jnp.zeros_like(state.open_ticks)
+    pending = taken & table.is_dirty
+    first = Saved(none == 0, none, none + FIRST_HORIZON, state.ledger, table)
+
+    def save(carry: tuple[Saved, Array]) -> tuple[Saved, Array]:
+        saved, pending = carry
+        written = jnp.where(pending, table.written, INT32_MAX)
+        number, is_any = jnp.argmin(written, axis=0), jnp.any(pending, axis=0)
+        level = level_of(at(table.group_and_level, number))
+        work = jnp.where(is_any, at(table.work, number), 0)
+        window = Window(encoded, row.time, saved.ledger)
+        run, done = window.earliest(level, deadline, work, at(table.written, number))
+        end = window.deadline(level, deadline)
+        can_wait = can_stall(row, saved.ledger, end) & may_wait
+        is_possible = run.is_possible & ((run.stall == 0) | can_wait)
+        run = run.only(is_any)
+        ledger = window.booked(run, jnp.where(is_any, done, 0), is_prefetch=False).ledger
+        here = (rows_of(table.rank) == number) & is_any
+        until = jnp.where(here, jnp.maximum(table.until, done), saved.table.until)
+        after = Saved(
+            is_possible=saved.is_possible & (is_possible | ~is_any),
+            stall=jnp.minimum(saved.stall + run.stall, TICKS),
+            done=jnp.where(is_any, jnp.maximum(saved.done, done), saved.done),
+            ledger=ledger,
+            table=replace(saved.table, until=until),
+        )
+        return after, pending & ~here
+
+    saved, _ = jax.lax.while_loop(lambda carry: jnp.any(carry[1]), save, (first, pending))
+    return saved
+
+
+def can_stall(row: MoveRow, ledger: Ledger, deadline: Array) -> Array:
+    """Whether no copy is under way at a deadline, as where the move's loop begins."""
+    return (ledger.settled <= deadline) | row.begins_loop(deadline)
 
 
 @jax.tree_util.register_dataclass
@@ -311,14 +451,14 @@ def can_stall(now: Situation, span: Span) -> Array:
 class Departure:
     """How the group's own block would end by a Drop, at a sink, or to be copied in anew.
 
-    It ends at slot `end`. If `is_saved`, it is written back first: that takes `work` ticks from
-    prefix sum `begin` on, until `deadline`, and stalls for `stall`.
+    It ends at slot `end`. If `is_saved`, it is written back first, in a `run` until `deadline`,
+    which needs `work` ticks and stalls for `stall`.
     """
 
     is_possible: Array
     end: Array
     is_saved: Array
-    begin: Array
+    run: Run
     work: Array
     deadline: Array
     stall: Array
@@ -360,7 +500,7 @@ class Options:
     """What each action would do in one position; all scalars but `mask`.
 
     `mask`: legal actions. `own`: the group's block, and `departure` how it would end. `rule`: the
-    ways in that the place rule chooses, and `other`: those at the other end.
+    ways in of Copy and NoCopy, and `other`: those of the same at the other end.
     """
 
     mask: Array  # [A]
@@ -380,7 +520,7 @@ def earning(options: Options, row: MoveRow, spare: Array) -> Array:
     """The action of the word `EARN` (`engine.game.scripts`) at a move that can save `spare` yet."""
     saving, reads = gained(row, spare), row.reads > 0
     entry, hoisted = options.rule.entry, options.rule.hoisted
-    pays = entry.copy_stall + entry.saved_stall < saving
+    pays = entry.copy.stall + entry.saved_stall < saving
     is_hoisted = hoisted.is_possible & (hoisted.saved_stall < saving)
     copies = options.mask[COPY] & pays & ~options.own.is_resident & ~is_hoisted
     # Of a NoCopy that reads there is a stall if it is hoisted, of one that does not, at its entry.
@@ -395,12 +535,14 @@ def analyse(encoded: EncodedProgram, state: State) -> Options:
     """What each action would do now. Once the game is over all actions are legal and do nothing."""
     now = situation(encoded, state)
     departure = _departure(now)
-    entries = find_entry(now, _leaving(now, departure))
+    planned, entries = find_entry(now, _leaving(now, departure))
     if encoded.has_hoists:
-        hoists = find_hoisted(now)
+        planned_hoist, hoists = find_hoisted(now)
     else:
-        hoists = jax.tree.map(jnp.zeros_like, entries)
-    rule, other = map(Ways, entries, hoists, offsets_before(now))
+        planned_hoist, hoists = jax.tree.map(jnp.zeros_like, (planned, entries))
+    planned_before, before = offsets_before(now)
+    ways = Ways(planned, planned_hoist, planned_before)
+    rule, other = _planned_first(ways, *map(Ways, entries, hoists, before))
     over, games = is_over(encoded, state), state.open_ticks.shape
     options = Options(
         # Nothing can go wrong after the end, so searches may step on without special cases.
@@ -412,6 +554,25 @@ def analyse(encoded: EncodedProgram, state: State) -> Options:
         other=other,
     )
     return _of_all(options, games)
+
+
+def _planned_first(planned: Ways, rule: Ways, other: Ways) -> tuple[Ways, Ways]:
+    """The ways in of an action and of that at the other end.
+
+    Where the planned place can be had, that and the place of the place rule; else the places of the
+    rule and of the other end.
+    """
+    is_entry = planned.entry.is_possible
+    is_arrival = planned.hoisted.is_possible | (planned.offset_before != NO_PLACE)
+
+    def pick(one: Ways, two: Ways) -> Ways:
+        return Ways(
+            _chosen(is_entry, one.entry, two.entry),
+            _chosen(is_arrival, one.hoisted, two.hoisted),
+            jnp.where(is_arrival, one.offset_before, two.offset_before),
+        )
+
+    return pick(planned, rule), pick(rule, other)
 
 
 def _of_all(options: Options, games: tuple[int, ...]) -> Options:
@@ -426,37 +587,41 @@ def _of_all(options: Options, games: tuple[int, ...]) -> Options:
 
 
 def _departure(now: Situation) -> Departure:
-    row, own, ledger = now.row, now.own, now.ledger
+    row, own, window = now.row, now.own, now.window
     is_sink = row.is_sink > 0
-    saved = ledger.write_back(own.level, row.time, own.written)
-    done = ledger.done(own.level, saved, own.work)
+    run, done = window.earliest(own.level, row.time, own.work, own.written)
     is_saved = own.is_resident & _needs_saving(row, own)
-    lacking = jnp.maximum(own.work - jnp.maximum(saved.idle, 0), 0)
-    stall = jnp.where(is_saved, lacking, 0)
-    in_time = (stall == 0) | can_stall(now, saved)
-    may_go = (own.until <= row.time) & (~is_saved | (saved.is_possible & in_time))
-    is_possible = jnp.where(is_sink, (stall == 0) | (not now.encoded.is_strict), may_go)
-    deadline = jnp.where(is_sink, saved.deadline, done)
-    end = jnp.where(is_saved, jnp.where(is_sink, deadline, jnp.maximum(own.until, done)), own.until)
+    run = run.only(is_saved)
+    in_time = (run.stall == 0) | can_stall(
+        row, now.state.ledger, window.deadline(own.level, row.time)
+    )
+    may_go = (own.until <= row.time) & (~is_saved | (run.is_possible & in_time))
+    is_possible = jnp.where(is_sink, (run.stall == 0) | (not now.encoded.is_strict), may_go)
+    deadline = jnp.where(is_sink, window.deadline(own.level, row.time), done)
+    end = jnp.where(
+        is_saved, jnp.where(is_sink, deadline, jnp.maximum(own.until, deadline)), own.until
+    )
     # Where a kept input comes back, it must not have stood since: else it stays to the end.
     is_late = own.is_kept & (own.until > now.encoded.return_slot)
     return Departure(
         is_possible=is_possible | ~own.is_resident,
         end=jnp.where(is_late, now.encoded.num_slots, end),
         is_saved=is_saved,
-        begin=saved.begin,
+        run=run,
         work=own.work,
         deadline=deadline,
-        stall=stall,
+        stall=run.stall,
     )
 
 
 def _leaving(now: Situation, departure: Departure) -> Leaving:
-    """A Copy of a resident group, so that its block need not cover the loop that the move is in."""
+    """A Copy of a resident that is planned elsewhere, or would have to cover the move's loop."""
     row, own = now.row, now.own
     would_cover = row.covered_until(own.level_start) > row.time + 1
+    is_elsewhere = (row.planned >= 0) & (row.planned != own.offset)
     is_free = own.is_resident & ~own.is_kept & (own.until <= row.time)
-    may_leave = is_free & would_cover & (row.reads > 0) & (row.is_sink == 0)
+    is_free &= would_cover | is_elsewhere
+    may_leave = is_free & (row.reads > 0) & (row.is_sink == 0)
     return Leaving(may_leave & departure.is_possible, departure.end)
 
 

@@ -29,6 +29,7 @@ STRIDE = 8
 class Wish:
     """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
 
+    `reserved`: the scratch that it must be clear of wherever it starts.
     `is_lasting`: it may have to stand where kept inputs come back. `is_high`: whether the place
     rule puts it at the high end of the highest gap, and the other end is the low one of the lowest.
     `is_best_fit`: the rule takes the tightest gap instead, and the other end is the high one.
@@ -36,6 +37,7 @@ class Wish:
 
     start: Array
     floor: Array
+    reserved: Array
     size: Array
     rank: Array
     is_lasting: Array
@@ -116,46 +118,22 @@ def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:
     return low.reshape(padded.shape)[:num_rows], across[-1]
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Taken:
-    """The ghosts that a newcomer would take, and what their write-back needs.
+def fits_at(wish: Wish, offset: Array, capacity: Array) -> Array:
+    """Whether the newcomer at `offset` is clear of scratch and inside the memory."""
+    return (offset >= wish.floor) & (offset + wish.size <= capacity)
 
-    `written`, `lowest`, `highest`, `work`: of the dirty ones the latest `written`, the range of
-    levels, and the summed work (`INT32_MAX`, more than is ever idle, from 2^30 on).
-    """
 
-    is_any: Array
-    is_dirty: Array
-    written: Array
-    lowest: Array
-    highest: Array
-    work: Array
+def overlaps(table: Table, offset: Array, size: Array) -> Array:
+    """Which blocks, ended ones too, share bytes with `[offset, offset + size)`, `[K]`."""
+    return (table.offset < offset + size) & (table.offset + table.size > offset)
 
 
 def is_taken(table: Table, start: Array, offset: Array, size: Array) -> Array:
     """Which live blocks a newcomer at `[offset, offset + size)` from slot `start` on takes."""
-    overlaps = (table.offset < offset + size) & (table.offset + table.size > offset)
-    return table.is_live & overlaps & (table.until <= start)
+    return table.is_live & overlaps(table, offset, size) & (table.until <= start)
 
 
-def taken_at(table: Table, wish: Wish, offset: Array) -> Taken:
-    """The ghosts that a newcomer at `offset` would take."""
-    which = is_taken(table, wish.start, offset, wish.size)
-    dirty = which & table.is_dirty
-    # The maximum tells whether any block is taken, too: -1 where the latest is clean.
-    written = jnp.max(jnp.where(which, table.written, -1), axis=0)
-    return Taken(
-        is_any=written >= 0,
-        is_dirty=written > 0,
-        written=written,
-        lowest=jnp.min(jnp.where(dirty, table.level, INT32_MAX), axis=0),
-        highest=jnp.max(jnp.where(dirty, table.level, NOBODY), axis=0),
-        work=_sum_of_ticks(jnp.where(dirty, table.work, 0)),
-    )
-
-
-def _sum_of_ticks(ticks: Array) -> Array:
+def sum_of_ticks(ticks: Array) -> Array:
     """The sum of `ticks`, or `INT32_MAX` where it is 2^30 or more."""
     high = jnp.sum(ticks >> 16, axis=0, dtype=jnp.int32)
     low = jnp.sum(ticks & 0xFFFF, axis=0, dtype=jnp.int32)

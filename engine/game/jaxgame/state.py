@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from engine.game.jaxgame.encoding import LEVEL_BITS, EncodedProgram, MoveRow
-from engine.game.jaxgame.idle_ledger import Ledger
+from engine.game.jaxgame.idle_ledger import Ledger, Waits, Window
 from engine.game.jaxgame.lanes import at, beside, rows_of
 from engine.game.quantise import TICKS
 
@@ -100,22 +100,15 @@ class Table:
 class State:
     """One position of one game.
 
-    `idle_before`: of the slots `[t - W, t]`, `t` being the slot of the move to be decided, the
-    idle ticks of all earlier slots that no copy uses (a prefix sum, so that a copy changes it
-    by one comparison). `open_ticks`: idle ticks of slot `t` after the moves decided there (may
-    be below zero). `spare`: what the moves left in slot `t` can still save together; below zero
-    if those before would have saved more than its floor leaves.
-    `read_stalls`, `write_stalls`: the last two slots before which a prefetch, or a write-back,
-    was awaited. `settled`: the latest deadline of all copies.
+    `ledger`: up to slot `t` of the move to be decided. `open_ticks`: idle ticks of slot `t` after
+    the moves decided there (may be below zero). `spare`: what the moves left in slot `t` can still
+    save together; below zero if those before would have saved more than its floor leaves.
     """
 
     move: Array  # []
-    idle_before: Array  # [W + 1]
+    ledger: Ledger
     open_ticks: Array  # []
     spare: Array  # []
-    read_stalls: tuple[Array, Array]  # [], []
-    write_stalls: tuple[Array, Array]  # [], []
-    settled: Array  # []
     horizon: Array  # []
     num_stays_before: Array  # []
     is_dead: Array  # []
@@ -137,12 +130,15 @@ def initial_state(encoded: EncodedProgram, games: tuple[int, ...] = ()) -> State
     idle = beside(idle, games[idle.ndim - 1 :])
     return State(
         move=move,
-        idle_before=jnp.broadcast_to(idle, (*idle.shape[:1], *games)),
+        ledger=Ledger(
+            idle_before=jnp.broadcast_to(idle, (*idle.shape[:1], *games)),
+            reads=Waits(*(number(0) for _ in range(5))),
+            writes=Waits(*(number(0) for _ in range(5))),
+            settled=number(0),
+            waited=number(0),
+        ),
         open_ticks=number(row.open_ticks),
         spare=number(row.spare),
-        read_stalls=(number(0), number(0)),
-        write_stalls=(number(0), number(0)),
-        settled=number(0),
         horizon=number(FIRST_HORIZON),
         num_stays_before=number(0),
         is_dead=jnp.zeros(games, bool),
@@ -220,6 +216,7 @@ class Own:
 
     number: Array
     is_resident: Array
+    offset: Array
     level_start: Array
     until: Array
     written: Array
@@ -256,11 +253,9 @@ class Situation:
     has_row: Array
 
     @property
-    def ledger(self) -> Ledger:
+    def window(self) -> Window:
         """The idle time that the move may look back on."""
-        state = self.state
-        stalls = (state.read_stalls, state.write_stalls)
-        return Ledger(self.encoded, self.row.time, *stalls, state.idle_before)
+        return Window(self.encoded, self.row.time, self.state.ledger)
 
 
 def situation(encoded: EncodedProgram, state: State) -> Situation:
@@ -286,6 +281,7 @@ def _own(encoded: EncodedProgram, table: Table, number: Array) -> Own:
     return Own(
         number=number,
         is_resident=number >= 0,
+        offset=at(table.offset, number),
         level_start=encoded.start_of(level),
         until=at(table.until, number),
         written=at(table.written, number),

@@ -14,9 +14,9 @@ from jax import Array
 
 from engine.game.jaxgame.effect import Effect, StepOutcome, effect_of, nearest_legal, return_stall
 from engine.game.jaxgame.encoding import INT32_MAX, EncodedProgram, MoveRow
-from engine.game.jaxgame.idle_ledger import advance, book, stalled
+from engine.game.jaxgame.idle_ledger import Window, advance
 from engine.game.jaxgame.lanes import in_lanes, numbers_of, rows_of
-from engine.game.jaxgame.options import Options, analyse
+from engine.game.jaxgame.options import Options, analyse, save_ghosts
 from engine.game.jaxgame.placement import is_taken
 from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, NOBODY, State, Table, insert
 from engine.game.quantise import TICKS
@@ -41,25 +41,23 @@ def apply(
     row = encoded.row(state.move)
     is_running = jnp.any(state.move < encoded.num_moves)
     effect = numbers_of(is_running, lambda: effect_of(encoded, state, options, action))
-    table, forgotten = _next_table(state, row, effect)
-    # The copy is the later of the two in time, so booking it first leaves `saved_begin` as it is.
-    idle_before = book(state.idle_before, effect.copy_begin, effect.copy_work)
-    # What stalls takes no idle time, least of all that after its deadline.
-    saved_work = effect.saved_work - effect.saved_stall
-    idle_before = book(idle_before, effect.saved_begin, saved_work)
+    taken = is_taken(state.table, effect.evicted_by, effect.offset, effect.size)
+    taken &= rows_of(taken) != effect.number
+    saved = save_ghosts(encoded, row, state, taken, effect.evicted_by, True)
+    table, forgotten = _next_table(saved.table, state, row, effect, taken)
+    window = Window(encoded, row.time, saved.ledger)
+    window = window.booked(effect.departure, effect.departure_deadline, is_prefetch=False)
+    ledger = window.booked(effect.copy, effect.copy_deadline, is_prefetch=True).ledger
     # The move's number depends on no action: games of one program can keep in step, unbatched.
     move = jnp.minimum(state.move + 1, encoded.num_moves)
     following = encoded.row(move)
     is_later = following.time > row.time
-    settled = jnp.maximum(effect.copy_deadline, effect.saved_deadline)
+    idle_before = advance(encoded, ledger.idle_before, effect.open_ticks, row.time, following.time)
     after = State(
         move=move,
-        idle_before=advance(encoded, idle_before, effect.open_ticks, row.time, following.time),
+        ledger=replace(ledger, idle_before=idle_before),
         open_ticks=jnp.where(is_later, following.open_ticks, effect.open_ticks),
         spare=jnp.where(is_later, following.spare, effect.spare),
-        read_stalls=stalled(state.read_stalls, effect.copy_deadline, effect.copy_stall),
-        write_stalls=stalled(state.write_stalls, effect.saved_deadline, effect.saved_stall),
-        settled=jnp.maximum(state.settled, settled),
         horizon=jnp.maximum(state.horizon, forgotten),
         num_stays_before=state.num_stays_before + effect.is_before,
         is_dead=state.is_dead | effect.is_dead,
@@ -89,9 +87,14 @@ def _with_returns(
     return final
 
 
-def _next_table(state: State, row: MoveRow, effect: Effect) -> tuple[Table, Array]:
-    """The table after the move, and the end of the block that was forgotten for it (else -1)."""
-    settled = _settled(state.table, effect)
+def _next_table(
+    table: Table, state: State, row: MoveRow, effect: Effect, taken: Array
+) -> tuple[Table, Array]:
+    """The table after the move, and the end of the block that was forgotten for it (else -1).
+
+    `table`: with the ends of the ghosts `taken`.
+    """
+    settled = _settled(table, effect, taken)
     none = jnp.full_like(state.open_ticks, FIRST_HORIZON)
 
     def entered() -> tuple[Table, Array]:
@@ -110,15 +113,12 @@ def _next_table(state: State, row: MoveRow, effect: Effect) -> tuple[Table, Arra
     return table, end
 
 
-def _settled(table: Table, effect: Effect) -> Table:
+def _settled(table: Table, effect: Effect, taken: Array) -> Table:
     """The table with the group's own block kept or dropped, and the taken ghosts ended."""
     here = rows_of(table.rank) == effect.number
-    taken = is_taken(table, effect.start, effect.offset, effect.size)
-    # A taken ghost has stood as long as it was needed, or until it was written back.
-    saved_until = jnp.where(taken & table.is_dirty, effect.saved_deadline, FIRST_HORIZON)
     return replace(
         table,
-        until=jnp.where(here, effect.until, jnp.maximum(table.until, saved_until)),
+        until=jnp.where(here, effect.until, table.until),
         written=jnp.where(here, effect.written, table.written),
         rank=jnp.where(here, effect.rank, jnp.where(taken, ENDED, table.rank)),
     )

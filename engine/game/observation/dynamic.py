@@ -13,12 +13,12 @@ from jax import Array
 from engine.game.jaxgame.encoding import EncodedProgram, MoveRow
 from engine.game.jaxgame.env import Position
 from engine.game.jaxgame.lanes import in_lanes
-from engine.game.jaxgame.options import Entry, earning
+from engine.game.jaxgame.options import Entry, earning, gained
 from engine.game.jaxgame.placement import is_taken
 from engine.game.jaxgame.state import Table
-from engine.game.moves import NUM_ACTIONS
+from engine.game.moves import COPY, DROP, NO_COPY, NUM_ACTIONS
 from engine.game.observation.layout import NUM_AHEAD, NUM_BINS, NUM_OUTLOOK, SPANS
-from engine.game.observation.static import Features, squash
+from engine.game.observation.static import NO_WISH, Features, squash
 
 
 def observe(encoded: EncodedProgram, known: Features, position: Position) -> Array:
@@ -36,17 +36,52 @@ def view(encoded: EncodedProgram, known: Features, position: Position) -> Array:
             _options(encoded, known, position),
             _memory(encoded, table, encoded.row(move).time, worth),
             _ledger(encoded, known, position),
-            greedy_choice(encoded, position),
+            plain_choice(encoded, known, position),
         ]
     )
     return seen * known.shown[NUM_OUTLOOK:]
 
 
-def greedy_choice(encoded: EncodedProgram, position: Position) -> Array:
-    """What a greedy player would do here, as a policy `[A]`."""
-    state = position.state
-    earned = earning(position.options, encoded.row(state.move), state.spare)
-    return jax.nn.one_hot(earned, NUM_ACTIONS)
+def plain_choice(encoded: EncodedProgram, known: Features, position: Position) -> Array:
+    """What the draft wants here, as far as it can be had, as a policy that is sure, `[A]`.
+
+    Without a draft it is what a greedy player would do. As `engine.game.replay` follows a plan: a
+    Copy that costs more than it saves is not played, and NoCopy never where it would mean a
+    cross-program prefetch that is not wanted.
+    """
+    state, options = position.state, position.options
+    row, mask = encoded.row(state.move), options.mask
+    wish = known.wish[state.move]
+    earned = earning(options, row, state.spare)
+    entry, own = options.rule.entry, options.own
+    leaving = jnp.where(own.is_resident, options.departure.stall, 0)
+    stall = entry.copy.stall + entry.saved_stall + leaving
+    pays = mask[COPY] & (stall <= gained(row, state.spare))
+    hoists = options.rule.hoisted.is_possible | (row.reads == 0)
+    may_stay = mask[NO_COPY] & (own.is_resident | hoists | (known.may_keep[state.move] > 0))
+    drops = jnp.where(mask[DROP], DROP, NO_COPY)
+    served = jnp.where(pays, COPY, drops)
+    followed = jnp.where(
+        wish == NO_COPY,
+        jnp.where(may_stay, NO_COPY, served),
+        jnp.where(
+            wish == COPY,
+            jnp.where(pays, COPY, jnp.where(own.is_resident & may_stay, NO_COPY, drops)),
+            drops,
+        ),
+    )
+    return jax.nn.one_hot(jnp.where(wish == NO_WISH, earned, followed), NUM_ACTIONS)
+
+
+def seen_wish(known: Features, move: Array, seen: Array) -> Array:
+    """The part of views `[B, NUM_VIEW]` that says what the draft wants; zeros without a draft."""
+    has_wish = known.wish[move] != NO_WISH
+    return seen[:, -NUM_ACTIONS:] * has_wish[..., None]
+
+
+def imagined_wish(known: Features, move: Array) -> Array:
+    """What the draft wants at moves whose position is only imagined, `[..., A]`."""
+    return jax.nn.one_hot(known.wish[move], NUM_ACTIONS)
 
 
 @in_lanes
@@ -74,7 +109,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     is_there = options.own.is_resident
     is_saved = jnp.where(is_there, departure.is_saved, entry.is_saved)
     saved = jnp.where(is_there, departure.work, entry.saved_work) / known.point_ticks
-    stall = jnp.where(options.mask[0], entry.copy_stall, 0) / known.point_ticks
+    stall = jnp.where(options.mask[0], entry.copy.stall, 0) / known.point_ticks
     cells = jnp.stack(
         [
             options.own.is_resident,
@@ -92,12 +127,7 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             squash(jnp.where(is_saved, saved, 0)),
             squash(departure.stall / known.point_ticks),
             jnp.log1p(early.astype(jnp.float32)) / 5.0,
-            jnp.log1p(
-                jnp.maximum(
-                    row.time - jnp.maximum(state.read_stalls[0], state.write_stalls[0]), 0
-                ).astype(jnp.float32)
-            )
-            / 5.0,
+            jnp.log1p(jnp.maximum(row.time - state.ledger.waited, 0).astype(jnp.float32)) / 5.0,
         ]
     ).astype(jnp.float32)
     return jnp.concatenate([cells, amounts, here, there])
@@ -110,7 +140,7 @@ def _arrival(
 
     Shape `[6]`; nothing where the group does not enter.
     """
-    taken = is_taken(table, entry.wish.start, entry.offset, row.size) & enters
+    taken = is_taken(table, entry.evicted_by, entry.offset, row.size) & enters
     worth = jnp.where(taken, known.density[jnp.clip(table.rank, 0)] * table.size, 0.0)
     worth = jnp.where(table.rank >= 0, worth, 0.0)
     stall = jnp.where(enters, entry.saved_stall, 0) / known.point_ticks
@@ -153,7 +183,7 @@ def _memory(encoded: EncodedProgram, table: Table, time: Array, worth: Array) ->
 
 def _ledger(encoded: EncodedProgram, known: Features, position: Position) -> Array:
     """Idle time of the last slots in points and as multiples of this move's copy."""
-    before = position.state.idle_before
+    before = position.state.ledger.idle_before
     row = encoded.row(position.state.move)
     back = jnp.stack([before[max(0, before.shape[0] - 1 - span)] for span in SPANS])
     idle = (before[-1] - back).astype(jnp.float32)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.game.moves import NUM_ACTIONS
 
-VERSION = 5
+VERSION = 6
 """Changes when an input of the same place means something else."""
 NUM_AHEAD = 12
 """`H`, moves ahead that the player sees one by one."""

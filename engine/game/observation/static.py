@@ -35,6 +35,18 @@ from engine.plan.bounds import Bound
 from engine.program.model import TOP_LEVEL, Program
 
 Doubles = NDArray[np.float64]
+NO_WISH = -1
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a draft wants at each move: Copy, NoCopy or Drop (`actions`).
+
+    `may_keep`: whether NoCopy may be a cross-program prefetch of the group.
+    """
+
+    actions: tuple[int, ...]
+    may_keep: tuple[bool, ...]
 
 
 @jax.tree_util.register_dataclass
@@ -46,6 +58,8 @@ class Features:
     observation of each move begins; hidden inputs are zero. `density`: points per granule by rank.
     `point_ticks`: ticks in one point. `shown`: 1 where the observation is shown.
     `tells_dynamics`: 1 if a learned dynamics gets the next move's features, else 0 (zeros then).
+    `wish`: the action that a draft wants at each move, `NO_WISH` where there is none. `may_keep`: 1
+    where NoCopy may be a cross-program prefetch.
     """
 
     table: Array  # [M + H, F]
@@ -54,6 +68,8 @@ class Features:
     point_ticks: Array  # []
     shown: Array  # [SIZE]
     tells_dynamics: Array  # []
+    wish: Array  # [M + H]
+    may_keep: Array  # [M + H]
 
 
 def squash(points: Array) -> Array:
@@ -67,10 +83,12 @@ def features(
     bound: Bound | None = None,
     hidden: Sequence[str] = (),
     num_ranks: int = 2048,
+    wishes: Wishes | None = None,
 ) -> Features:
     """The static features of `program`; without a bound its prices are zero.
 
-    `hidden`: names of `SWITCHES`. Programs with equally many padded moves get equal shapes.
+    `hidden`: names of `SWITCHES`. `wishes`: a draft's. Programs with equally many padded moves get
+    equal shapes.
     """
     rows = moves(program)
     numbers = quantise(program)
@@ -83,6 +101,10 @@ def features(
         if move.rank >= 0:
             points = move.saving_s / point_s / numbers.size_granules[move.group]
             density[min(move.rank, num_ranks - 1)] = points
+    wish, may_keep = np.full(len(table), NO_WISH, np.int32), np.zeros(len(table), np.int32)
+    if wishes is not None:
+        wish[: len(rows)] = wishes.actions
+        may_keep[: len(rows)] = wishes.may_keep
     shown = np.ones(SIZE, np.float32)
     for switch in hidden:
         for name in SWITCHES[switch]:
@@ -94,6 +116,8 @@ def features(
         point_ticks=jnp.float32(point_s / numbers.tick_s),
         shown=jnp.asarray(shown),
         tells_dynamics=jnp.float32("dynamics" not in hidden),
+        wish=jnp.asarray(wish),
+        may_keep=jnp.asarray(may_keep),
     )
 
 

@@ -5,15 +5,16 @@ Addresses are granules, times are slots, intervals are half-open, idle time is i
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from engine.game.move_list import moves
-from engine.game.moves import KINDS, NO_COPY, Move, Rules
+from engine.game.moves import KINDS, NO_COPY, Move, PlannedPlaces, Rules
 from engine.game.quantise import Quantised, quantise
+from engine.game.reference.ledger import Ledger, Run
 from engine.program.model import TOP_LEVEL, Program
 
 OPEN = 2**30
@@ -75,19 +76,27 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """A copy that may use slots `[start, deadline)`; `stall_ticks` of its work do not fit there."""
+    """A copy that may use slots `[run.start, deadline)`, and how it runs there."""
 
     group: int
     is_prefetch: bool
-    start: int
     deadline: int
-    work_ticks: int
-    stall_ticks: int = 0
+    run: Run
 
     @property
-    def used_ticks(self) -> int:
-        """Idle time that it takes."""
-        return self.work_ticks - self.stall_ticks
+    def start(self) -> int:
+        """The first slot that it may use."""
+        return self.run.start
+
+    @property
+    def stall_ticks(self) -> int:
+        """Ticks that compute waits because of it."""
+        return self.run.stall
+
+    @property
+    def work_ticks(self) -> int:
+        """Ticks that it needs in all."""
+        return self.run.idle + self.run.stall
 
 
 class Reason(StrEnum):
@@ -203,15 +212,7 @@ class Facts:
         self.moves: tuple[Move, ...] = moves(program)
         self.numbers: Quantised = quantise(program)
         self.level_slots = slots_of_level(self.numbers)
-        self._planned: dict[int, list[tuple[int, int]]] = {}
-        for group, start, offset in rules.planned:
-            self._planned.setdefault(group, []).append((start, offset))
-
-    def planned_offset(self, move: Move) -> int | None:
-        """The place of the plan's last stay of the move's group that has begun; None if none."""
-        stays = self._planned.get(move.group, [])
-        number = bisect_right(stays, move.time, key=lambda stay: stay[0])
-        return stays[number - 1][1] if number else None
+        self.planned = PlannedPlaces(rules, self.numbers.fast_granules)
 
     def first_slot(self, level: int, begin: int) -> int:
         """First slot of `level` at or after `begin`; past the end if none."""
@@ -242,15 +243,11 @@ class State(Protocol):
     facts: Facts
     live: dict[int, Block]
     ended: list[Block]
-    left: list[int]
+    ledger: Ledger
     valid_from: list[int]
-    settled: int
     horizon: int
     num_stayed_before: int
     spare_s: float
-
-    def barrier(self, *, is_prefetch: bool, deadline: int) -> int:
-        """The slot before which no such copy with this deadline may start."""
 
 
 def outermost_entered(program: Program, start: int, time: int) -> int:

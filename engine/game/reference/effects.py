@@ -21,51 +21,107 @@ from engine.game.reference.blocks import (
     State,
     outermost_entered,
 )
-from engine.game.reference.placement import LAST_TRY, TRIES, Place, find_place, write_back
+from engine.game.reference.ledger import Run
+from engine.game.reference.placement import (
+    LAST_TRY,
+    TRIES,
+    Place,
+    clear_place,
+    find_place,
+    floor_of,
+    write_back,
+)
 from engine.program.floors import above_floor
 from engine.program.model import TOP_LEVEL, Program
 
+PLAN, RULE, OTHER = range(3)
+"""Where a newcomer goes: to the planned place, that of the place rule, or that of the other end."""
 
-def copied(state: State, move: Move, valid_from: int, at_other_end: bool) -> Effect:
+
+def copied(state: State, move: Move, valid_from: int, where: int) -> Effect:
     """A Copy as late as idle time allows; where no place is free then, later and with a stall."""
-    begin = _earliest_start(state, move, valid_from, move.level, move.time)
+    begin = _earliest_start(state, move, valid_from, move.level)
     if begin > move.time:
         return Effect(COPY, Refusal(Reason.NO_START, start=begin, end=move.time))
+    if where == PLAN:
+        return _copied_to_plan(state, move, begin)
+    at_other_end = where == OTHER
     refusal: Refusal | None = None
     for hidden, tries in (
         (move.work_ticks, TRIES),
         (move.work_ticks // 2, LAST_TRY),
         (0, LAST_TRY),
     ):
-        start, _ = latest_start(state, begin, move.time, move.level, hidden)
-        place = find_place(state, move, start, move.end, tries, at_other_end=at_other_end)
+        run = state.ledger.latest(
+            begin, move.time, move.level, move.work_ticks, hidden, is_prefetch=True
+        )
+        assert run is not None
+        place = find_place(state, move, run.start, move.end, tries, at_other_end=at_other_end)
         if isinstance(place, Place):
-            stall = max(0, move.work_ticks - sum(state.left[start : move.time]))
-            prefetch = Booking(move.group, True, start, move.time, move.work_ticks, stall)
-            return arrival(state, move, start, place, prefetch=prefetch)
+            prefetch = Booking(move.group, True, move.time, run)
+            return arrival(state, move, run.start, place, prefetch=prefetch)
         refusal = refusal or place
     assert refusal is not None
     return Effect(COPY, refusal)
 
 
-def hoisted(state: State, move: Move, hoist: Hoist, at_other_end: bool) -> Effect | None:
+def _copied_to_plan(state: State, move: Move, begin: int) -> Effect:
+    """A Copy to the planned place, once what has to stand there is gone."""
+    work = move.work_ticks
+    run = state.ledger.latest(begin, move.time, move.level, work, work, is_prefetch=True)
+    assert run is not None
+    return _entered(state, move, run, move.level, move.time, move.end, work)
+
+
+def _entered(
+    state: State, move: Move, run: Run, level: int, deadline: int, end: int, work: int
+) -> Effect:
+    """The newcomer in its planned place, from where its copy starts or when the place is free."""
+    offset = state.facts.planned.offset(move)
+    assert offset is not None
+    clearing = clear_place(state, move, offset, deadline, end)
+    if isinstance(clearing, Refusal):
+        return Effect(COPY, clearing)
+    if clearing.since > run.start:
+        start = min(deadline, state.facts.first_slot(level, clearing.since))
+        run = state.ledger.run(start, deadline, work, is_prefetch=True)
+    floor = floor_of(state, move, run.start)
+    if run.start < state.horizon or not _fits(state, move, offset, floor):
+        return Effect(COPY, Refusal(Reason.NO_PLACE, start=run.start, end=end, floor=floor))
+    return arrival(
+        state, move, run.start, clearing.place, prefetch=Booking(move.group, True, deadline, run)
+    )
+
+
+def _fits(state: State, move: Move, offset: int, floor: int) -> bool:
+    return floor <= offset <= state.facts.numbers.fast_granules - move.size_granules
+
+
+def hoisted(state: State, move: Move, hoist: Hoist, where: int) -> Effect | None:
     """A NoCopy whose copy is in front of the loop, and whose block covers the loop; or None."""
     if hoist.work_ticks >= TICKS or (hoist.is_lasting and must_return(state, move.group)):
         return None
     valid_from = state.valid_from[move.group]
-    begin = _earliest_start(state, move, valid_from, hoist.level, hoist.start)
+    begin = _earliest_start(state, move, valid_from, hoist.level)
     if begin >= hoist.start:
         return None
-    start, shortfall = latest_start(state, begin, hoist.start, hoist.level, hoist.work_ticks)
-    if shortfall or start >= hoist.start:
+    work, level = hoist.work_ticks, hoist.level
+    run = state.ledger.latest(begin, hoist.start, level, work, work, is_prefetch=True)
+    if run is None or run.stall or run.start >= hoist.start:
         return None
     ahead = replace(move, reserved_ahead=hoist.reserved_ahead, is_lasting=hoist.is_lasting)
-    place = find_place(state, ahead, start, hoist.end, at_other_end=at_other_end)
-    if isinstance(place, Refusal):
+    if where == PLAN:
+        effect = _entered(state, ahead, run, level, hoist.start, hoist.end, work)
+    else:
+        place = find_place(state, ahead, run.start, hoist.end, at_other_end=where == OTHER)
+        if isinstance(place, Refusal):
+            return None
+        prefetch = Booking(move.group, True, hoist.start, run)
+        effect = arrival(state, move, run.start, place, prefetch=prefetch)
+    if effect.block is None or effect.bookings[-1].stall_ticks:
         return None
-    prefetch = Booking(move.group, True, start, hoist.start, hoist.work_ticks)
-    effect = arrival(state, move, start, place, prefetch=prefetch)
-    assert effect.block is not None
+    if effect.block.start >= hoist.start:
+        return None
     block = replace(
         effect.block,
         busy=hoist.end - 1,
@@ -74,6 +130,18 @@ def hoisted(state: State, move: Move, hoist: Hoist, at_other_end: bool) -> Effec
         work_ticks=hoist.work_ticks,
     )
     return replace(effect, action=NO_COPY, block=block)
+
+
+def _place(state: State, move: Move, start: int, end: int, where: int) -> Place | Refusal:
+    if where != PLAN:
+        return find_place(state, move, start, end, at_other_end=where == OTHER)
+    offset = state.facts.planned.offset(move)
+    assert offset is not None
+    floor = floor_of(state, move, start)
+    if start < state.horizon or not _fits(state, move, offset, floor):
+        return Refusal(Reason.NO_PLACE, start=start, end=end, floor=floor)
+    clearing = clear_place(state, move, offset, start, end)
+    return clearing if isinstance(clearing, Refusal) else clearing.place
 
 
 def arrival(
@@ -109,31 +177,15 @@ def new_block(state: State, move: Move, start: int, offset: int) -> Block:
     )
 
 
-def _earliest_start(state: State, move: Move, valid_from: int, level: int, deadline: int) -> int:
+def _earliest_start(state: State, move: Move, valid_from: int, level: int) -> int:
     """The first slot at which a copy of the move's group may start."""
     return max(
         state.horizon,
-        state.barrier(is_prefetch=True, deadline=deadline),
+        state.ledger.barrier(True),
         move.time - state.facts.rules.look_back,
         valid_from,
         0 if level == TOP_LEVEL else state.facts.program.regions[level].start,
     )
-
-
-def latest_start(
-    state: State, begin: int, deadline: int, level: int, work_ticks: int
-) -> tuple[int, int]:
-    """Latest slot of the level whence the copy fits, else the earliest and the shortfall."""
-    left, level_of = state.left, state.facts.numbers.slot_level
-    start, missing = deadline, work_ticks
-    shortfall = missing
-    for slot in range(deadline - 1, begin - 1, -1):
-        if shortfall <= 0:
-            break
-        missing -= left[slot]
-        if level_of[slot] == level:
-            start, shortfall = slot, missing
-    return start, max(0, shortfall)
 
 
 def must_return(state: State, group: int) -> bool:
@@ -165,13 +217,15 @@ def returned(state: State, block: Block) -> tuple[Booking, Block]:
     end = state.facts.program.num_slots
     begin = max(
         state.horizon,
-        state.barrier(is_prefetch=True, deadline=end),
+        state.ledger.barrier(True),
         end - state.facts.rules.look_back,
         *(b.end for b in state.ended if b.group == block.group or _share_addresses(b, block)),
     )
-    start, shortfall = latest_start(state, begin, end, TOP_LEVEL, block.work_ticks)
-    booking = Booking(block.group, True, start, end, block.work_ticks, shortfall)
-    return booking, replace(block, start=min(start, state.facts.numbers.return_slot), end=end)
+    work = block.work_ticks
+    run = state.ledger.latest(min(begin, end), end, TOP_LEVEL, work, work, is_prefetch=True)
+    assert run is not None
+    stay = replace(block, start=min(run.start, state.facts.numbers.return_slot), end=end)
+    return Booking(block.group, True, end, run), stay
 
 
 def _share_addresses(first: Block, second: Block) -> bool:
@@ -188,9 +242,15 @@ def effect_of(state: State, move: Move, action: int) -> Effect:
         return _drop(state, move)
     if move.must_be_slow:
         return _refused(action, Reason.MUST_BE_SLOW)
-    kind, at_other_end = KINDS[action], action != KINDS[action]
+    kind, is_other = KINDS[action], action != KINDS[action]
     enter = _copy if kind == COPY else _no_copy
-    return replace(enter(state, move, at_other_end), action=action)
+    where = OTHER if is_other else RULE
+    if state.facts.planned.offset(move) is not None:
+        planned = enter(state, move, PLAN)
+        if planned.is_legal and not is_other:
+            return replace(planned, action=action)
+        where = RULE if planned.is_legal or not is_other else OTHER
+    return replace(enter(state, move, where), action=action)
 
 
 def is_same_place(effect: Effect, other: Effect) -> bool:
@@ -205,7 +265,7 @@ def _refused(action: int, reason: Reason) -> Effect:
     return Effect(action, Refusal(reason))
 
 
-def _no_copy(state: State, move: Move, at_other_end: bool) -> Effect:
+def _no_copy(state: State, move: Move, where: int) -> Effect:
     block = state.live.get(move.group)
     if block is not None:
         kept = replace(
@@ -218,17 +278,17 @@ def _no_copy(state: State, move: Move, at_other_end: bool) -> Effect:
         )
         return Effect(NO_COPY, block=kept, saving_s=gain_s(state, move))
     if move.reads:
-        ahead = move.hoist and hoisted(state, move, move.hoist, at_other_end)
-        return ahead or _stay_before(state, move, at_other_end)
+        ahead = move.hoist and hoisted(state, move, move.hoist, where)
+        return ahead or _stay_before(state, move, where)
     if move.work_ticks >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
-    place = find_place(state, move, move.time, move.end, at_other_end=at_other_end)
+    place = _place(state, move, move.time, move.end, where)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     return arrival(state, move, move.time, place)
 
 
-def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
+def _stay_before(state: State, move: Move, where: int) -> Effect:
     """A cross-program prefetch: the previous run left the input in place."""
     program = state.facts.program
     if not move.may_stay_before:
@@ -240,7 +300,7 @@ def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
     work = state.facts.numbers.ticks_up(program.groups[move.group].size_bytes)
     if work >= TICKS:
         return _refused(NO_COPY, Reason.TOO_LONG)
-    place = find_place(state, move, FIRST_HORIZON, program.num_slots, at_other_end=at_other_end)
+    place = _place(state, move, FIRST_HORIZON, program.num_slots, where)
     if isinstance(place, Refusal):
         return Effect(NO_COPY, place)
     block = new_block(state, move, FIRST_HORIZON, place.offset)
@@ -255,7 +315,7 @@ def _stay_before(state: State, move: Move, at_other_end: bool) -> Effect:
     return Effect(NO_COPY, block=block, is_new=True, saving_s=gain_s(state, move))
 
 
-def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
+def _copy(state: State, move: Move, where: int) -> Effect:
     """A copy that ends at the move; of a resident, after its block has ended."""
     if not move.reads:
         return _refused(COPY, Reason.PURE_WRITE)
@@ -269,7 +329,7 @@ def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
         if leaving.refusal or leaving.dropped is None:
             return leaving
         valid_from = leaving.dropped.end
-    entry = copied(state, move, valid_from, at_other_end)
+    entry = copied(state, move, valid_from, where)
     if leaving is None or not entry.is_legal:
         return entry
     return replace(
@@ -281,9 +341,11 @@ def _copy(state: State, move: Move, at_other_end: bool) -> Effect:
 
 
 def _leave(state: State, move: Move, block: Block) -> Effect:
-    """The end of a resident block which would else have to cover the loop that the move is in."""
+    """The end of a resident block that is planned elsewhere, or would have to cover a loop."""
+    planned = state.facts.planned.offset(move)
+    is_elsewhere = planned is not None and planned != block.offset
     is_bound = covered_until(state.facts.program, block.start, move.time) > move.time + 1
-    if not is_bound or block.is_kept:
+    if block.is_kept or not (is_elsewhere or is_bound):
         return _refused(COPY, Reason.RESIDENT)
     return replace(_drop(state, move), action=COPY)
 
@@ -313,21 +375,20 @@ def _sink(state: State, move: Move) -> Effect:
     region_start = 0 if move.level == TOP_LEVEL else facts.program.regions[move.level].start
     if block is None or not block.is_dirty or block.start < region_start:
         return Effect(DROP, block=block)
-    barrier = state.barrier(is_prefetch=False, deadline=move.time)
-    begin = max(block.written + 1, barrier, move.time - facts.rules.look_back)
-    start = min(move.time, facts.first_slot(block.level, begin))
-    free = sum(state.left[start : move.time])
-    booking = Booking(
-        move.group, False, start, move.time, move.work_ticks, max(0, move.work_ticks - free)
+    begin = max(block.written + 1, state.ledger.barrier(False), move.time - facts.rules.look_back)
+    run = state.ledger.earliest(
+        min(begin, move.time), move.time, block.level, move.work_ticks, is_prefetch=False
     )
+    assert run is not None
+    booking = Booking(move.group, False, move.time, run)
     if booking.stall_ticks and facts.rules.strict:
         refusal = Refusal(
             Reason.STALL,
-            start=start,
+            start=run.start,
             end=move.time,
             blockers=(block,),
             needed_ticks=move.work_ticks,
-            free_ticks=free,
+            free_ticks=run.idle,
         )
         return Effect(DROP, refusal)
     return Effect(

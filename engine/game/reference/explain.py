@@ -220,7 +220,7 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
         return _describe_sink(game, effect, name)
     parts = [_headline(game, effect, move, name)]
     if effect.is_new and effect.dropped is not None:
-        parts.append(f"Its stay so far ends at slot {effect.dropped.end:,}, not with the loop.")
+        parts.append(f"Its stay so far ends at slot {effect.dropped.end:,}.")
     if effect.evicted:
         taken = ", ".join(group_name(game, b.group) for b in effect.evicted)
         parts.append(f"It takes the place of {taken}.")
@@ -271,13 +271,23 @@ def _worth_texts(move: Move, seconds: str) -> tuple[str, str]:
 
 
 def _at_end(game: ReferenceGame, effect: Effect) -> str:
-    """At which end of the free room, where that is not the one of the place rule."""
+    """Whether it is the planned place, or at which end of the free room, if not the rule's."""
     is_other = effect.action != KINDS[effect.action]
+    planned = game.facts.planned.offset(game.move)
+    if planned is not None:
+        assert effect.block is not None
+        is_there = effect.block.offset == planned
+        return f" ({'as' if is_there else 'not as'} planned)"
     return f" (the {end_text(game)} of the free room)" if is_other else ""
 
 
 def end_text(game: ReferenceGame) -> str:
-    """The end of the free room that the place rule does not choose at the game's current move."""
+    """The end of the free room that the place rule does not choose at the game's current move.
+
+    Where a place is planned, the other one is just not that.
+    """
+    if game.facts.planned.offset(game.move) is not None:
+        return "not as planned"
     is_high = other_goes_high(game.rules, game.move, game.facts.numbers.fast_granules)
     return "high end" if is_high else "low end"
 

@@ -18,6 +18,7 @@ from engine.game.reference.blocks import (
     Refusal,
 )
 from engine.game.reference.effects import effect_of, is_same_place, returned
+from engine.game.reference.ledger import Ledger
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -63,9 +64,9 @@ class ReferenceGame:
     """One game in progress.
 
     State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
-    still remembered), `left` (idle ticks per slot; final for slots before the current move's),
-    `valid_from` (slot from which each group's slow copy is valid; void while its block is dirty),
-    `settled` (the latest deadline of all copies), `horizon`, `num_stayed_before`, `actions` (one
+    still remembered), `ledger` (idle ticks per slot, final for slots before the current move's, and
+    waits), `valid_from` (slot from which each group's slow copy is valid; void while its block is
+    dirty), `horizon`, `num_stayed_before`, `actions` (one
     per move played), `spare_s` and `spare_ticks` (how far the slot is above its floor yet, or below
     if savings would take it there, see `Quantised`), `forced` (moves that Drop-backup has forced to
     Drop), `records`, `return_stall_ticks` (of kept inputs that come back after the last move),
@@ -89,11 +90,10 @@ class ReferenceGame:
         self.move_index = 0
         self.live: dict[int, Block] = {}
         self.ended: list[Block] = []
-        self.left = [numbers.idle(slot) for slot in range(self.program.num_slots)]
+        self.ledger = Ledger(
+            [numbers.idle(slot) for slot in range(self.program.num_slots)], numbers.slot_level
+        )
         self.valid_from = list(numbers.valid_from)
-        self.settled = 0
-        # The last two slots before which a prefetch (True) or a write-back was awaited.
-        self.stalled = {True: (0, 0), False: (0, 0)}
         self.horizon = FIRST_HORIZON
         self.num_stayed_before = 0
         self.actions: list[int] = []
@@ -208,33 +208,10 @@ class ReferenceGame:
 
     def _book(self, effect: Effect) -> None:
         for booking in effect.bookings:
-            self._take(booking)
+            self.ledger.book(booking.run, booking.deadline, is_prefetch=booking.is_prefetch)
             self.records.copies.append(booking)
-            self.settled = max(self.settled, booking.deadline)
             if not booking.is_prefetch:
                 self.valid_from[booking.group] = booking.deadline
-            if booking.stall_ticks:
-                last, _ = self.stalled[booking.is_prefetch]
-                if booking.deadline > last:
-                    self.stalled[booking.is_prefetch] = (booking.deadline, last)
-
-    def _take(self, booking: Booking) -> None:
-        """Take idle ticks from the start forward, as the simulator serves copies."""
-        wanted = booking.used_ticks
-        for slot in range(booking.start, booking.deadline):
-            if not wanted:
-                return
-            used = min(wanted, self.left[slot])
-            self.left[slot] -= used
-            wanted -= used
-
-    def barrier(self, *, is_prefetch: bool, deadline: int) -> int:
-        """The slot before which no such copy with this deadline may start.
-
-        While the other direction is awaited it would be served too, so it must not have started.
-        """
-        last, before = self.stalled[not is_prefetch]
-        return last if last < deadline else before
 
     def _place(self, block: Block, is_new: bool) -> None:
         if is_new and len(self.live) + len(self.ended) >= self.rules.max_blocks:
@@ -270,7 +247,7 @@ class ReferenceGame:
         self._effects = {}
         if self.is_over or self.move.time > move.time:
             if self._slow_ticks or self._slow_draw:
-                self.left[move.time] = self.facts.numbers.idle(
+                self.ledger.left[move.time] = self.facts.numbers.idle(
                     move.time, self._slow_ticks, self._slow_draw
                 )
             self._slow_ticks = self._slow_draw = 0
@@ -305,10 +282,9 @@ class ReferenceGame:
         twin.__dict__.update(self.__dict__)
         twin.live = dict(self.live)
         twin.ended = list(self.ended)
-        twin.left = list(self.left)
+        twin.ledger = self.ledger.copy()
         twin.valid_from = list(self.valid_from)
         twin.actions = list(self.actions)
-        twin.stalled = dict(self.stalled)
         twin.records = self.records.copy()
         twin._effects = dict(self._effects)
         return twin

@@ -15,7 +15,6 @@ from functools import lru_cache
 from engine.game.moves import (
     BEST_FIT,
     NEAR_TOUCH,
-    PLANNED,
     Move,
     goes_high,
     lives_long,
@@ -44,7 +43,6 @@ class Newcomer:
 
     `until`: last slot in which it is known to be needed; `is_long`: whether its group is touched
     again late enough to belong at the high end. `at_other_end`: not where the place rule says.
-    `only_at`: the one offset that will do.
     """
 
     size: int
@@ -54,7 +52,6 @@ class Newcomer:
     floor: int
     capacity: int
     at_other_end: bool = False
-    only_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +193,7 @@ def find_place(
     """A place for the newcomer `[start, end)`: as the place rule likes it best, else any."""
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
-    newcomer = Newcomer(
-        size=move.size_granules,
-        start=start,
-        until=max(end - 1, move.needed_until),
-        is_long=lives_long(move),
-        floor=_floor(state, move, start),
-        capacity=state.facts.numbers.fast_granules,
-        at_other_end=at_other_end,
-    )
+    newcomer = _newcomer(state, move, start, end, at_other_end=at_other_end)
     for narrower in _narrower(state, move, newcomer):
         outcome = _in_tries(state, move, narrower, tries)
         if isinstance(outcome, Place):
@@ -215,17 +204,72 @@ def find_place(
     return outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Clearing:
+    """How a place is cleared: free from slot `since` on, with the ghosts and their write-backs."""
+
+    since: int
+    place: Place
+
+
+def clear_place(state: State, move: Move, offset: int, start: int, end: int) -> Clearing | Refusal:
+    """Clear the planned place for a newcomer that comes at slot `start` at the latest.
+
+    All ghosts there go; those that are dirty are written back as early as they can be, and compute
+    may wait for it before `start`.
+    """
+    high = offset + move.size_granules
+    here = [
+        b
+        for b in (*state.ended, *state.live.values())
+        if b.offset < high
+        and offset < b.offset + b.size
+        # The group's own block has left when it is copied in anew.
+        and not (b.is_live and b.group == move.group)
+    ]
+    solid = [b for b in here if not b.may_give_way(start, is_lasting=move.is_lasting)]
+    solid = [b for b in solid if b.is_kept or b.stands_at(start)]
+    ghosts = sorted((b for b in here if b.is_ghost(start)), key=lambda b: b.offset)
+    if solid:
+        return Refusal(Reason.NO_PLACE, start=start, end=end, blockers=tuple(solid))
+    place = _evict(state, move, move.size_granules, start, ghosts, offset, may_stall=True)
+    if isinstance(place, Refusal):
+        return place
+    ends = [b.end for b in here if not b.is_live] + [b.end for b in place.evicted]
+    return Clearing(max(ends, default=FIRST_HORIZON), place)
+
+
+def _newcomer(
+    state: State, move: Move, start: int, end: int, *, at_other_end: bool = False
+) -> Newcomer:
+    return Newcomer(
+        size=move.size_granules,
+        start=start,
+        until=max(end - 1, move.needed_until),
+        is_long=lives_long(move),
+        floor=floor_of(state, move, start),
+        capacity=state.facts.numbers.fast_granules,
+        at_other_end=at_other_end,
+    )
+
+
 def _narrower(state: State, move: Move, newcomer: Newcomer) -> Iterator[Newcomer]:
-    """The newcomer, confined to the plan's place, or to addresses above room for giants."""
-    if newcomer.at_other_end:
-        return
-    planned = state.facts.planned_offset(move)
-    if planned is not None:
-        yield replace(newcomer, only_at=planned)
-    if state.facts.rules.place in ("support", PLANNED):
+    """The newcomer, confined to addresses above room for giants."""
+    if state.facts.rules.place == "support" and not newcomer.at_other_end:
         room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
         if room:
             yield replace(newcomer, floor=newcomer.floor + room)
+
+
+def _solid_and_ghosts(state: State, move: Move, start: int) -> tuple[list[Block], list[Block]]:
+    """What a newcomer from `start` on must avoid, and the ghosts that it may take."""
+    others = [b for b in (*state.ended, *state.live.values()) if b.is_kept or b.stands_at(start)]
+    # The group's own block has left when it is copied in anew.
+    others = [b for b in others if not (b.is_live and b.group == move.group)]
+    giving = [b.may_give_way(start, is_lasting=move.is_lasting) for b in others]
+    solid = [b for b, gives in zip(others, giving, strict=True) if not gives]
+    ghosts = [b for b, gives in zip(others, giving, strict=True) if gives and b.is_ghost(start)]
+    return solid, ghosts
 
 
 def _in_tries(
@@ -233,14 +277,9 @@ def _in_tries(
 ) -> Place | Refusal:
     """A place for the newcomer in some tries, each sparing fewer ghosts."""
     start = newcomer.start
-    others = [b for b in (*state.ended, *state.live.values()) if b.is_kept or b.stands_at(start)]
-    # The group's own block has left when it is copied in anew.
-    others = [b for b in others if not (b.is_live and b.group == move.group)]
-    giving = [b.may_give_way(start, is_lasting=move.is_lasting) for b in others]
-    solid = [b for b, gives in zip(others, giving, strict=True) if not gives]
-    ghosts = [b for b, gives in zip(others, giving, strict=True) if gives and b.is_ghost(start)]
+    solid, ghosts = _solid_and_ghosts(state, move, start)
     yielding = ghosts
-    if state.facts.rules.looks_ahead and newcomer.only_at is None:
+    if state.facts.rules.looks_ahead:
         stays = [b.is_dirty and not _fits_before(state, move, b, start) for b in ghosts]
         solid += [b for b, must_stay in zip(ghosts, stays, strict=True) if must_stay]
         yielding = [b for b, must_stay in zip(ghosts, stays, strict=True) if not must_stay]
@@ -255,7 +294,7 @@ def _in_tries(
     return refusal
 
 
-def _floor(state: State, move: Move, start: int) -> int:
+def floor_of(state: State, move: Move, start: int) -> int:
     """Granules of scratch at the low end which the newcomer must never touch."""
     reserved = state.facts.numbers.reserved
     if start == FIRST_HORIZON:
@@ -265,9 +304,10 @@ def _floor(state: State, move: Move, start: int) -> int:
 
 def _fits_before(state: State, move: Move, block: Block, deadline: int) -> bool:
     """Whether idle time is left to write the dirty block back by `deadline`, levels apart."""
-    barrier = state.barrier(is_prefetch=False, deadline=deadline)
-    begin = max(block.written + 1, barrier, move.time - state.facts.rules.look_back)
-    return sum(state.left[begin:deadline]) >= block.work_ticks
+    begin = max(
+        block.written + 1, state.ledger.barrier(False), move.time - state.facts.rules.look_back
+    )
+    return sum(state.ledger.left[begin:deadline]) >= block.work_ticks
 
 
 def _try_place(
@@ -278,12 +318,28 @@ def _try_place(
     ghosts: list[Block],
     may_stall: bool,
 ) -> Place | Refusal:
-    size, start = newcomer.size, newcomer.start
     gaps = free_gaps(obstacles, newcomer.floor, newcomer.capacity)
     offset = _choose(state, move, newcomer, obstacles, gaps)
     if offset is None:
         hole = max((high - low for low, high in gaps), default=0)
         return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), floor=newcomer.floor, hole=hole)
+    outcome = _evict(
+        state, move, newcomer.size, newcomer.start, ghosts, offset, may_stall=may_stall
+    )
+    return replace(outcome, floor=newcomer.floor) if isinstance(outcome, Refusal) else outcome
+
+
+def _evict(
+    state: State,
+    move: Move,
+    size: int,
+    start: int,
+    ghosts: list[Block],
+    offset: int,
+    *,
+    may_stall: bool,
+) -> Place | Refusal:
+    """The place at `offset`, where ghosts have to go, dirty ones after a write-back."""
     taken = sorted(
         (b for b in ghosts if b.offset < offset + size and offset < b.offset + b.size),
         key=lambda b: b.group,
@@ -297,10 +353,10 @@ def _try_place(
         return Refusal(Reason.NO_TIME, start=start, end=move.time, blockers=tuple(dirty), hole=size)
     saved = write_back(state, move, dirty, start, may_stall=may_stall) if dirty else ()
     if isinstance(saved, Refusal):
-        return replace(saved, floor=newcomer.floor, hole=size)
-    done = saved[0].deadline if saved else 0
+        return replace(saved, hole=size)
+    done = {b.group: b.deadline for b in saved}
     evicted = tuple(
-        replace(b, end=max(b.busy + 1, done if b.is_dirty else 0), is_dirty=False) for b in taken
+        replace(b, end=max(b.busy + 1, done.get(b.group, 0)), is_dirty=False) for b in taken
     )
     return Place(offset, evicted, saved)
 
@@ -313,14 +369,11 @@ def _choose(
     gaps: list[tuple[int, int]],
 ) -> int | None:
     """Where the newcomer goes, at the end asked for; None if no gap is large enough."""
-    rules, only_at = state.facts.rules, newcomer.only_at
-    if only_at is not None:
-        end = only_at + newcomer.size
-        return only_at if any(low <= only_at and end <= high for low, high in gaps) else None
+    rules = state.facts.rules
     if newcomer.at_other_end:
         is_high = other_goes_high(rules, move, newcomer.capacity)
         return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=False)
-    if rules.place in ("support", PLANNED):
+    if rules.place == "support":
         return supported_offset(newcomer, obstacles, gaps)
     if rules.place == "roomy":
         return roomiest_offset(newcomer, obstacles, gaps)
@@ -338,37 +391,26 @@ def write_back(
     where the loop begins that the move is in.
     """
     facts = state.facts
-    level = blocks[0].level
-    barrier = state.barrier(is_prefetch=False, deadline=deadline)
-    written = max(b.written for b in blocks)
-    begin = max(written + 1, barrier, move.time - facts.rules.look_back)
-    end = facts.last_deadline(level, deadline)
-    start = begin if begin > end else min(facts.first_slot(level, begin), end)
-    work = sum(b.work_ticks for b in blocks)
-    free = sum(state.left[start:end]) if start <= end else -1
-    is_quiet = state.settled <= end or begins_loop_of(facts.program, end, move.time)
-    can_wait = may_stall and is_quiet and start <= end and work < TICKS
-    if (free < work and not can_wait) or any(b.level != level for b in blocks):
-        return Refusal(
-            Reason.NO_TIME,
-            start=begin,
-            end=end,
-            blockers=tuple(blocks),
-            needed_ticks=work,
-            free_ticks=max(0, free),
-        )
-    done, bookings = _done(state, level, start, end, work), []
-    for block in blocks:
-        stall = max(0, block.work_ticks - free)
-        free = max(0, free - block.work_ticks)
-        bookings.append(Booking(block.group, False, start, done, block.work_ticks, stall))
+    end = facts.last_deadline(blocks[0].level, deadline)
+    is_quiet = state.ledger.settled <= end or begins_loop_of(facts.program, end, move.time)
+    can_wait = may_stall and is_quiet and sum(b.work_ticks for b in blocks) < TICKS
+    bookings, after = [], state.ledger.copy()
+    for block in sorted(blocks, key=lambda b: (b.written, b.offset)):
+        begin = max(block.written + 1, after.barrier(False), move.time - facts.rules.look_back)
+        level = block.level
+        end = facts.last_deadline(level, deadline)
+        run = after.earliest(begin, end, level, block.work_ticks, is_prefetch=False)
+        if run is None or (run.stall > 0 and not can_wait):
+            return Refusal(
+                Reason.NO_TIME,
+                start=begin,
+                end=end,
+                blockers=tuple(blocks),
+                needed_ticks=block.work_ticks,
+                free_ticks=run.idle if run else 0,
+            )
+        done = min(facts.first_slot(level, run.done), end)
+        run = after.run(run.start, done, block.work_ticks, is_prefetch=False)
+        after.book(run, done, is_prefetch=False)
+        bookings.append(Booking(block.group, False, done, run))
     return tuple(bookings)
-
-
-def _done(state: State, level: int, start: int, end: int, work: int) -> int:
-    """The first slot of `level` by which copies of `work` ticks from `start` on are done."""
-    missing, slot = work, start
-    while slot < end and (missing > 0 or state.facts.numbers.slot_level[slot] != level):
-        missing -= state.left[slot]
-        slot += 1
-    return slot

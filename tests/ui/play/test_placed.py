@@ -8,14 +8,15 @@ from engine.game.units import range_text
 from tests.ui.apps import session_of
 from tests.ui.play_page import line_of, opened, panel_text, tell
 from ui.model.play.placed import room_text, stay_of
+from ui.session.opening import BEST_KNOWN
 
-RESNET = "resnet50-v5e-b64"
+PROGRAM = "alphatensor-v5e-b16"
 
 
 @pytest.fixture
 def at():  # type: ignore[no-untyped-def]
-    """XLA's own plan of a program whose replay as moves has other addresses."""
-    page = opened(RESNET, plan="xla_compiled", move="1")
+    """The best plan of a program, whose replay as moves has other addresses in places."""
+    page = opened(PROGRAM, plan=BEST_KNOWN, move="1")
     assert not line_of(page).film.is_exact
     return page
 

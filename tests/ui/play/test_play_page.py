@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS, PLANNED, Rules
+from engine.game.moves import ACTION_NAMES, DROP, KINDS, NUM_ACTIONS, Rules
 from engine.game.reference.explain import explain
 from engine.plan.check import check
 from engine.plan.simulate import simulate
@@ -19,6 +19,7 @@ from tests.chosen import chosen
 from tests.ui.apps import session_of
 from tests.ui.play_page import first_choice, line_of, opened, panel_text, tell
 from ui.components.units import time_text
+from ui.model.play.line import Line
 from ui.play.commands import dispatch
 from ui.play.references import references_of
 from ui.session.opening import BEST_KNOWN
@@ -160,6 +161,7 @@ def test_a_command_is_carried_out_once_and_illegal_ones_not_at_all() -> None:
 
 def test_the_other_end_is_played_by_its_line_and_marked_there() -> None:
     at = opened(TEACHING)
+    tell(at, 0, do="new_game")
     line = line_of(at)
     move, action = next(
         (m, a)
@@ -175,8 +177,9 @@ def test_the_other_end_is_played_by_its_line_and_marked_there() -> None:
     tell(at, move)
     marked = re.findall(r'chosen" data-do="play" data-action="(.)"', panel_text(at))
     assert marked == [str(action)], "and not its card"
-    restored = opened(TEACHING, line=line.text())
-    assert line_of(restored).action_at(move) == action
+    again = Line(line.film)
+    again.follow(line.text())
+    assert again.action_at(move) == action
 
 
 def test_an_other_end_that_is_none_says_why() -> None:
@@ -276,6 +279,6 @@ def test_a_new_game_has_nothing_in_fast_memory_and_can_be_left_anywhere() -> Non
 def test_a_new_game_has_the_usual_place_rule_whatever_plan_it_was_begun_from() -> None:
     """The places of this plan are looked up in it; by those the agent could not go on."""
     at = opened("lstm-v5e-b64-train", plan=BEST_KNOWN)
-    assert line_of(at).film.game_at(0).rules.place == PLANNED
+    assert line_of(at).film.game_at(0).rules.planned
     tell(at, 3, do="new_game")
     assert line_of(at).film.game_at(0).rules == Rules()
