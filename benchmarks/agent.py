@@ -33,7 +33,7 @@ OF_TRAINING = {
     "self_play.restart_share": 0.5,
     **EVERY_ROUND,
     "replay.best_share": 0.25,
-    "learner.warm_up_steps": 2000,
+    "learner.warm_up_steps": 400,
     "learner.steps_per_round": 6,
 }
 """What `engine.solvers.practice.practising` changes, as the shipped weights were trained with."""
