@@ -42,7 +42,8 @@ class SampleEntry:
     makes it.
     `feature`: what a real program is there for (`engine.compiler.capture.samples.FEATURES`);
     `is_held_out`: nothing was tuned on it.
-    `fit_error`: worst relative error of the fitted costs on placements held out of the fit.
+    `placements`: how many different ones were compiled. `fit_error`: worst relative error of the
+    fitted costs on those held out of the fit.
     `unestimated_share`: of the time, what is no estimate of the compiler's. None: not known, or
     does not apply.
     """
@@ -67,6 +68,7 @@ class SampleEntry:
     best_s: float | None = None
     best_solver: str | None = None
     best_plan: str | None = None
+    placements: int | None = None
     fit_error: float | None = None
     unestimated_share: float | None = None
     folder: Path = field(default=SAMPLES_FOLDER, compare=False)

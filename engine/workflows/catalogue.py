@@ -97,6 +97,10 @@ memory, flags of their own. Of those marked *held out* no solver, rule or cost m
 anything. They are captured like the samples one folder up and reachable by name like them, but are
 not among *the samples* of the commands and benches.
 
+Before the reader was mended on them it read 90.1 % of the saving of XLA's plan of fsdp and 81.0 %
+of that of modalities (whose simulated cycles were 5.8 % above the compiler's; on reading it is no
+longer held out), 99.6 % of that of lossscale, and all of the others.
+
 What the compiler gives no time for (kernels, collectives, transfers) has a price by its operations,
 bytes and links; `info` says what. What a loop of unknown length or a conditional is assumed to do
 stands there too.
@@ -106,12 +110,14 @@ stands there too.
 """
 
 _COLUMNS = """\
-*No estimate*: the share of the time for which the compiler states no cycles, where it is above 1 %
-(`docs/costs.md`). Programs captured before there were prices leave it out of all other figures.
+*Placements*: how many different ones were compiled; the fit error is that of one predicted by the
+others. *No estimate*: the share of the time for which the compiler states no cycles, where it is
+above 1 % (`docs/costs.md`). Programs captured before there were prices leave it out of all other
+figures.
 
-| sample | what | command | instructions | touches | XLA, µs | gap | best | bound | fit error \
-| no estimate |
-|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|"""
+| sample | what | command | instructions | touches | XLA, µs | gap | best | bound | placements \
+| fit error | no estimate |
+|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|---:|"""
 
 
 def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
@@ -135,7 +141,7 @@ def _row(entry: SampleEntry) -> str:
     return (
         f"| {entry.name} | {what} | {command} | {entry.instructions} | {entry.touches}"
         f" | {xla * 1e6:.1f} | {_gap(xla, entry.bound_s)} | {best} | {entry.bound_method or ''}"
-        f" | {error} | {unestimated} |"
+        f" | {entry.placements or ''} | {error} | {unestimated} |"
     )
 
 
@@ -271,6 +277,7 @@ def _entry(program: Program, before: SampleEntry | None) -> SampleEntry:
         best_s=best_s,
         best_solver=best_solver,
         best_plan=best_plan,
+        placements=len(facts["fit"]["held_out"]),
         fit_error=facts["fit"]["worst_held_out_error"],
         unestimated_share=round(unestimated_share(program), 4),
     )
