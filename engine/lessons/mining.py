@@ -13,6 +13,7 @@ from engine.lessons.opponents import (
     Judged,
     Polish,
     Recorded,
+    greedy_game,
     judged,
     known_games,
     recorded,
@@ -32,12 +33,12 @@ def pivotal_moves(program: Program, rules: Rules, strong: Recorded) -> tuple[int
     """The moves to play as in the strong game, all others greedily, to keep half of its lead.
 
     Of the moves at which the two differ, those with the least to save are left out first, until
-    no further one can be. Empty if there is no lead.
+    no further one can be. Empty if the lead is less than `MARGIN`.
     """
     differing = _differing(program, rules, strong)
-    greedy = strong_at(program, rules, strong, ()).total_reward
+    greedy = _greedy_total(program, rules)
     wanted = greedy + _KEPT_SHARE * (strong.total - greedy)
-    if not differing or wanted <= greedy:
+    if not differing or strong.total - greedy < MARGIN:
         return ()
     moves = ReferenceGame(program, rules).moves
     kept, is_news = set(differing), True
@@ -52,8 +53,13 @@ def pivotal_moves(program: Program, rules: Rules, strong: Recorded) -> tuple[int
 
 def lead(program: Program, rules: Rules, strong: Recorded) -> float:
     """The share by which the strong game's latency is below that of greedy's game."""
-    greedy = strong_at(program, rules, strong, ()).total_reward
+    greedy = _greedy_total(program, rules)
     return (strong.total - greedy) / (1 - greedy)
+
+
+def _greedy_total(program: Program, rules: Rules) -> float:
+    """What greedy earns: under these rules, or under the usual ones, as an opponent plays."""
+    return max(greedy_game(program, each).total for each in {rules, Rules()})
 
 
 def strong_at(

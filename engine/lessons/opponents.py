@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.debugging.games import Continuation, finish, likewise
@@ -90,6 +90,26 @@ def judged(
     if own:
         whole = (*game.actions, *own)
         ways.append(likewise(whole, (0.0,) * len(whole)))
+    return _judged_by(game, ways)
+
+
+def judged_with(
+    game: ReferenceGame, games: Sequence[Recorded], sets: Sequence[Collection[int]]
+) -> dict[int, Judged]:
+    """As `judged`, for a player to whom greedy leaves some moves only.
+
+    The rest is played greedily, or at the moves of one of the `sets` as in a known game.
+    """
+    ways = [_shared(known.continuation, own) for known in games for own in sets]
+    return _judged_by(game, [best_action, *ways])
+
+
+def _shared(way: Continuation, own: Collection[int]) -> Continuation:
+    """Going on in a way at one's own moves, greedily at all others."""
+    return lambda game: way(game) if game.move_index in own else best_action(game)
+
+
+def _judged_by(game: ReferenceGame, ways: Sequence[Continuation]) -> dict[int, Judged]:
     return {action: _judged(game, action, ways) for action in game.legal_actions()}
 
 

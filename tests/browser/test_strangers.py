@@ -30,13 +30,28 @@ def click(page: Page, place: Locator, until: str) -> None:
     wait_until_idle(page)
 
 
-def gain(card: str) -> float:
-    """Microseconds that a card promises."""
+def gain(card: str) -> float | None:
+    """Microseconds that a card promises; None where it names none."""
     found = re.search(r"([+−])\s*([\d.,]+)\s*(ns|µs|ms)", " ".join(card.split("\n")[:2]))
     if found is None:
-        return 0.0
+        return None
     amount = float(found[2].replace(",", "")) * UNITS[found[3]]
     return amount if found[1] == "+" else -amount
+
+
+def offers(page: Page) -> dict[str, float]:
+    """What each action on offer promises, both ends of the memory; those at the usual end first.
+
+    The other end names its gain only where it is not that of the usual one.
+    """
+    found: dict[str, float] = {}
+    usual = 0.0
+    for button in page.locator(".turn.lesson button[data-action][data-do=play]").all():
+        is_usual = "choice" in (button.get_attribute("class") or "").split()
+        promised = gain(button.inner_text())
+        usual = (promised or 0.0) if is_usual else usual
+        found[button.get_attribute("data-action") or ""] = usual if promised is None else promised
+    return dict(sorted(found.items()))
 
 
 def decide(page: Page) -> None:
@@ -49,11 +64,10 @@ def decide(page: Page) -> None:
         if not page.locator(".taken-back").count():
             tried.clear()
         before = panel.inner_text()
-        cards = page.locator(".turn.lesson button.choice").all_inner_texts()
-        by_key = {card.strip()[0]: gain(card) for card in cards}
-        key = max(by_key.keys() - tried, key=by_key.__getitem__)
-        tried.add(key)
-        page.keyboard.press(key)
+        on_offer = {action: us for action, us in offers(page).items() if action not in tried}
+        action = max(on_offer, key=on_offer.__getitem__)
+        tried.add(action)
+        panel.locator(f"button[data-do=play][data-action='{action}']").click(timeout=PATIENCE_MS)
         assert eventually(lambda was=before: panel.inner_text() != was)
         page.wait_for_selector(".map:not([aria-busy])", timeout=PATIENCE_MS)
         wait_until_idle(page)

@@ -6,7 +6,7 @@ import pytest
 
 from engine.game.moves import Rules
 from engine.lessons.mining import lead, pivotal_moves, strong_at
-from engine.lessons.opponents import greedy_game
+from engine.lessons.opponents import greedy_game, recorded
 from engine.lessons.positions import Mined, read_positions
 from engine.program import library
 
@@ -21,10 +21,11 @@ def test_several_programs_can_be_won() -> None:
 @pytest.mark.parametrize("mined", PIVOTAL, ids=lambda mined: mined.program)
 def test_the_moves_that_ship_beat_greedy_and_none_is_idle(mined: Mined) -> None:
     program = library.load_sample(mined.program)
-    strong, greedy = mined.strong(program), greedy_game(program, mined.rules)
-    wanted = greedy.total + (strong.total - greedy.total) / 2
+    strong = mined.strong(program)
+    greedy = max(greedy_game(program, rules).total for rules in (mined.rules, Rules()))
+    wanted = greedy + (strong.total - greedy) / 2
     assert strong_at(program, mined.rules, strong, mined.pivotal).total_reward >= wanted
-    assert wanted > greedy.total
+    assert wanted > greedy
     assert lead(program, mined.rules, strong) == pytest.approx(mined.lead, abs=1e-6)
     for move in mined.pivotal:
         without = strong_at(program, mined.rules, strong, set(mined.pivotal) - {move})
@@ -34,6 +35,19 @@ def test_the_moves_that_ship_beat_greedy_and_none_is_idle(mined: Mined) -> None:
 def test_without_a_lead_nothing_is_pivotal() -> None:
     program, rules = library.load_sample("teach-fragmentation"), Rules()
     assert pivotal_moves(program, rules, greedy_game(program, rules)) == ()
+
+
+def test_a_lead_over_greedy_under_odd_rules_alone_is_none() -> None:
+    """Under the strong game's place rule greedy may do worse than the opponent, who has the usual
+    one.
+    """
+    program = library.load_sample("lstm-v5e-b64-train")
+    rules = next(m for m in PIVOTAL if m.program == program.name).rules
+    usual = greedy_game(program, Rules())
+    likewise = recorded(program, rules, strong_at(program, rules, usual, ()).actions)
+    assert likewise.total < usual.total
+    assert lead(program, rules, likewise) < 0
+    assert pivotal_moves(program, rules, likewise) == ()
 
 
 def test_at_all_moves_it_is_the_strong_game() -> None:

@@ -20,7 +20,7 @@ from engine.lessons.opponents import (
     Recorded,
     greedy_end_s,
     greedy_game,
-    judged,
+    judged_with,
     known_games,
     opponents,
     play_on,
@@ -77,15 +77,23 @@ class Match:
         """A new game in which the pivotal and the weightiest moves are the visitor's, the rest
         greedy's.
         """
-        others = max(0, decisions - len(self.pivotal))
-        own = weighty_moves(self.program, self.rules, others) | frozenset(self.pivotal)
+        own = self.own_moves(decisions)
         game = ReferenceGame(self.program, self.rules)
         play_on(game, own)
         return Attempt.from_start(game, lambda g: play_on(g, own))
 
-    def judged(self, game: ReferenceGame) -> dict[int, Judged]:
-        """What each action of a position is worth."""
-        return judged(game, self.games)
+    def own_moves(self, decisions: int) -> frozenset[int]:
+        """The moves that are the visitor's."""
+        others = max(0, decisions - len(self.pivotal))
+        return weighty_moves(self.program, self.rules, others) | frozenset(self.pivotal)
+
+    def judged(self, game: ReferenceGame, decisions: int) -> dict[int, Judged]:
+        """What each action of a position is worth to the visitor, as greedy plays the rest.
+
+        So the best action stays worth it, whatever greedy does until the next decision.
+        """
+        sets = (self.own_moves(decisions), frozenset(self.pivotal))
+        return judged_with(game, self.games, sets)
 
     def cost_s(self, values: dict[int, Judged], action: int) -> float:
         """What an action loses against the best one; nothing if it is too little to matter."""
@@ -309,7 +317,7 @@ class MatchScene:
         number = seat.attempt.at(seat.cursor.move)
         if self.state.is_teaching and seat.attempt.chosen(number) != action:
             game = seat.attempt.points[number].game
-            values = self.match.judged(game)
+            values = self.match.judged(game, self.state.decisions)
             cost_s = self.match.cost_s(values, action)
             if cost_s > 0:
                 right = max(values, key=lambda a: values[a].saved_s)
