@@ -23,7 +23,7 @@ from engine.compiler.costs.observations import (
     load_observations,
     observations_path,
 )
-from engine.compiler.costs.refit import left_out
+from engine.compiler.costs.trust import left_out
 from engine.program import library
 from engine.program.library import SampleEntry
 from engine.program.model import Program

@@ -90,7 +90,8 @@ def observed_names() -> list[str]:
 def _refit(entry: SampleEntry, options: argparse.Namespace) -> dict[str, float]:
     """The relative error of each placement's prediction by the others; writes where asked."""
     from engine.compiler.costs.observations import load_observations, observations_path
-    from engine.compiler.costs.refit import left_out, refitted
+    from engine.compiler.costs.refit import refitted
+    from engine.compiler.costs.trust import left_out
     from engine.workflows.catalogue import recost
 
     program = library.load_entry(entry)

@@ -16,10 +16,10 @@ from engine.compiler.capture.capture import (
     capture,
     capture_source,
     capture_stablehlo,
-    is_trusted,
 )
 from engine.compiler.costs.observations import structure_hash
 from engine.compiler.costs.refit import refitted
+from engine.compiler.costs.trust import is_trusted
 from engine.compiler.reading.own_compile import refuse_other_region, stored_answers
 from engine.compiler.toolchain import results as answers
 from engine.compiler.toolchain.compile import Compiled

@@ -17,7 +17,8 @@ from engine.compiler.costs.observations import (
     save_observations,
     structure_hash,
 )
-from engine.compiler.costs.refit import LeftOut, fit_record, left_out, refitted
+from engine.compiler.costs.refit import refitted
+from engine.compiler.costs.trust import LeftOut, fit_record, left_out
 from engine.compiler.reading.observation import Observation, observe
 from engine.errors import ProgramFormatError
 from engine.plan.io import plan_to_json

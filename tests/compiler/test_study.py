@@ -21,7 +21,7 @@ from engine.compiler.capture.identify import (
 from engine.compiler.capture.study import LONE_ERROR, Solver, Study
 from engine.compiler.costs.calibrate import fit_costs, pools, total_error, with_costs
 from engine.compiler.costs.observations import Compile, Observations, structure_hash
-from engine.compiler.costs.refit import left_out
+from engine.compiler.costs.trust import left_out
 from engine.compiler.reading.observation import observe
 from engine.compiler.steering.export import SORT_ORDER, both_rules, matcher_of, matchers, sort_rules
 from engine.compiler.toolchain.results import SLOW_OPTIONS

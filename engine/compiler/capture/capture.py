@@ -29,6 +29,7 @@ from engine.compiler.costs.observations import (
     structure_hash,
 )
 from engine.compiler.costs.refit import refitted
+from engine.compiler.costs.trust import is_trusted
 from engine.compiler.reading.matching import with_split_sizes
 from engine.compiler.reading.observation import observe
 from engine.compiler.reading.own_compile import device_of, stored_stablehlo
@@ -54,9 +55,6 @@ from engine.program.prices import with_prices
 
 MORE_COMPILES = 2
 """So many times as many are made at most where the fit is not good enough."""
-
-MAX_ERROR = 0.03
-"""Largest relative under-prediction allowed on held-out placements."""
 
 ANSWERS = "answers"
 """The folder of the compiler's answers to all programs, among what captures keep."""
@@ -228,19 +226,6 @@ def capture_all(how: Capturing, samples: Sequence[Sample], folder: Path) -> list
         save_observations(observations, known)
         names.append(sample.name)
     return names
-
-
-def is_trusted(program: Program) -> bool:
-    """Whether placements held out of the fit confirm the program's costs.
-
-    One that takes longer than predicted contradicts them
-    (`engine.compiler.costs.refit.fit_record`).
-    """
-    fit = program.provenance["fit"]
-    worst = fit["worst_held_out_error"]
-    if fit.get("worst_error", 0.0) > MAX_ERROR:
-        return False
-    return worst is not None and worst <= MAX_ERROR
 
 
 def _source_in(folder: Path, sample: Sample) -> Source:

@@ -28,7 +28,7 @@ from engine.compiler.costs.calibrate import (
     with_costs,
 )
 from engine.compiler.costs.observations import Compile, Observations, structure_hash
-from engine.compiler.costs.refit import left_out, others
+from engine.compiler.costs.trust import left_out, others
 from engine.compiler.reading.observation import Observation, observe, stall_cycles
 from engine.compiler.reading.own_compile import own_compile
 from engine.compiler.reading.xla_plan import read_own_plan
