@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from engine.agent.trace_io import SearchTrace
 from engine.compiler.steering.export import Steering, exports
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.verify import Verdict
 from engine.errors import EngineError, PlanError
 from engine.game.gym_env import MallocEnv

@@ -11,7 +11,7 @@ shift
 LIBTPU_INIT_ARGS=$(python -c '
 import sys
 from pathlib import Path
-from engine.compiler.steering.flags import load_flags
+from engine.compiler.steering.flags_file import load_flags
 
 print(load_flags(Path(sys.argv[1])).environment)' "$flags")
 export LIBTPU_INIT_ARGS

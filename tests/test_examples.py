@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mallocmuzero
-from engine.compiler.steering.flags import Flags, save_flags
+from engine.compiler.steering.flags_file import Flags, save_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"

@@ -158,7 +158,7 @@ def test_rooms_keep_their_order_and_packages_their_fences() -> None:
         ("engine/compiler/toolchain/compile.py", "import engine.compiler.models.image"),
         ("engine/solvers/baselines.py", "from engine.compiler.capture import study"),
         ("engine/analysis/peak.py", "from engine.debugging.ab import duel"),
-        ("engine/lessons/mining.py", "from engine.compiler.steering.flags import Flags"),
+        ("engine/lessons/mining.py", "from engine.compiler.steering.flags_file import Flags"),
         ("engine/cli/plans.py", "from ui import jobs"),
         ("engine/plan/check.py", "import ui.app"),
         ("engine/plan/check.py", "from jax import numpy"),

@@ -18,7 +18,7 @@ from engine.workflows.capturing import SOLVERS, answers_folder
 
 if TYPE_CHECKING:
     from engine.compiler.steering.compiled_plan import Bench
-    from engine.compiler.steering.flags import Flags
+    from engine.compiler.steering.flags_file import Flags
     from engine.compiler.steering.verify import Asked, Placed, Placement, Verdict
 
 SHOWN = 20
@@ -89,7 +89,7 @@ def _answers_folder(options: argparse.Namespace) -> Path:
 def run_export(options: argparse.Namespace) -> int:
     """Write the options that aim at a plan; needs no compiler."""
     from engine.compiler.steering.export import aims, exports
-    from engine.compiler.steering.flags import Flags, save_flags
+    from engine.compiler.steering.flags_file import Flags, save_flags
 
     program, plan = library.resolve(options.program), load_plan(options.plan)
     made = exports(program, plan)
@@ -130,7 +130,7 @@ def export_lines(flags: Flags) -> list[str]:
 
 def run_tune(options: argparse.Namespace) -> int:
     """Tune, and keep the best options."""
-    from engine.compiler.steering.flags import save_flags
+    from engine.compiler.steering.flags_file import save_flags
     from engine.compiler.toolchain.libtpu import use_cpu_here
     from engine.compiler.toolchain.target import read_flags
     from engine.workflows.tuning import tune_program
@@ -209,15 +209,15 @@ def _asked(usual: Bench, path: Path | None) -> tuple[Asked, Bench]:
 
     Flags may hold settings that make another program than `usual` has; it is captured then.
     """
-    from engine.compiler.steering import flags, verify
+    from engine.compiler.steering import flags_file, verify
     from engine.workflows.knob_search import program_under
 
     if path is None:
         return verify.DEFAULT, usual
     body = read_json(path)
-    if not (isinstance(body, dict) and body.get("format") == flags.FORMAT):
+    if not (isinstance(body, dict) and body.get("format") == flags_file.FORMAT):
         return verify.asked_by_plan(usual, plan_from_json(body, str(path)), note), usual
-    given = flags.flags_from_json(body, str(path))
+    given = flags_file.flags_from_json(body, str(path))
     asked = verify.asked_by_flags(usual.program, given)
     if not given.knobs:
         return asked, usual

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.agent.trace_io import SearchTrace, load_trace, save_trace
-from engine.compiler.steering import flags
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering import flags_file
+from engine.compiler.steering.flags_file import Flags
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import read_json
 from engine.plan import io as plans
@@ -28,7 +28,7 @@ _WORDS: dict[type, str] = {
 _READERS: dict[str, Callable[[Any, str], Kind]] = {
     programs.FORMAT: programs.from_json,
     plans.FORMAT: plans.plan_from_json,
-    flags.FORMAT: flags.flags_from_json,
+    flags_file.FORMAT: flags_file.flags_from_json,
 }
 _TRACE = ".npz"
 
@@ -78,7 +78,7 @@ def save(content: Kind, path: Path) -> None:
         case Plan():
             plans.save_plan(content, path)
         case Flags():
-            flags.save_flags(content, path)
+            flags_file.save_flags(content, path)
         case SearchTrace():
             save_trace(content, path)
         case _:

@@ -17,7 +17,7 @@ from engine.compiler.reading.observation import Observation
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.compiled_plan import Bench, bench_of
 from engine.compiler.steering.export import Aim, aims
-from engine.compiler.steering.flags import INIT_ARGS_NOTE, Flags
+from engine.compiler.steering.flags_file import INIT_ARGS_NOTE, Flags
 from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import PlanFn, Trial, TuneLog, Tuning, total
 from engine.compiler.steering.verify import Verdict, asked_by_flags, verify

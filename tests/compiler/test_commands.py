@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.compiler.steering.flags import Flags, load_flags, save_flags
+from engine.compiler.steering.flags_file import Flags, load_flags, save_flags
 from engine.compiler.steering.verify import Placement, Verdict
 from engine.compiler.toolchain import libtpu
 from engine.errors import CompilerError

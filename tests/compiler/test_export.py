@@ -25,7 +25,7 @@ from engine.compiler.steering.export import (
     own_steering,
     sort_rules,
 )
-from engine.compiler.steering.flags import (
+from engine.compiler.steering.flags_file import (
     Flags,
     flags_from_json,
     load_flags,

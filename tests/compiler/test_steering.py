@@ -14,7 +14,7 @@ from engine.cli import main
 from engine.compiler.capture.importer import roofline
 from engine.compiler.steering.compiled_plan import Bench, bench_of, unknown_names
 from engine.compiler.steering.export import SORT_ORDER, exports, instruction_patterns, sort_rules
-from engine.compiler.steering.flags import Flags, save_flags
+from engine.compiler.steering.flags_file import Flags, save_flags
 from engine.compiler.steering.verify import asked_by_flags, placements, verify
 from engine.compiler.toolchain.results import SLOW_OPTIONS, Answers
 from engine.compiler.toolchain.target import Target

@@ -32,7 +32,7 @@ from engine.compiler.steering.export import (
     matchers,
     sort_rules,
 )
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.knobs import Setting
 from engine.compiler.steering.tune import TuneLog, Tuning
 from engine.compiler.toolchain.target import Target

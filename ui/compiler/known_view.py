@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.flags_file import Flags
 from engine.compiler.steering.instruction_cycles import KeptCompile, instruction_cycles
 from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code

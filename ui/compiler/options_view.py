@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from engine.compiler.steering.export import aims, exports
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.flags_file import Flags
 from engine.errors import PlanError
 from ui.components.copyable_view import copyable
 from ui.components.markdown import plain

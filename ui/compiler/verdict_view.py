@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from engine.compiler.steering.flags import Flags
+from engine.compiler.steering.flags_file import Flags
 from ui.compare.jumps_view import go_to
 from ui.compiler.instructions_view import instructions
 from ui.compiler.options_view import options_code

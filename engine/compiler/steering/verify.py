@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.compiler.steering.compiled_plan import Bench, Outcome, unknown_names
 from engine.compiler.steering.export import Aim, Steering, aims, exports
-from engine.compiler.steering.flags import Flags, named_instructions
+from engine.compiler.steering.flags_file import Flags, named_instructions
 from engine.errors import CompilerError, PlanError
 from engine.plan.model import Plan
 from engine.plan.simulate import Simulation
