@@ -186,6 +186,18 @@ def test_equal_instructions_are_told_apart_where_savings_do_not_add_up() -> None
     assert fit.savings[0] == pytest.approx(slow.cycles[0], rel=1e-3), "y is its own witness"
 
 
+def test_they_are_told_apart_too_where_all_fast_would_be_slower_than_a_compile() -> None:
+    """`z` with its result fast is a little faster than `y` with an operand fast as well."""
+    imported = three_calls()
+    slow = observe(imported, imported.flow)
+    seen = replace(observation(imported, [0, 2, 5]), cycles=slow.cycles - [5_000, 10_000, 0])
+    fit = fit_costs(imported.program, (0, 0, 1), slow, [seen])
+    assert total_error(imported.program, fit, seen) == pytest.approx(0.0, abs=1e-6)
+    clock = imported.program.hardware.clock_hz
+    all_fast_s = with_costs(imported.program, fit).all_fast_s
+    assert all_fast_s * clock == pytest.approx(385_000, rel=1e-6)
+
+
 def test_predictions_need_no_uncertainties() -> None:
     imported = three_calls()
     slow = observe(imported, imported.flow)

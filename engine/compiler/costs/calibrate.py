@@ -29,6 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.compiler.costs.pools import (
+    AT_ODDS,
+    CLOSELY_AT_ODDS,
     MUCH_LESS,
     SLOWER,
     Pool,
@@ -45,6 +47,9 @@ from engine.program.validate import MOST_COSTS
 
 NEAR = 0.03
 """A compile whose total is above the smallest one by this share counts e times less."""
+
+ROUNDING = 1e-6
+"""Totals that differ by a smaller share are equal."""
 
 LEAST_WEIGHT = 0.05
 """How much the slowest compiles count."""
@@ -136,11 +141,43 @@ def _fitted(
     seen: Sequence[Observation],
     guess: float,
 ) -> tuple[Fit, list[Pool], NDArray[np.float64]]:
-    """`fit_savings`, and the pools and the prior `[A]` that it rests on."""
+    """`fit_savings`, and the pools and the prior `[A]` that it rests on.
+
+    Instructions that are equal by name alone are told apart where they differ much, or a little
+    where the program would otherwise take longer with everything fast than a compile of it does.
+    """
     slow_cycles = _least_cycles(slow, pool_of, seen)
     prior = _prior(program, slow_cycles, seen)
     accesses, weights = accesses_by_slot(program), compile_weights(program, seen)
-    known = list(observed_pools(pool_of, accesses, slow_cycles, seen, weights, prior))
+
+    def told_apart(at_odds: float) -> tuple[Fit, list[Pool]]:
+        known = list(observed_pools(pool_of, accesses, slow_cycles, seen, weights, prior, at_odds))
+        return _fitted_to(program, slow_cycles, seen, prior, known, guess), known
+
+    fit, known = told_apart(AT_ODDS)
+    if _is_beaten(program, fit, seen):
+        fit, known = told_apart(CLOSELY_AT_ODDS)
+    return fit, known, prior
+
+
+def _is_beaten(program: Program, fit: Fit, seen: Sequence[Observation]) -> bool:
+    """Whether some compile takes less than the fit's total with all fast that saves something."""
+    return any(
+        total_cycles(program, fit, replace(one, is_fast=fit.savings > 0))
+        > total_cycles(program, None, one) * (1.0 + ROUNDING)
+        for one in seen
+    )
+
+
+def _fitted_to(
+    program: Program,
+    slow_cycles: NDArray[np.float64],
+    seen: Sequence[Observation],
+    prior: NDArray[np.float64],
+    known: Sequence[Pool],
+    guess: float,
+) -> Fit:
+    """The fit to these pools, uncertainties left at zero."""
 
     def fitted(may_cost: NDArray[np.bool_]) -> Fit:
         floors, savings = np.zeros(program.num_slots), np.zeros(len(program.accesses))
@@ -151,7 +188,7 @@ def _fitted(
         savings = np.where(_may_save(program), savings, 0.0)
         return Fit(slow_cycles, floors, savings, np.zeros(len(savings)))
 
-    return choose_write_costs(program, slow_cycles, seen, fitted), known, prior
+    return choose_write_costs(program, slow_cycles, seen, fitted)
 
 
 def _prior(

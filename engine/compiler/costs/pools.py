@@ -125,8 +125,9 @@ MAX_SAVED_SHARE = 0.97
 """Together the accesses of one instruction save at most this share of its all-slow cycles, unless
 more was seen."""
 
-AT_ODDS = 0.2
-"""A pool's fit is far off a placement from this share of the all-slow cycles on."""
+AT_ODDS, CLOSELY_AT_ODDS = 0.2, 0.02
+"""A pool's fit is far off a placement from this share of the all-slow cycles on; the second where
+the program would otherwise take longer with everything fast than in one of its compiles."""
 
 SLOWER = 1e-3
 """Only where some placement took longer than all slow, by this share, may a write cost time."""
@@ -188,12 +189,14 @@ def observed_pools(
     seen: Sequence[Observation],
     weights: Sequence[float],
     prior: NDArray[np.float64],
+    at_odds: float,
 ) -> Iterator[Pool]:
     """The pools that have something to save, with what was seen of them (`pool_rows`).
 
     `prior` `[A]`: the cycles that each access saves by its bytes alone. If no savings and
-    floor fit a pool's observations, the pool is split by the placements at which its instructions
-    were observed. Example: XLA estimates copies within one memory, but not between the two.
+    floor fit a pool's observations (to `at_odds`, a share of its all-slow cycles), the pool is
+    split by the placements at which its instructions were observed. Example: XLA estimates copies
+    within one memory, but not between the two.
     """
     for slots in slots_by_pool(pool_of).values():
         total = float(slow_cycles[slots[0]])
@@ -201,7 +204,7 @@ def observed_pools(
             rows = pool_rows(slots, accesses, seen, weights)
             pool = Pool(slots, np.array([accesses[slot] for slot in slots]), total, rows)
             parts = _parts(slots, accesses, seen)
-            if len(parts) == 1 or not _is_at_odds(pool, prior[pool.accesses[0]]):
+            if len(parts) == 1 or not _is_at_odds(pool, prior[pool.accesses[0]], at_odds):
                 yield pool
                 continue
             for part in parts:
@@ -220,12 +223,12 @@ def _parts(
     return list(parts.values())
 
 
-def _is_at_odds(pool: Pool, prior: NDArray[np.float64]) -> bool:
-    """Whether the pool's fit is far off some placement that was seen."""
+def _is_at_odds(pool: Pool, prior: NDArray[np.float64], at_odds: float) -> bool:
+    """Whether the pool's fit is so far off some placement that was seen."""
     floor, savings = fit_pool(pool, prior, np.zeros(len(prior), dtype=bool), 0.0)
     return any(
         abs(max(floor, pool.total - float(np.dot(fast, savings))) - row.cycles)
-        > AT_ODDS * pool.total
+        > at_odds * pool.total
         for fast, row in pool.rows.items()
     )
 
