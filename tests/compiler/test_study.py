@@ -18,7 +18,7 @@ from engine.compiler.capture.identify import (
     stakes,
     worth,
 )
-from engine.compiler.capture.study import LONE_ERROR, Solver, Study
+from engine.compiler.capture.study import FEWER_COPIES, LONE_ERROR, Solver, Study
 from engine.compiler.costs.calibrate import fit_costs, pools, total_error, with_costs
 from engine.compiler.costs.observations import Compile, Observations, structure_hash
 from engine.compiler.costs.trust import left_out
@@ -83,6 +83,14 @@ def test_what_one_placement_alone_has_shown_is_shown_by_another() -> None:
     first = replace(found, compiles=found.compiles[:-1])
     assert max(abs(one.error) for one in left_out(done.program, first)) > LONE_ERROR
     assert max(abs(one.error) for one in left_out(done.program, found)) <= LONE_ERROR
+
+
+def test_where_everything_fits_fewer_copies_give_another_placement() -> None:
+    """Else no compile could be held out, and nothing would confirm the costs."""
+    compiler = TinyCompiler(room=len(NAMES))
+    found = study(compiler, []).run(12)
+    assert [c.options for c in found.compiles] == [{}, FEWER_COPIES[0]]
+    assert found.compiles[1].seen.is_fast.sum() < found.compiles[0].seen.is_fast.sum()
 
 
 def test_a_placement_that_repeats_what_was_mispredicted_is_asked_for() -> None:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.compiler.steering.export import SORT_ORDER
+from engine.compiler.steering.export import INEFFICIENT_RATIO, SORT_ORDER
 from engine.compiler.toolchain.compile import Compiled
 from engine.errors import CompilerError
 from tests.program.hlo.modules import module
 
-NAMES = ("a", "b", "y", "z")
+PARAMETERS = ("a", "b")
+NAMES = (*PARAMETERS, "y", "z")
 SHAPE = "f32[64,128]{1,0}"
 
 SLOW = {"y": 100_000, "z": 120_000}
@@ -47,7 +48,10 @@ def hlo(fast: Sequence[str], has_cycles: bool = True) -> str:
 
 @dataclass
 class TinyCompiler:
-    """Places values in the order of the rules, then by name, until there is no room left."""
+    """Places values in the order of the rules, then by name, until there is no room left.
+
+    Where copies have to save much, it copies no parameter in.
+    """
 
     whole: list[Mapping[str, str]] = field(default_factory=list)
     room: int = 2
@@ -61,7 +65,9 @@ class TinyCompiler:
         last = [name for name, how in rules if how == "assign_last"]
         first = [name for name, how in rules if how != "assign_last"]
         rest = [name for name in NAMES if name not in first + last]
-        return (first + rest + last)[: self.room]
+        placed = (first + rest + last)[: self.room]
+        is_choosy = options.get(INEFFICIENT_RATIO) == "2"
+        return [name for name in placed if not (is_choosy and name in PARAMETERS)]
 
     def early(self, options: Mapping[str, str]) -> Compiled:
         return Compiled(hlo(self.placed(options), False), "", "", is_full=False)

@@ -5,7 +5,8 @@ it: a solver looks for what pays most, and so for every saving that is too high,
 corrects it. The other is what resolves most of what is uncertain
 (`engine.compiler.capture.identify`). Either is chosen among several by an early stop, which takes
 seconds, and then compiled whole. When all agrees, what only a single placement has shown is asked
-for once more, in another one. The study ends there, or when its compiles are used up.
+for once more, in another one; where every order gives one placement, one with fewer copies. The
+study ends there, or when its compiles are used up.
 """
 
 from __future__ import annotations
@@ -69,6 +70,12 @@ KNOBS: Sequence[Mapping[str, str]] = (
     {CROSS_PROGRAM: "0"},
 )
 
+FEWER_COPIES: Sequence[Mapping[str, str]] = (
+    {INEFFICIENT_RATIO: "2"},
+    {"xla_msa_max_outstanding_prefetches": "0"},
+)
+"""With these the compiler copies less in, in whatever order it places."""
+
 Solver = Callable[[Program], Plan]
 
 
@@ -116,7 +123,7 @@ class Study:
                 self.compile(f"stake-{turn}", proposed)
                 agreed = 0
             elif is_agreed:
-                again = self._shown_again(turn)
+                again = self._shown_again(turn) or self._fewer_copies()
                 if again is None:
                     break
                 self.compile(f"again-{turn}", again)
@@ -200,6 +207,15 @@ class Study:
                 if proposed is not None:
                     return proposed
         return None
+
+    def _fewer_copies(self) -> Mapping[str, str] | None:
+        """Options with fewer copies where no order gave another placement; None if one did.
+
+        Where all compiles are placed alike, none can be held out of the fit.
+        """
+        if len({one.seen.is_fast.tobytes() for one in self.observations.compiles}) > 1:
+            return None
+        return next((o for o in FEWER_COPIES if self._placement(o) is not None), None)
 
     def _alike(self, turn: int, lone: Compile, rest: Sequence[Compile]) -> Mapping[str, str] | None:
         """Options of a new placement that repeats most of what `rest` missed at `lone`, or None."""

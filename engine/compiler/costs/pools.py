@@ -189,7 +189,7 @@ def observed_pools(
     seen: Sequence[Observation],
     weights: Sequence[float],
     prior: NDArray[np.float64],
-    at_odds: float,
+    at_odds: float = AT_ODDS,
 ) -> Iterator[Pool]:
     """The pools that have something to save, with what was seen of them (`pool_rows`).
 
