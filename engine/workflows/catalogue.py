@@ -36,25 +36,17 @@ from engine.solvers import Budget, solve
 
 _HEAD = """# Sample programs
 
-Real programs, compiled by the real XLA TPU compiler on a CPU machine: schedule, values, costs, and
-the plan that XLA's own solver chose. Each file also holds the options of every compile, the
-versions of the packages, and the serialised StableHLO, from which the program can be compiled again
-without the model's Python code. `teaching/` holds five hand-made programs whose optimum is known by
-brute force, `lessons/` the lessons of the explorer (`docs/lessons.md`), `positions.json` positions
-from real games (`python -m engine mine`).
+Real programs, compiled by the real XLA TPU compiler on a CPU: schedule, values, costs, the plan
+that XLA chose, the options of every compile, and the StableHLO from which to compile again. Beside
+them: `teaching/` (hand-made programs whose optimum is known by brute force), `lessons/`
+(`docs/lessons.md`), `positions.json` (`mallocmuzero mine`).
 
-How one is made: the model is compiled with everything in slow memory (schedule and all-slow
-costs), with the compiler's defaults (its own plan), and at other placements, among them what our
-own plans become. Savings per access are fitted to the compiler's cycles (`docs/costs.md`). *Fit
-error*: how much longer than predicted a placement takes that is held out of the fit and is about as
-good as the compiler's own; of samples that have no file in `observations/` yet, the worst relative
-error on random placements. *Gap* is how far XLA's plan is above the proven lower bound; *best*, how
-far the best checked plan known, and who found it: it lies in `plans/`, except where a solver makes
-it in a moment. A plan less than 0.1 % above the bound is *optimal*. *Bound* says how it was proven:
-by a linear program (lp), or by branching on its 0/1 variables too (mip; unfinished: more time may
-prove more); see `docs/bound.md`. `python -m benchmarks bounds` proves them again, resumable.
+Costs are fitted to compiles at several placements (`docs/costs.md`, which also explains *fit
+error*). *Gap*: how far XLA's plan is above the proven lower bound. *Best*: how far the best checked
+plan known is, and who found it; *optimal* is less than 0.1 %. *Bound*: how it was proven
+(`docs/bound.md`); `python -m benchmarks bounds` proves them again.
 
-`make samples` captures all of them again: hours on two cores, resumable. One alone:
+`make samples` captures all of them again, in hours, resumable. One alone:
 
 ```
 make setup-compiler
@@ -64,47 +56,38 @@ make setup-compiler
 
 _HELD_OUT_HEAD = """# Held-out programs
 
-Captured like the samples one folder up, and reachable by name like them, but no solver, rule, cost
-model or network was tuned on these, and they are not among the programs of which commands, benches
-and the explorer speak as *the samples*. Most are of families that no sample is of. Results on them
-are reported apart (`python -m benchmarks reading`).
+Captured like the samples one folder up, but no solver, rule, cost model or network was tuned on
+them. Most are of families that no sample is of. Results on them are reported apart.
 
 A program of whose plan by XLA less than 99 % is read, or whose costs are not confirmed, does not
-come in here, so that what is read of these is high by construction. As first captured
-resnet50v2-v5p-b32 had 98.5 % (values split between two cores) and mlpae-v6e-b4096-train 94.7 %
-without addresses (slices in each other's way): the reader was mended on them, and on reading these
-two are no longer held out.
+come in here, so what is read of these is high by construction. Of resnet50v2-v5p-b32 98.5 % was
+read at first, of mlpae-v6e-b4096-train 94.7 %: the reader was mended on these two, which on reading
+are no longer held out.
 
-`python -m engine capture --held-out` captures all of them again: hours on two cores, resumable.
+`python -m engine capture --held-out` captures all of them again, in hours, resumable.
 """
 
 _LARGE_HEAD = """# Large programs
 
-Models at their published depth, captured like the samples one folder up and reachable by name like
-them. They are here to show what the tools do at real size (`python -m benchmarks sizes`); no
-solver, rule or cost model was tuned on them, and they are not among *the samples* of the commands
-and benches. XLA's plan of the full U-Net was refused at first; the reader was mended on it, so that
-on reading it is not held out.
+Models at their published depth, to show what the tools do at real size (`python -m benchmarks
+sizes`). No solver, rule or cost model was tuned on them, but the reader was mended on the full
+U-Net, whose plan by XLA was refused at first.
 
 `python -m engine capture --large` captures all of them again, resumable.
 """
 
 _REAL_HEAD = """# Real programs
 
-Small programs with what teams use and dense programs for one chip have not: loops of unknown
-length, branches, many chips with collectives, kernels of their own (Pallas), tensors in the host's
-memory, flags of their own. Of those marked *held out* no solver, rule or cost model has seen
-anything. They are captured like the samples one folder up and reachable by name like them, but are
-not among *the samples* of the commands and benches.
+Small programs with what dense programs for one chip lack: loops of unknown length, branches, many
+chips with collectives, kernels of the user's own (Pallas), tensors in the host's memory, flags. No
+solver, rule or cost model was tuned on those marked *held out*.
 
 Before the reader was mended on them it read 90.1 % of the saving of XLA's plan of fsdp and 81.0 %
 of that of modalities (whose simulated cycles were 5.8 % above the compiler's; on reading it is no
 longer held out), 99.6 % of that of lossscale, and all of the others.
 
-What the compiler gives no time for (kernels, collectives, transfers) has a price by its operations,
-bytes and links; `info` says what. What a loop of unknown length or a conditional is assumed to do
-stands there too.
-
+`mallocmuzero info P` says what the compiler gives no time for and what is assumed of loops and
+branches.
 `python -m benchmarks reading` says how well XLA's plans of them are read.
 `python -m engine capture --real` captures all of them again, resumable.
 """
