@@ -48,6 +48,8 @@ UNPLAYED = "lstm-v5e-b128"
 """The agent begins a game of it wherever there is none."""
 PRACTISE = ".st-key-practise_first button, .stPopover button"
 """The offer to practise, or, where the agent's first game has come meanwhile, the form for it."""
+STOP = '[class*="st-key-stop_"] button, .stPopover button'
+"""What stops a job of the page, or, where all are over by now, the game's report."""
 COMPARED = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode="
 
 
@@ -74,7 +76,7 @@ CASES = {
     "programs": Case("programs", "", '[class*="st-key-card_play_"] button'),
     "play": Case("play", QUERY, ".map"),
     "search": Case("search", f"program={UNPLAYED}", PRACTISE, is_busy=True),
-    "debug": Case("debug", f"program={UNPLAYED}", '[class*="st-key-stop_"] button', is_busy=True),
+    "debug": Case("debug", f"program={UNPLAYED}", STOP, is_busy=True),
     "runtimes": Case("compare", f"{COMPARED}runtimes", ".st-key-run button"),
     "layouts": Case("compare", f"{COMPARED}layouts", ".sheet"),
     "time": Case("compare", f"{COMPARED}time", ".st-key-run button"),
