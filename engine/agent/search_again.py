@@ -61,6 +61,8 @@ def trace_move(
         imagined_reward=none,
         imagined_value=none,
         settings=asdict(config),
+        place=workload.rules.place,
+        planned=workload.rules.planned,
         **{f"tree_{f.name}": np.asarray(getattr(tree, f.name)) for f in fields(tree)},
     )
 

@@ -73,6 +73,8 @@ def trace_game(
         action=padded[:length],
         reward=np.asarray(reward)[:length],
         settings=asdict(config),
+        place=workload.rules.place,
+        planned=workload.rules.planned,
         **columns,
     )
 

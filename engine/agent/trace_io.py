@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from engine.agent.arrays import pack, unpack
 from engine.errors import CheckpointError
 from engine.files import json_of, write_bytes
+from engine.game.moves import PLACE_RULES, Rules
+from engine.game.notes import planned_of
 
 KIND, VERSION = "mallocmuzero-trace", 1
 MAX_BYTES = 512 * 2**20
@@ -33,7 +35,8 @@ class SearchTrace:
     `engine.agent.search.Tree`. `imagined_reward[m, u]`: what the learned model, started at move
     `m`, predicts for move `m + u` of this game; `imagined_value[m, u]`: for the position before
     that move. Past the end of the game both are 0. `settings`: the fields of the `SearchConfig`;
-    empty in files without them.
+    empty in files without them. `place`, `planned`: the place rule of the game and its planned
+    places (`engine.game.moves.Rules`); the rule is empty in files that do not say.
     """
 
     program: str
@@ -58,6 +61,13 @@ class SearchTrace:
     imagined_reward: NDArray[np.float32]  # [L, U]
     imagined_value: NDArray[np.float32]  # [L, U]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+    planned: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def rules(self) -> Rules | None:
+        """The rules of the game; None if the trace does not say."""
+        return Rules(place=self.place, planned=self.planned) if self.place else None
 
     @property
     def num_moves(self) -> int:
@@ -100,7 +110,11 @@ def trace_from_bytes(data: bytes, name: str) -> SearchTrace:
         head = json_of(str(arrays.pop("head")))
         if (head.pop("kind"), head.pop("version")) != (KIND, VERSION):
             raise CheckpointError(f"{name}: is a trace of another version; make it again")
-        return _consistent(SearchTrace(**head, **arrays))
+        noted = head.pop("planned", [])
+        planned = planned_of(noted)
+        if noted and not planned:
+            raise ValueError("planned places must be triples of integers")
+        return _consistent(SearchTrace(**head, planned=planned, **arrays))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{name}: is not a readable search trace; make it again") from error
 
@@ -132,6 +146,8 @@ def _consistent(trace: SearchTrace) -> SearchTrace:
         raise ValueError("unknown actions, or points without a size")
     if not all(isinstance(text, str) for text in (trace.program, trace.program_hash, trace.model)):
         raise TypeError("program and model must have names")
+    if trace.place not in ("", *PLACE_RULES):
+        raise ValueError("a place rule that there is not")
     if not all(isinstance(value, str | int | float) for value in trace.settings.values()):
         raise TypeError("the settings must be plain values")
     return trace

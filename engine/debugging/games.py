@@ -15,9 +15,13 @@ _CLOSE_POINTS = 0.01
 
 
 def traced_game(program: Program, trace: SearchTrace) -> ReferenceGame | None:
-    """The finished game, under the place rule that gives the trace's rewards; None if none does."""
-    for place in SIMPLE_RULES:
-        game = ReferenceGame(program, Rules(place=place))
+    """The finished game, if it earns the trace's rewards, else None.
+
+    Under the rules that the trace names, else under the place rule that gives these rewards.
+    """
+    named = trace.rules
+    for rules in [named] if named else [Rules(place=place) for place in SIMPLE_RULES]:
+        game = ReferenceGame(program, rules)
         if game.num_moves != trace.num_moves:
             return None
         if all(_fits(game, trace, int(action)) for action in trace.action):

@@ -60,7 +60,7 @@ def noted_rules(plan: Plan) -> Rules | None:
         return None
     if "planned" not in plan.notes:
         return Rules(place=place)
-    planned = _planned(plan.notes["planned"])
+    planned = planned_of(plan.notes["planned"])
     return Rules(place=place, planned=planned) if planned else None
 
 
@@ -90,7 +90,7 @@ def noted_game(
     return game
 
 
-def _planned(noted: object) -> tuple[tuple[int, int, int], ...]:
+def planned_of(noted: object) -> tuple[tuple[int, int, int], ...]:
     """Planned places as notes have them; empty if they are none."""
     if not isinstance(noted, list):
         return ()

@@ -52,11 +52,15 @@ def grow(
 
 
 def made_up_trace(
-    program: Program, place: str = "long_high", simulations: int = 24, seed: int = 0
+    program: Program,
+    place: str = "long_high",
+    simulations: int = 24,
+    seed: int = 0,
+    planned: tuple[tuple[int, int, int], ...] = (),
 ) -> SearchTrace:
     """The game that keeps what it can but at every fourth move, with made-up thoughts."""
     rng = np.random.default_rng(seed)
-    game = ReferenceGame(program, Rules(place=place))
+    game = ReferenceGame(program, Rules(place=place, planned=planned))
     actions, legal, earned = [], [], []
     while not game.is_over:
         mask = game.legal()
@@ -90,6 +94,8 @@ def made_up_trace(
         imagined_reward=rng.normal(size=(length, STEPS)).astype(np.float32),
         imagined_value=rng.normal(size=(length, STEPS)).astype(np.float32),
         settings=dict(SETTINGS),
+        place=place,
+        planned=planned,
         **columns,
     )
 

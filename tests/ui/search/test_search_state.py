@@ -10,11 +10,14 @@ import pytest
 
 from engine.agent.trace_io import load_trace, save_trace, trace_from_bytes
 from engine.debugging.findings import findings
+from engine.debugging.games import traced_game
 from engine.debugging.regret import study_of
 from engine.debugging.surprise import surprises
 from engine.errors import CheckpointError
 from engine.game.move_list import moves
 from engine.game.moves import ACTION_NAMES, Rules
+from engine.game.notes import noted_rules
+from engine.game.reference.game import ReferenceGame
 from tests.ui.network import residual_network
 from tests.ui.search_traces import made_up_trace
 from ui.jobs.protocol import TRACE as TRACE_FILE
@@ -77,6 +80,8 @@ def bad_parent() -> np.ndarray:
         {"action": TRACE.action - 1},
         {"point_s": 0.0},
         {"settings": {"value_scale": [1]}},
+        {"place": "anywhere"},
+        {"planned": ((0, 1),)},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -92,6 +97,21 @@ def test_a_brought_trace_is_a_film_of_its_game(data: bytes) -> None:
     thought = brought(PROGRAM, data, "mine.npz")
     film = Film(PROGRAM, thought.plan)
     assert film.actions == tuple(TRACE.action.tolist())
+
+
+def test_a_game_in_planned_places_is_found_in_its_trace(tmp_path: Path) -> None:
+    plain = ReferenceGame(PROGRAM, Rules())
+    planned = tuple(
+        (group, 0, 3 * number)
+        for number, group in enumerate(sorted({m.group for m in plain.moves}))
+    )
+    save_trace(made_up_trace(PROGRAM, planned=planned), tmp_path / "p.npz")
+    thought = brought(PROGRAM, (tmp_path / "p.npz").read_bytes(), "p.npz")
+    rules = noted_rules(thought.plan)
+    assert rules is not None and rules.planned == planned
+    old = replace(made_up_trace(PROGRAM), place="", planned=())
+    found = traced_game(PROGRAM, old)
+    assert found is not None and found.rules == Rules(), "an older trace does not say"
 
 
 def test_a_trace_of_another_program_is_refused(tmp_path: Path) -> None:
