@@ -37,6 +37,7 @@ SECTIONS = {
     "steering": "steering",
     "replays": "replays",
     "drafts": "drafts",
+    "difficulty": "difficulty",
     "fidelity": "fidelity",
     "exported": "exported",
     "soundness": "soundness",

@@ -23,15 +23,20 @@ _OTHER_MODEL = {"learned": "simulator", "simulator": "learned"}
 
 
 def begin(session: Session, thought: Thought) -> None:
-    """Order the costs of a game's moves and a second search, once for each game."""
-    begun, state = session.open.debug.begun, session.open.searches
+    """Order the costs of a game's moves and a second search, once for each game.
+
+    What the gap is made of is ordered for each plan that becomes the best one known.
+    """
+    debug, state = session.open.debug, session.open.searches
+    begun = debug.begun
+    best = best_beside(session.open, thought.plan)
+    study, gap = state.gaps.get(thought.identity), (thought.identity, identity_of(best))
+    if gap not in debug.gaps and (study is None or study.best != identity_of(best)):
+        order_gap(session, thought, best)
+    debug.gaps.add(gap)
     if thought.identity in begun:
         return
     begun.add(thought.identity)
-    best = best_beside(session.open, thought.plan)
-    study = state.gaps.get(thought.identity)
-    if study is None or study.best != identity_of(best):
-        order_gap(session, thought, best)
     if thought.identity not in state.studies:
         jobs_view.order_findings(session, thought, STUDY_SECONDS)
     if not any(second.thought == thought.identity for second in state.seconds):
@@ -40,7 +45,10 @@ def begin(session: Session, thought: Thought) -> None:
 
 
 def order_gap(session: Session, thought: Thought, best: OpenPlan | None) -> None:
-    """Order what the gap of a game is made of."""
+    """Order what the gap of a game is made of; what was ordered for another best plan ends."""
+    for job in session.open.searches.jobs:
+        if (job.order.kind, job.order.basis) == (GAP, thought.identity):
+            job.stop()
     details = (("best", identity_of(best)), ("rules", RULES_VERSION))
     order = Order(GAP, "The gap", _GAP_SECONDS, basis=thought.identity, details=details)
     jobs_view.start(session, thought, order, files_of(best))

@@ -10,7 +10,7 @@ from engine.hardware.what_if import WhatIf, wish_of
 from engine.program.model import Program
 from ui.components.markdown import plain
 from ui.model.programs import uploads
-from ui.session import caching, opening
+from ui.session import opening
 from ui.session.state import Session
 
 _MIB = 2**20
@@ -42,8 +42,10 @@ def _origin(session: Session) -> tuple[Program, WhatIf]:
     if derived is None:
         return session.open.program, WhatIf()
     name, wish = derived
-    known = session.programs.get(name)
-    return (known.program if known else caching.sample(name)), wish
+    try:
+        return opening.original_of(session, name), wish
+    except EngineError:
+        return session.open.program, WhatIf()
 
 
 def _fields(original: Program, wish: WhatIf) -> WhatIf:

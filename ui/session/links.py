@@ -12,7 +12,7 @@ from ui.components.memory_map.actions import telling_move
 from ui.model.play.line import Line
 from ui.session import caching
 from ui.session.link_query import content_part, index_of, move_of
-from ui.session.opening import COMPILED, needs_file
+from ui.session.opening import COMPILED, file_of
 from ui.session.state import OpenPlan, Session
 
 LOOK = ("window", "axis", "colour", "curve", "area")
@@ -44,13 +44,14 @@ def follow(session: Session, line: Line | None, query: Mapping[str, str]) -> Non
 
 
 def address(session: Session) -> dict[str, str]:
-    """The link parameters of the program in use: its name, and of one that was brought its content.
+    """The link parameters of the program in use: its name, and the content of a file it comes from.
 
     By that the receiver's file is known to be the same.
     """
     parameters = {"program": session.program_name}
-    if needs_file(session.program_name):
-        parameters["content"] = content_part(session.open.identity)
+    file = file_of(session.open)
+    if file:
+        parameters["content"] = content_part(file)
     return parameters
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from engine.errors import EngineError
+from engine.hardware.what_if import KIND as WHAT_IF
 from engine.hardware.what_if import WhatIf, derive, name_of, wish_of
 from engine.plan.io import plan_from_json
 from engine.program import library
@@ -70,7 +71,7 @@ def open_link(session: Session, query: Mapping[str, str]) -> None:
         st.error("No sample program can be read: `sample_programs/` is missing or damaged.")
         raise PageEnds
     wanted, content = query.get("program", ""), content_of(query)
-    name = _name_of_content(session, content) if content else wanted
+    name = _name_by_content(session, wanted, content) if content else wanted
     if name and _try_link(session, name):
         session.plan_name = query.get("plan", "")
         session.open.comparison.take_query(query)
@@ -88,15 +89,25 @@ def open_link(session: Session, query: Mapping[str, str]) -> None:
             session.notices.append(_lost_program(wanted, names[0]))
 
 
-def _name_of_content(session: Session, content: str) -> str | None:
-    """The name of the visitor's program whose content hash begins so; None without one."""
+def _name_by_content(session: Session, wanted: str, content: str) -> str | None:
+    """The name under which the visitor has what a link wants; None where a file has to be brought.
+
+    `content`: beginning of the content hash of that file; it is the wanted program, or the one that
+    the wanted what-if changes.
+    """
     opened = (name for name, p in session.programs.items() if p.identity.startswith(content))
-    return next(opened, None) or caching.own_programs().named(session.identity, content)
+    name = next(opened, None) or caching.own_programs().named(session.identity, content)
+    wish = wish_of(wanted)
+    if name is None or wish is None or name == wanted:
+        return name
+    return name_of(name, wish[1])
 
 
 def _await_file(session: Session) -> None:
     """Ask for the file of the program that the link leads to; brought, it opens that very view."""
-    name = session.awaited_file.get("program", "")[:80]
+    wanted = session.awaited_file.get("program", "")
+    wish = wish_of(wanted)
+    name = (wish[0] if wish else wanted)[:80]
     with st.container(border=True, key="bring", width=720):
         st.subheader(f"Bring the file of “{plain(name)}”", anchor=False)
         st.markdown(
@@ -108,7 +119,8 @@ def _await_file(session: Session) -> None:
             query, session.awaited_file = session.awaited_file, {}
             add_program(session, brought.program.name, brought.program)
             keep(session, brought.summary)
-            query["program"] = session.program_name
+            own = session.program_name
+            query["program"] = name_of(own, wish[1]) if wish and own != wanted else own
             st.query_params.from_dict(query)
             open_link(session, query)
             st.rerun()
@@ -185,9 +197,7 @@ def open_named(session: Session, name: str) -> None:
         return
     wish = wish_of(name)
     if wish is not None:
-        original, changes = wish
-        known = session.programs.get(original)
-        open_what_if(session, known.program if known else caching.sample(original), changes)
+        open_what_if(session, original_of(session, wish[0]), wish[1])
         return
     add_program(session, name, caching.sample(name))
     session.open.bound_s = library.find_sample(name).bound_s
@@ -206,6 +216,12 @@ def best_name(entry: SampleEntry) -> str:
 def title_of(plan: OpenPlan) -> str:
     """The name of a plan, and for the best known one its solver too."""
     return f"{plan.name} ({plan.plan.solver})" if plan.name == BEST_KNOWN else plan.name
+
+
+def original_of(session: Session, name: str) -> Program:
+    """The program that a what-if changes: the visitor's, or a sample. Raises EngineError."""
+    is_listed = name in session.programs or take_up(session, name)
+    return session.programs[name].program if is_listed else caching.sample(name)
 
 
 def open_what_if(session: Session, original: Program, wish: WhatIf) -> None:
@@ -242,9 +258,17 @@ def _identity_of(session: Session, name: str) -> str | None:
     return session.programs[name].identity if is_listed else None
 
 
-def needs_file(name: str) -> bool:
-    """Whether who gets a link to a program of that name has to bring it: it is nowhere else."""
-    return not _is_sample(name) and wish_of(name) is None
+def file_of(opened: OpenProgram) -> str:
+    """Content hash of the file that the receiver of a link has to bring; empty if there is none.
+
+    Of a what-if it is the file of the program that it changes.
+    """
+    wish = wish_of(opened.name)
+    is_derived = opened.program.provenance.get("kind") == WHAT_IF and not opened.summary
+    if wish is not None and is_derived:
+        original = str(opened.program.provenance["original_hash"])
+        return "" if _is_sample(wish[0]) else original
+    return "" if _is_sample(opened.name) else opened.identity
 
 
 def _is_sample(name: str) -> bool:

@@ -18,6 +18,7 @@ from engine.debugging.regret import study_of
 from engine.game.moves import ACTION_NAMES, Rules
 from engine.plan.simulate import simulate
 from engine.program import library
+from tests.strategies import all_slow_plan
 from tests.ui.apps import open_view, session_of
 from tests.ui.search_traces import made_up_trace
 from ui.components.glossary import about
@@ -31,6 +32,7 @@ from ui.jobs.run import Job, Run
 from ui.model.debug.table import Filter
 from ui.model.search.state import Second, Thought, brought
 from ui.session import caching
+from ui.session.state import OpenPlan
 
 PROGRAM = "alexnet-v4-b24"
 VERSIONED = (("version", VERSION),)
@@ -105,6 +107,20 @@ def test_a_game_is_studied_and_searched_otherwise_without_being_asked(thought: T
     kinds = [job.order.kind for job in session_of(at).open.searches.jobs]
     assert kinds == [GAP, FINDINGS, RETRACE]
     assert at.dataframe[0].value["class"].tolist()[0] == "regret not measured"
+
+
+def test_another_best_plan_has_the_gap_looked_at_anew(shown: AppTest) -> None:
+    opened = session_of(shown).open
+    first = [job for job in opened.searches.jobs if job.order.kind == GAP]
+    assert len(first) == 1
+    opened.plans = {"other": OpenPlan("other", all_slow_plan(opened.program), "other")}
+    shown.run()
+    orders = [job for job in opened.searches.jobs if job.order.kind == GAP and not job.is_over]
+    assert [dict(job.order.details)["best"] for job in orders] == ["other"]
+    assert orders[0].run is not first[0].run and first[0].is_over
+    shown.run()
+    again = [job for job in opened.searches.jobs if job.order.kind == GAP and not job.is_over]
+    assert len(again) == 1, "once for each"
 
 
 def test_it_opens_on_the_costliest_move_with_both_searches(shown: AppTest) -> None:

@@ -99,6 +99,42 @@ def test_links_to_samples_and_what_ifs_need_no_file(mine: Program) -> None:
     assert links.address(session) == link(mine)
 
 
+def test_a_what_if_of_a_brought_program_asks_for_its_original(mine: Program) -> None:
+    sender = Session()
+    opening.add_program(sender, "mine", mine)
+    half = mine.hardware.fast_bytes / 2**21
+    opening.open_named(sender, f"mine~{half:g}MiB")
+    sent = links.address(sender)
+    assert sent == link(mine) | {"program": f"mine~{half:g}MiB"}
+    at = open_view(_play, **sent, move="4")
+    assert at.subheader[0].value == "Bring the file of “mine”"
+    bring(at, mine)
+    here = session_of(at)
+    assert here.program_name == sent["program"] and here.open.identity == sender.open.identity
+    assert here.cursor.move == 3 and not here.notices
+    assert links.address(here) == sent
+
+
+def test_a_what_if_of_a_kept_program_is_there_after_a_reload(
+    mine: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = OwnPrograms(tmp_path)
+    monkeypatch.setattr(caching, "own_programs", lambda: store)
+    store.save("visitor", OwnProgram("mine", mine, (("from", "a file"),)))
+    reloaded = Session(identity="visitor")
+    opening.open_link(
+        reloaded, {"program": "mine~tpu-v6e", "content": content_part(content_hash(mine))}
+    )
+    assert reloaded.program_name == "mine~tpu-v6e"
+    assert links.address(reloaded)["content"] == content_part(content_hash(mine))
+    # A program that was brought as the what-if that it is needs no other file.
+    derived = reloaded.open.program
+    other = Session(identity="other")
+    opening.add_program(other, derived.name, derived)
+    opening.keep(other, (("from", "a file"),))
+    assert links.address(other)["content"] == content_part(content_hash(derived))
+
+
 def test_nonsense_for_a_content_is_said_to_be_ignored() -> None:
     assert content_of({"content": "../../etc"}) == ""
     assert "content=../../etc" in ignored({"content": "../../etc"}, 1)

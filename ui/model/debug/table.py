@@ -144,6 +144,8 @@ class Debugging:
     notes: MoveNotes = field(default_factory=MoveNotes)
     forced: dict[tuple[str, int, int], list[Counterfactual]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
+    gaps: set[tuple[str, str]] = field(default_factory=set)
+    """Games and best plans, by identity, for which it was ordered what the gap is made of."""
     panel: str = "force"
     followed: tuple[str, object] = ("", None)
     """The table and the part of the gap whose position was shown last."""
