@@ -12,7 +12,7 @@ from engine.game.moves import ACTION_NAMES
 from engine.game.replay import immediate_reward
 from engine.lessons import positions
 from engine.lessons.opponents import greedy_end_s
-from engine.lessons.positions import Mined, read_positions
+from engine.lessons.positions import read_positions
 from engine.lessons.score import Sheet
 from engine.program import library
 from tests.ui.apps import open_view
@@ -20,6 +20,7 @@ from ui.model.challenges.match import EVERY, inviting, match_of
 from ui.model.challenges.practice import MINE, positions_of
 from ui.model.challenges.question import question_of
 from ui.model.challenges.state import ChallengeState
+from ui.model.learn.progress import Mistake
 from ui.model.learn.state import Seat
 from ui.session import caching
 
@@ -208,7 +209,7 @@ def lost_at(sheet: Sheet, move: int) -> float:
 def test_a_mistake_on_a_program_that_is_no_more_is_said_and_forgotten() -> None:
     at = open_view(_challenges, tab="find")
     explorer = at.session_state["explorer"]
-    lost = Mined("gone", "x", "long_high", 0, 0, "111", (1,))
+    lost = Mistake("gone", "x", "long_high", 0, 0, "111", (1,))
     explorer.learning.keep(explorer.learning.progress.with_mistakes([lost]))
     at.run()
     at.selectbox(key="question_theme").set_value(MINE).run()

@@ -13,7 +13,15 @@ from engine.lessons.positions import Mined
 from engine.lessons.rating import Rating
 from engine.program import library
 from ui.model.learn.attempt import Attempt
-from ui.model.learn.progress import LONGEST_GAME, MOST_GAMES, Card, Progress, Spent, progress_of
+from ui.model.learn.progress import (
+    LONGEST_GAME,
+    MOST_GAMES,
+    Card,
+    Mistake,
+    Progress,
+    Spent,
+    progress_of,
+)
 from ui.model.learn.state import Learning, with_merged
 
 DONE = Progress({"a": 3, "b": 1}, {"p/greedy": 12_000}, {"p/7": Card(2, 20_000, 3, 1)})
@@ -31,12 +39,22 @@ FULL = replace(
     records={"streak": 7},
     rating=Rating(1612.5, 120.0, 0.06),
     name="Ada L.",
-    mistakes=(Mined("p", "hash", "long_high", 0, 0, "0121", (2,)),),
+    mistakes=(Mistake("p", "hash", "long_high", 0, 0, "0121", (2,)),),
 )
 
 
 def test_everything_that_is_kept_comes_back() -> None:
     assert progress_of(FULL.text(), "x") == FULL
+
+
+def test_a_mistake_has_a_card_of_its_own_where_the_same_position_ships() -> None:
+    shipped = Mined("p", "hash", "long_high", 0, 300, "0121", (2,))
+    mistake = FULL.mistakes[0]
+    keys = {shipped.key(2), mistake.key(2), replace(mistake, place="best_fit").key(2)}
+    assert len(keys) == 3
+    assert mistake.key(2) == replace(mistake, game="0100").key(2), "of the same moves before it"
+    (again,) = progress_of(FULL.text(), "x").mistakes
+    assert again.key(2) == mistake.key(2)
 
 
 def test_merging_keeps_the_better_and_ones_own() -> None:
@@ -64,7 +82,7 @@ def test_of_many_boards_the_oldest_games_go() -> None:
 
 
 def test_a_game_too_long_to_be_kept_loses_nothing_else() -> None:
-    long = Mined("unetfull-v5e-b2", "0", "long_high", 0, 0, "1" * (LONGEST_GAME + 1), (5,))
+    long = Mistake("unetfull-v5e-b2", "0", "long_high", 0, 0, "1" * (LONGEST_GAME + 1), (5,))
     kept = Progress({"a": 3}).with_mistakes([replace(long, game="11111111"), long])
     again = progress_of(kept.text(), "mine")
     assert again.stars == {"a": 3} and [len(m.game) for m in again.mistakes] == [8]

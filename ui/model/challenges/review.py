@@ -7,11 +7,11 @@ from htpy import Node, Renderable, b, button, div, p, span
 from engine.debugging.regret import BLUNDER, DUBIOUS, MISTAKE, verdict
 from engine.game.moves import ACTION_NAMES
 from engine.game.reference.explain import group_name
-from engine.lessons.positions import Mined
 from engine.lessons.score import Row, Sheet
 from engine.program.io import content_hash
 from ui.components.units import time_text
 from ui.model.challenges.match import Match
+from ui.model.learn.progress import Mistake
 from ui.model.learn.state import Seat
 
 BEST, SOUND = "!", "·"
@@ -64,14 +64,14 @@ def _row_html(match: Match, seat: Seat, sheet: Sheet, row: Row) -> Node:
     return p[head, f"{played} lost nothing that matters."]
 
 
-def mistakes_of(match: Match, seat: Seat, sheet: Sheet) -> list[Mined]:
+def mistakes_of(match: Match, seat: Seat, sheet: Sheet) -> list[Mistake]:
     """The decisions with a sign of loss as positions to be asked, the costliest first."""
     own = seat.attempt.tip.game.actions
     rows = [row for row in sheet.rows if sign_of(match, sheet, row) in (BLUNDER, MISTAKE, DUBIOUS)]
     rows.sort(key=lambda row: -row.lost_s)
     identity = content_hash(match.program)
     return [
-        Mined(
+        Mistake(
             program=match.program.name,
             content_hash=identity,
             place=match.rules.place,

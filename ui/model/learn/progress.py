@@ -51,6 +51,18 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class Mistake(Mined):
+    """A decision of one's own game that went wrong, and from it the best game known.
+
+    Its card is its own, also where the same position ships.
+    """
+
+    def key(self, move: int) -> str:
+        """See `Mined.key`; also by the place rule, which may be another one in the next game."""
+        return f"own/{self.place}/{super().key(move)}"
+
+
+@dataclass(frozen=True)
 class Progress:
     """What a visitor has reached.
 
@@ -68,7 +80,7 @@ class Progress:
     records: Mapping[str, int] = field(default_factory=dict)
     rating: Rating = NEW_PLAYER
     name: str = ""
-    mistakes: tuple[Mined, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -112,7 +124,7 @@ class Progress:
             return self
         return replace(self, records={**self.records, kind: score})
 
-    def with_mistakes(self, mistakes: Sequence[Mined]) -> Progress:
+    def with_mistakes(self, mistakes: Sequence[Mistake]) -> Progress:
         """The progress after a game was reviewed; of more than `MOST_MISTAKES` the oldest go.
 
         Games longer than `LONGEST_GAME` are not kept.
@@ -201,17 +213,17 @@ def progress_of(text: str, where: str) -> Progress:
     )
 
 
-def _key(mined: Mined) -> str:
+def _key(mined: Mistake) -> str:
     return mined.key(mined.moves[0])
 
 
-def _mistakes(rows: Any, where: str) -> tuple[Mined, ...]:
+def _mistakes(rows: Any, where: str) -> tuple[Mistake, ...]:
     if not isinstance(rows, list):
         raise LessonError(f"{where}: mistakes is not a list")
     return tuple(_mistake(row, where) for row in rows[-MOST_MISTAKES:])
 
 
-def _mistake(row: Any, where: str) -> Mined:
+def _mistake(row: Any, where: str) -> Mistake:
     is_fine = isinstance(row, list) and len(row) == 5 and type(row[4]) is int
     if not is_fine or not all(isinstance(text, str) for text in row[:4]):
         raise LessonError(f"{where}: mistakes: {row!r:.60} is no game with a mistake")
@@ -220,7 +232,7 @@ def _mistake(row: Any, where: str) -> Mined:
         raise LessonError(f"{where}: mistakes: {row!r:.60} is no game with a mistake")
     if not 0 <= move < len(game) <= LONGEST_GAME or len(program) > _LONGEST_NAME:
         raise LessonError(f"{where}: mistakes: move {move!r:.20} is not one of the game")
-    return Mined(program, identity, place, 0, 0, game, (move,))
+    return Mistake(program, identity, place, 0, 0, game, (move,))
 
 
 def name_of(text: Any) -> str:
