@@ -292,6 +292,8 @@ def _in_the_way(followed: Followed) -> list[Block]:
     return sorted(known, key=lambda b: (max(low - b.offset - b.size, b.offset - high, 0), -b.size))
 
 
+_TOLD_EVERY = 50
+"""Moves between two reports of how much of a game has been played."""
 ENOUGH = 0.995
 """Share of the plan's saving at which no further place rule, and no repair, is tried."""
 
@@ -313,7 +315,7 @@ def replay(
     Without `rules` the plan's own places are tried first, if it may look them up, then every place
     rule. If no game reaches the plan's saving, the best ones are repaired with so many tries
     (`repaired`). The best game is returned. `progress`: called with the share of the
-    games that have been tried; the first one that is good enough ends it early.
+    games that have been played; the first one that is good enough ends it early.
     """
     judged = simulate(program, plan)
     enough = ENOUGH * (judged.all_slow_s - judged.latency_s) / max(program.all_slow_s, 1e-300)
@@ -323,9 +325,12 @@ def replay(
     for choose, some in ways:
         games = []
         for each in some:
-            progress(tried / all_tries)
-            tried += 1
-            games.append(_played(program, each, desired, choose))
+            begun, tried = tried, tried + 1
+
+            def tell(share: float, begun: int = begun) -> None:
+                progress((begun + share) / all_tries)
+
+            games.append(_played(program, each, desired, choose, tell))
             if games[-1].total_reward >= enough:
                 return games[-1]
         bests.append((max(games, key=_earned), _relaxed(choose)))
@@ -365,9 +370,18 @@ def _ways(
     return ways
 
 
-def _played(program: Program, rules: Rules, desired: Desired, choose: Choice) -> ReferenceGame:
+def _played(
+    program: Program,
+    rules: Rules,
+    desired: Desired,
+    choose: Choice,
+    progress: Callable[[float], object] = lambda share: None,
+) -> ReferenceGame:
+    """A game under these rules; `progress` is called now and then with the share of it."""
     game = ReferenceGame(program, rules)
     while not game.is_over:
+        if game.move_index % _TOLD_EVERY == 0:
+            progress(game.move_index / game.num_moves)
         game.step(choose(game, desired))
     return game
 

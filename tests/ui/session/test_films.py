@@ -38,6 +38,14 @@ def test_a_film_played_from_its_record_is_the_same() -> None:
     assert (again.actions, again.saved_s, again.plan) == (found.actions, found.saved_s, found.plan)
 
 
+def test_who_waits_for_a_film_hears_how_far_it_is_also_while_its_game_is_looked_for() -> None:
+    program = library.load_sample(NAME)
+    heard: list[float] = []
+    Film(program, shipped_plans(NAME, program)[0], tell=heard.append)
+    assert heard == sorted(heard) and len(heard) > 2 and 0 <= heard[0] < heard[-1] < 1
+    assert any(0 < share < heard[-1] for share in heard), "and not all at its end"
+
+
 @pytest.mark.parametrize("change", [{"rules": RULES_VERSION + 1}, {"program": "other"}, {}])
 def test_records_of_another_program_or_of_other_rules_are_ignored(
     tmp_path: Path, change: dict[str, object]

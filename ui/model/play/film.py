@@ -23,6 +23,8 @@ MOST_REACHED = 16
 """Kept besides: the positions asked for last, from which each visitor's next step begins."""
 _TOLD_EVERY = 500
 """Moves between two reports of how much of a game has been played."""
+_LOOKING = 0.9
+"""Share of a film's time that it takes to find the game, where it has to be found first."""
 
 
 class Positions:
@@ -114,22 +116,24 @@ class Film:
         """Replay the plan; raises nothing for a plan whose groups and times exist.
 
         `record`: what an earlier film noted of its game (`engine.game.notes`); then that is only
-        played again. `tell` hears now and then what share of the moves has been played.
+        played again. `tell` hears now and then what share of the work is done.
         """
         self.program = program
         self._positions = Positions(len(program.touches) + len(program.sinks))
         saved: list[float] = []
+        before = 0.0
 
         def pass_by(position: ReferenceGame) -> None:
             self._positions.note(position)
             saved.append(saved_s(position))
             if position.move_index % _TOLD_EVERY == 0:
-                tell(position.move_index / max(1, position.num_moves))
+                tell(before + (1 - before) * position.move_index / max(1, position.num_moves))
 
         noted = replace(plan, notes=record) if record else plan
         game = noted_game(program, noted, pass_by)
         if game is None:
-            noted = replace(plan, notes=notes_of(replay(program, plan)))
+            found = replay(program, plan, progress=lambda share: tell(_LOOKING * share))
+            noted, before = replace(plan, notes=notes_of(found)), _LOOKING
             game = noted_game(program, noted, pass_by)
         assert game is not None, "a game's own notes are of a whole game"
         self.actions = tuple(game.actions)
