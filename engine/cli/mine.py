@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.cli.arguments import add_command, add_output
 from engine.cli.output import note, show
-from engine.errors import LessonError
+from engine.errors import LessonError, UnknownNameError
 from engine.lessons.positions import FILE, Mined, read_positions, write_positions
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -29,7 +29,8 @@ def add_parser(commands: Any) -> None:
     add_output(parser, "-o", "--output", default=FILE, metavar="FILE.json")
     parser.add_argument(
         "--programs",
-        help="comma-separated; default: those of fitting size on which greedy is not the best",
+        help="comma-separated; default: those of fitting size on which greedy is not the best, and"
+        " those of the file that have changed",
     )
     parser.add_argument("--tries", type=int, default=_TRIES, help="for each program")
     parser.add_argument("--seed", type=int, default=0)
@@ -48,11 +49,10 @@ def run(options: argparse.Namespace) -> int:
     if options.describe:
         return _describe(options)
     games = _known(options.output)
-    for name in _names(options):
+    for name in _names(options, games):
         program = library.load_sample(name)
         entry = library.find_sample(name)
-        is_known = name in games and games[name][0].content_hash == entry.content_hash
-        if is_known and not options.again:
+        if _is_there(games, entry) and not options.again:
             note(f"{name}: is there already")
             continue
         plans = plans_of(entry, program)
@@ -98,17 +98,35 @@ def _known(path: Path) -> dict[str, tuple[Mined, ...]]:
     except LessonError as error:
         note(f"begun anew: {error}")
         return {}
-    names = dict.fromkeys(mined.program for mined in known)
-    return {name: tuple(m for m in known if m.program == name) for name in names}
+    names = list(dict.fromkeys(mined.program for mined in known))
+    for name in names:
+        if not _is_sample(name):
+            note(f"{name}: is no sample any more; its positions are dropped")
+    return {n: tuple(m for m in known if m.program == n) for n in names if _is_sample(n)}
 
 
-def _names(options: argparse.Namespace) -> Sequence[str]:
+def _is_sample(name: str) -> bool:
+    try:
+        library.find_sample(name)
+    except UnknownNameError:
+        return False
+    return True
+
+
+def _names(options: argparse.Namespace, games: dict[str, tuple[Mined, ...]]) -> Sequence[str]:
+    """The programs asked for, or the default; `games`: those of the file."""
     if options.programs:
         names: list[str] = options.programs.split(",")
         return names
     entries = [e for e in library.index() if e.xla_latency_s is not None]
-    entries = [e for e in entries if e.best_solver != "greedy"]
-    return [entry.name for entry in entries if entry.touches <= _MOST_TOUCHES]
+    entries = [e for e in entries if e.best_solver != "greedy" and e.touches <= _MOST_TOUCHES]
+    changed = [name for name in games if not _is_there(games, library.find_sample(name))]
+    return list(dict.fromkeys([*(entry.name for entry in entries), *changed]))
+
+
+def _is_there(games: dict[str, tuple[Mined, ...]], entry: SampleEntry) -> bool:
+    """Whether there are games of that very program."""
+    return entry.name in games and games[entry.name][0].content_hash == entry.content_hash
 
 
 def _in_order(games: dict[str, tuple[Mined, ...]]) -> list[Mined]:

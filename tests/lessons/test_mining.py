@@ -236,3 +236,17 @@ def test_the_command_goes_on_where_it_was(
     assert first[0].content_hash == entry.content_hash
     assert main([*arguments, "teach-keep-or-drop", "--again"]) == 0
     assert read_positions(path) == again, "what was not asked for stays"
+
+
+def test_programs_that_have_changed_are_mined_anew_and_those_gone_are_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "index", lambda: ())
+    path, name = tmp_path / "p.json", "mlpae-v5p-b4096"
+    old = Mined(name, "of old", "long_high", 0, 20, "012", (1,))
+    write_positions([old, replace(old, program="gone")], path)
+    assert main(["mine", "-o", str(path), "--tries", "20"]) == 0
+    assert "gone: is no sample any more" in capsys.readouterr().err
+    found = read_positions(path)
+    assert {m.program for m in found} == {name}
+    assert {m.content_hash for m in found} == {library.find_sample(name).content_hash}

@@ -7,7 +7,7 @@ file; the picture of a program that is not in it is drawn when somebody asks for
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -34,9 +34,20 @@ def draw(name: str) -> str:
     return thumbnail(program, solve("greedy", program))
 
 
-def write(entries: Sequence[SampleEntry], path: Path = FILE) -> None:
-    """Draw the pictures of these samples and write the file."""
-    pictures = {entry.content_hash: draw(entry.name) for entry in entries}
+def write(
+    entries: Sequence[SampleEntry], path: Path = FILE, anew: Collection[str] | None = None
+) -> None:
+    """Write the pictures of these samples.
+
+    Drawn are those of the names `anew` (None: all) and those that the file does not have.
+    """
+    known = {} if anew is None else shipped(path)
+    pictures = {
+        entry.content_hash: draw(entry.name)
+        if entry.content_hash not in known or entry.name in (anew or ())
+        else known[entry.content_hash]
+        for entry in entries
+    }
     body = {"format": KIND, "version": VERSION, "pictures": pictures}
     write_bytes(path, json.dumps(body, separators=(",", ":")).encode())
 

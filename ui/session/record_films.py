@@ -1,9 +1,9 @@
 """Records of how the game follows the plans that ship, and the pictures of all samples.
 
 `python -m ui.session.record_films` is to be run again when samples, the rules of the game or the
-plans of a larger program change; records and pictures that do not fit are ignored, and the explorer
-then makes them itself, which takes most of a minute for a record (`ui.session.films`,
-`ui.session.pictures`).
+plans of a larger program change; where only some have, with the names of these. Records and
+pictures that do not fit are ignored, and the explorer then makes them itself, which takes most of a
+minute for a record (`ui.session.films`, `ui.session.pictures`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ def main(arguments: list[str] | None = None) -> int:
     names = [entry.name for entry in entries]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", choices=[*names, []], metavar="PROGRAM")
-    for name in parser.parse_args(arguments).programs or names:
+    chosen = parser.parse_args(arguments).programs
+    for name in chosen or names:
         RECORDS.mkdir(exist_ok=True)
         path = RECORDS / f"{name}.json.gz"
         write_bytes(path, json.dumps(body_of(name), separators=(",", ":")).encode())
         _tell(path)
-    pictures.write((*library.index(), *library.large(), *library.real()))
+    entries = [*library.index(), *library.large(), *library.real()]
+    pictures.write(entries, anew=chosen or None)
     _tell(pictures.FILE)
     return 0
 

@@ -42,6 +42,25 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert pictures.shipped(path) == {entry.content_hash: pictures.draw(entry.name)}
 
 
+def test_only_the_pictures_asked_for_and_missing_ones_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "pictures.json.gz"
+    kept, asked, missing = (
+        library.find_sample(name)
+        for name in ("teach-prefetch", "teach-loop-carry", "teach-keep-or-drop")
+    )
+    pictures.write([kept, asked], path)
+    monkeypatch.setattr(pictures, "draw", lambda name: f"another {name}")
+    before = dict(pictures.shipped(path))
+    pictures.write([kept, asked, missing], path, anew=[asked.name])
+    assert pictures.shipped(path) == {
+        kept.content_hash: before[kept.content_hash],
+        asked.content_hash: f"another {asked.name}",
+        missing.content_hash: f"another {missing.name}",
+    }
+
+
 def test_what_is_opened_is_named_and_shown() -> None:
     html = picture_html(library.find_sample("bertlarge-v5e-b4-train"))
     assert "Opening bertlarge-v5e-b4-train" in html and "data:image/svg+xml" in html
