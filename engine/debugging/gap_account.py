@@ -233,13 +233,14 @@ class _Search:
         """The moves that what is left of the gap is made of, the largest part first.
 
         Of a tensor that costs more in a slot: its own moves since the best plan's stay begins, the
-        last first, then those of the tensors that stand in that stay's place instead.
+        last first, or without any the last one before; then those of the tensors that stand in that
+        stay's place instead.
         """
         offered: set[int] = set()
         for slot, group in self._parts():
             stay = self._best_stay(group, slot)
             begin = slot if stay is None else stay.start
-            candidates = self._moves(group, begin, slot) or self._moves(group, -1, slot)[-1:]
+            candidates = self._moves(group, begin, slot) or self._moves(group, -1, slot)[:1]
             for other in self._instead(stay):
                 candidates += self._moves(other.group, other.start, min(slot, other.end))[:1]
             for number in candidates:

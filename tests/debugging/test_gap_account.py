@@ -7,6 +7,7 @@ import pytest
 from engine.analysis.causes import NOBODY, Why, chain_of_causes
 from engine.analysis.gap import bound_by_slot, openings
 from engine.cli import main
+from engine.debugging import gap_account
 from engine.debugging.gap_account import Account, account, correct, moves_of_the_gap
 from engine.game.moves import DROP, NO_COPY
 from engine.game.notes import notes_of
@@ -89,6 +90,25 @@ def test_a_planted_mistake_is_the_decision_that_explains_most() -> None:
     assert found.corrections[0].played == DROP
     assert found.explained_s == pytest.approx(found.gap_s, rel=1e-3)
     assert planted in moves_of_the_gap(program, found.plan, best)[:3]
+
+
+def test_a_wait_between_two_uses_leads_to_the_move_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = library.load_sample("llamadecode-v6e-b8")
+    moves = ReferenceGame(program).moves
+    of_group: dict[int, list[int]] = {}
+    for number, move in enumerate(moves):
+        if not move.is_sink:
+            of_group.setdefault(move.group, []).append(number)
+    group, numbers = next(
+        (g, n)
+        for g, n in of_group.items()
+        if len(n) > 2 and moves[n[2]].time > moves[n[1]].time + 1
+    )
+    slot = moves[numbers[2]].time - 1
+    monkeypatch.setattr(gap_account._Search, "_parts", lambda search: [(slot, group)])
+    assert moves_of_the_gap(program, _played(program), None) == (numbers[1],)
 
 
 def test_a_plan_without_a_game_leaves_all_of_it_open() -> None:

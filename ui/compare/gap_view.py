@@ -7,12 +7,13 @@ from pathlib import Path
 import streamlit as st
 
 from ui.compare.jumps_view import jump_buttons
-from ui.components.charts import CHART_CONFIG, SLOW
+from ui.components.charts import SLOW
 from ui.components.table_view import chosen_row
 from ui.components.units import noise_s, share_text, time_text
 from ui.model.compare.differences import summary
 from ui.model.compare.gap import Curve, Row, chain_html, gap_chart, opening_rows, table_of
 from ui.session import caching
+from ui.session.late_charts_view import late_chart
 from ui.session.reading_view import unmeasured
 from ui.session.state import OpenPlan, Session, current_session
 
@@ -74,11 +75,9 @@ def _gap(baseline: str, name: str) -> None:
     parts = [caching.breakdown_of(p.identity, program, p.plan) for p in (base, plan)]
     curves = [Curve(name, parts[1].total_s, SLOW)]
     chart, listing = st.columns([1.15, 1], gap="medium")
-    chart.plotly_chart(
-        gap_chart(parts[0].total_s, curves, rows[:_MOST_MARKS]),
-        key=f"gap_{base.identity}_{plan.identity}",
-        config=CHART_CONFIG,
-    )
+    figure = gap_chart(parts[0].total_s, curves, rows[:_MOST_MARKS])
+    with chart:
+        late_chart(session, figure, f"gap_{base.identity}_{plan.identity}")
     with listing:
         if not rows:
             st.caption(f"{name} loses nothing against {baseline} in any slot.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.compare.jumps_view import jump_buttons
-from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import chosen_row
 from ui.model.compare.by_layer import MEASURES, folded, icicle, origin_text
 from ui.session import caching
+from ui.session.late_charts_view import late_chart
 from ui.session.state import OpenPlan, Session, current_session
 
 _TABLE_PX = 420
@@ -36,11 +36,8 @@ def show(session: Session) -> None:
 
 def _tree(session: Session, plan: OpenPlan, measure: str) -> None:
     tree = caching.layer_tree_of(plan.identity, session.open.program, plan.plan)
-    st.plotly_chart(
-        icicle(tree, MEASURES[measure], plan.name),
-        key=f"icicle_{plan.identity}_{measure}",
-        config=CHART_CONFIG,
-    )
+    figure = icicle(tree, MEASURES[measure], plan.name)
+    late_chart(session, figure, f"icicle_{plan.identity}_{measure}")
     st.caption(origin_text(tree))
 
 

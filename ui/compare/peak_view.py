@@ -6,13 +6,13 @@ import streamlit as st
 
 from engine.analysis.peak import fullest_slot, largest_hole, residents
 from ui.compare.jumps_view import jump_buttons
-from ui.components.charts import CHART_CONFIG
 from ui.components.markdown import plain
 from ui.components.table_view import NOT_OBSERVED, chosen_row
 from ui.jobs.protocol import DONE, FAILED, RELIEF
 from ui.jobs.run import Job
 from ui.model.compare.pressure import moment_text, occupancy, relief_text, resident_table
 from ui.session import caching
+from ui.session.late_charts_view import late_chart
 from ui.session.state import OpenPlan, Session, current_session
 
 _MIB = 2**20
@@ -49,7 +49,7 @@ def show(session: Session) -> None:
 
 def _moment(session: Session, plan: OpenPlan, slot: int) -> None:
     program = session.open.program
-    st.plotly_chart(occupancy(program, plan.plan, slot), key="occupancy", config=CHART_CONFIG)
+    late_chart(session, occupancy(program, plan.plan, slot), "occupancy")
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         st.markdown(moment_text(program, plan.plan, slot, largest_hole(program, plan.plan, slot)))

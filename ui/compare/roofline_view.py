@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.compare.jumps_view import jump_buttons
-from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import chosen_row
 from ui.model.compare.roofline import drawn, roofline_chart, roofline_table, summary
 from ui.session import caching
+from ui.session.late_charts_view import late_chart
 from ui.session.state import Session, current_session
 
 _TABLE_PX = 420
@@ -36,8 +36,7 @@ def _roofline(name: str) -> None:
     parts = caching.breakdown_of(plan.identity, program, plan.plan)
     table = roofline_table(program, plan.plan, parts)
     if not drawn(table).empty:
-        key = f"roofline_chart_{plan.identity}"
-        st.plotly_chart(roofline_chart(program, table), key=key, config=CHART_CONFIG)
+        late_chart(session, roofline_chart(program, table), f"roofline_chart_{plan.identity}")
     st.caption(summary(table))
     picked = chosen_row(table, _COLUMNS, f"roofline_{plan.identity}", _TABLE_PX)
     if picked is None:

@@ -6,11 +6,11 @@ import streamlit as st
 
 from engine.program.provenance import uncounted_by_slot
 from ui.compare.jumps_view import jump_buttons
-from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import NOT_OBSERVED, chosen_row, show_table
 from ui.model.compare.comparison import MOST_PLANS
 from ui.model.compare.timing import kinds_table, time_chart, time_table
 from ui.session import caching
+from ui.session.late_charts_view import late_chart
 from ui.session.state import Session, current_session
 
 _CHART_PX = 560
@@ -77,9 +77,8 @@ def _instructions(name: str, against: str | None) -> None:
         st.caption("Every instruction takes the same time under both plans.")
         return
     chart, listing = st.columns([1, 1.15], gap="medium")
-    chart.plotly_chart(
-        time_chart(rows, against is not None, _CHART_PX), key=f"bars_{key}", config=CHART_CONFIG
-    )
+    with chart:
+        late_chart(session, time_chart(rows, against is not None, _CHART_PX), f"bars_{key}")
     with listing:
         order = _ORDER if against is None else [c for c in _ORDER if c != "compute"]
         picked = chosen_row(rows, _COLUMNS, f"instructions_{key}", _CHART_PX - 60, order)

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.debugging.gap_account import Account
 from engine.game.notes import noted_rules, plan_from_actions
 from ui.compare.gap_view import COLUMNS, causes, style
-from ui.components.charts import CHART_CONFIG, FAST, SLOW
+from ui.components.charts import FAST, SLOW
 from ui.components.table_view import chosen_row
 from ui.model.compare.differences import move_at
 from ui.model.compare.gap import (
@@ -27,6 +27,7 @@ from ui.model.compare.gap import (
 from ui.model.search.state import GapStudy, Thought
 from ui.session import caching
 from ui.session.best_plan import best_beside, identity_of
+from ui.session.late_charts_view import late_chart
 from ui.session.state import OpenPlan, Session
 
 _TABLE_PX = 250
@@ -57,11 +58,13 @@ def show(session: Session, thought: Thought) -> None:
         if not rows:
             return
         chart, listing = st.columns([1.1, 1.2], gap="medium")
-        chart.plotly_chart(
-            gap_chart(_base(session, shown), _curves(session, thought, shown), rows[:_MOST_MARKS]),
-            key=f"debug_gap_{thought.identity}_{shown.study is not None}",
-            config=CHART_CONFIG,
-        )
+        curves = _curves(session, thought, shown)
+        with chart:
+            late_chart(
+                session,
+                gap_chart(_base(session, shown), curves, rows[:_MOST_MARKS]),
+                f"debug_gap_{thought.identity}_{shown.study is not None}",
+            )
         with listing:
             key = f"debug_gap_rows_{thought.identity}_{len(found.corrections)}"
             picked = chosen_row(table_of(program, rows, found.gap_s), _COLUMNS, key, _TABLE_PX)

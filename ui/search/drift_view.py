@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.debugging.model_error import drift
-from ui.components.charts import CHART_CONFIG
 from ui.components.table_view import show_table
 from ui.model.search.curves import drift_figure, drift_rows
 from ui.model.search.state import Thought
+from ui.session.late_charts_view import late_chart
 from ui.session.state import Session
 
 _COLUMNS = {
@@ -37,7 +37,7 @@ def show(session: Session, thought: Thought) -> None:
         )
     with average:
         st.markdown("##### On average over the game")
-        st.plotly_chart(drift_figure(drift(thought.trace)), key="drift", config=CHART_CONFIG)
+        late_chart(session, drift_figure(drift(thought.trace)), "drift")
         st.caption(
             "An error above its dotted line is worse than always predicting par. *Slip* is what"
             " imagining adds: the value of the imagined position against that of the real one."

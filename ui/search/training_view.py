@@ -7,8 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.components.charts import CHART_CONFIG
 from ui.model.search.curves import Run, curve_files, loss_figure, progress_figure, read_curve
+from ui.session.late_charts_view import late_chart
+from ui.session.state import current_session
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FRESH_SECONDS = 300
@@ -59,9 +60,8 @@ def _curves(run: Run, program: str | None) -> None:
     progress, losses = st.columns(2, gap="medium")
     with progress:
         st.markdown("##### Games")
-        figure = progress_figure(run, program)
-        st.plotly_chart(figure, key="training_progress", config=CHART_CONFIG)
+        late_chart(current_session(), progress_figure(run, program), "training_progress")
     with losses:
         st.markdown("##### Losses")
-        st.plotly_chart(loss_figure(run), key="training_losses", config=CHART_CONFIG)
+        late_chart(current_session(), loss_figure(run), "training_losses")
     st.caption(f"{len(run.rounds):,} rounds on {len(run.programs)} programs")

@@ -15,6 +15,8 @@ from htpy import div
 from ui.components.charts import CHART_CONFIG
 from ui.session.state import Session, current_session
 
+_USUAL_PX = 450
+"""Height of a chart that does not say its own."""
 _PAINTED = st.components.v2.component(
     "painted",
     js=(Path(__file__).parents[1] / "components" / "painted.js").read_text(encoding="utf-8"),
@@ -37,7 +39,7 @@ def _when_painted(figure: go.Figure, key: str) -> None:
         current_session().has_charts = True
         st.plotly_chart(figure, key=key, config=CHART_CONFIG)
     else:
-        st.html(str(div(style=f"height:{figure.layout.height}px")))
+        st.html(str(div(style=f"height:{figure.layout.height or _USUAL_PX}px")))
 
 
 def _ignore() -> None:

@@ -7,11 +7,16 @@ import pytest
 
 from engine.analysis.attribution import breakdown
 from engine.analysis.layers import Origin
+from engine.plan.check import check
 from engine.plan.io import plan_from_json
+from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import simulate
 from engine.program import library
+from engine.program.io import content_hash
+from engine.program.model import INPUT_TIME, Access, Hardware, Instruction, Program, Value
 from ui.model.compare.by_layer import MEASURES, LayerTree, folded, icicle, layer_tree, origin_text
 
+MIB = 2**20
 NAMES = ("resnet50-v5e-b64", "gpt-v5e-b8-train", "gptdecode-v5e-b8")
 
 
@@ -79,3 +84,65 @@ def test_a_training_step_begins_with_its_phases() -> None:
     assert ("backward", "blocks 3", "attention") in found.sums
     assert found.origins[Origin.SOURCE] == 0
     assert "0 by their source path" in origin_text(found)
+
+
+def test_three_instructions_worked_by_hand() -> None:
+    """`first` makes a, `second` makes b of it, while w (2 MiB) is copied in, which takes 30 us:
+    `head` waits for 10 us. It reads v from slow memory, 8 us more, and hands out the result.
+    """
+    chip = Hardware("by hand", 16 * MIB, 1, 2 * MIB / 30e-6, 1e9)
+    program = Program(
+        name="by hand",
+        hardware=chip,
+        instructions=tuple(
+            Instruction(name, "dot", fast_s=us * 1e-6, op_name=f"jit(f)/{layer}/dot")
+            for name, us, layer in (
+                ("first", 10, "encoder/first"),
+                ("second", 20, "encoder/second"),
+                ("head", 30, "head"),
+            )
+        ),
+        values=(
+            Value("a", "", MIB, 0, 0, False),
+            Value("b", "", MIB, 1, 1, False),
+            Value("w", "", 2 * MIB, INPUT_TIME, 2, False),
+            Value("v", "", MIB // 2, INPUT_TIME, 3, False),
+            Value("result", "", MIB // 4, 2, 4, True),
+        ),
+        accesses=(
+            Access(0, 0, True, 5e-6, MIB, 0),
+            Access(1, 0, False, 5e-6, MIB, 0),
+            Access(1, 1, True, 5e-6, MIB, 0),
+            Access(2, 1, False, 5e-6, MIB, 0),
+            Access(2, 2, False, 9e-6, 2 * MIB, 1),
+            Access(2, 3, False, 8e-6, MIB // 2, 2),
+            Access(2, 4, True, 0.0, MIB // 4, 0),
+        ),
+    )
+    plan = Plan(
+        program_hash=content_hash(program),
+        solver="by hand",
+        is_fast=(True, True, True, True, True, False, False),
+        stays=(Stay(0, 0, 0, 2), Stay(1, MIB, 1, 3), Stay(2, 2 * MIB, 1, 3)),
+        copies=(Copy(2, True, 1, 2),),
+    )
+    assert check(program, plan) is None
+    tree = layer_tree(program, plan, breakdown(program, simulate(program, plan)))
+    us, of = 1e-6, pytest.approx
+    figures = {
+        path: (s.instructions, s.compute_s, s.slow_s, s.stall_s, s.slow_bytes, s.held, s.slot)
+        for path, s in tree.sums.items()
+    }
+    a, b, w = 30 * us * MIB, 68 * us * MIB, 68 * us * 2 * MIB  # seconds stood times bytes
+    assert figures == {
+        (): (3, of(60 * us), of(8 * us), of(10 * us), 0.75 * MIB, of(a + b + w), 0),
+        ("encoder",): (2, of(30 * us), of(0), of(0), 0, of(a + b), 0),
+        ("encoder", "first"): (1, of(10 * us), of(0), of(0), 0, of(a), 0),
+        ("encoder", "second"): (1, of(20 * us), of(0), of(0), 0, of(b), 1),
+        ("head",): (1, of(30 * us), of(8 * us), of(10 * us), 0.75 * MIB, of(w), 2),
+    }
+    rows = folded(tree, 1).set_index("layer")
+    assert list(rows.index) == ["encoder", "head"]
+    assert rows["total"].tolist() == [of(30), of(48)]
+    assert rows["lost"].tolist() == [of(0), of(18)]
+    assert rows["held"].tolist() == [of(98 / 78), of(136 / 78)], "MiB in the mean of the run"
