@@ -5,10 +5,10 @@ memory, sends a collective over the links, and `H` bytes over the link to the ho
 
     max(F / peak, O / vector peak, V / bandwidth, links, H / host bandwidth)
 
-as in `engine.hardware.cost` with everything slow: at least that, if all of it is done at once and
-at full speed. A kernel that states its own operations and bytes is priced by these. What happens in
-turn (the columns of a factorisation), latencies other than of links, padding and waiting for other
-chips are not in it.
+as in `engine.hardware.roofline` with everything slow: at least that, if all of it is done at once
+and at full speed. A kernel that states its own operations and bytes is priced by these. What
+happens in turn (the columns of a factorisation), latencies other than of links, padding and waiting
+for other chips are not in it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Kernels of the user's own (Pallas), ragged products, sorts, factorisations, gath
 have no `estimated_cycles`. A program that is read here has prices for them
 (`engine.program.prices`), by a model or a profile, which its times contain. In programs that were
 read before there were prices they count as 0 s; what they take at least is told by their operations
-and bytes (`engine.hardware.cost`): `max(F / peak, V / bandwidth)` with all slow.
+and bytes (`engine.hardware.roofline`): `max(F / peak, V / bandwidth)` with all slow.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ compiler made for the original chip. What changes:
 - the scoped scratch, where the original had its chip's own, becomes the new chip's;
 - `fast_s` and `floor_s` are scaled by the ratio of the chips' peak rates, when both are known;
   prices too, those of links and of measurements with them;
-- the savings of an instruction, together, by the roofline model of `engine.hardware.cost`. With
+- the savings of an instruction, together, by the roofline model of `engine.hardware.roofline`. With
   `Q` bytes that its accesses draw from slow memory and `E` their savings, `H = Q / bandwidth - E`
   is the transfer time that was hidden behind compute. Hidden time is compute time, so the new
   sum is `max(0, Q / new bandwidth - scale * H)`, shared in proportion to the old savings (by bytes

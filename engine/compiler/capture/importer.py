@@ -23,9 +23,9 @@ from engine.compiler.toolchain.target import (
 )
 from engine.errors import ProgramFormatError, UsageError
 from engine.files import read_bytes
-from engine.hardware.cost import roofline_cost
 from engine.hardware.presets import DEVICES, Device, find_device
 from engine.hardware.pricing import pricing
+from engine.hardware.roofline import roofline_cost
 from engine.plan.io import plan_to_json
 from engine.plan.model import Plan
 from engine.program.counts import Counts, refuse_unknown

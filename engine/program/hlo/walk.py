@@ -26,9 +26,9 @@ from engine.program.hlo.asynchronous import (
     is_joined_slice,
     joins_slices,
 )
-from engine.program.hlo.loops import trip_count
 from engine.program.hlo.record import COMPUTE, COPIED, HANDED_ON, JOIN, Record
 from engine.program.hlo.tree import Tree, at, flat, mapped
+from engine.program.hlo.trip_counts import trip_count
 
 MAX_DEPTH = 40
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.program.hlo.loops import DEFAULT_TRIP_COUNT, count_steps
+from engine.program.hlo.trip_counts import DEFAULT_TRIP_COUNT, count_steps
 from engine.program.model import Region
 from tests.program.hlo.modules import module, program
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.hardware.cost import fast_time_s, roofline, roofline_cost, slow_time_s
 from engine.hardware.presets import DEVICES
+from engine.hardware.roofline import fast_time_s, roofline, roofline_cost, slow_time_s
 
 V5E = DEVICES["tpu-v5e"]
 FLOPS = st.floats(0, 1e15)
