@@ -1,10 +1,10 @@
 """The section `tuning`: `tune` with the real compiler, beside options chosen by chance.
 
-For every contested program, of the samples and of those held out, those of fewest instructions
-first, three searches with as many whole compiles each: `tune` of placement alone (`--no-knobs`);
-knobs and random rules, of which the simulator chooses by early stops (`tune`'s own baseline); and
-the first knobs and random rules that come, all compiled. Gains are of the compiler's cycles and
-stalls against its default. Rows go to `docs/results/tuning.json` as soon as a program is done; what
+For every contested program, of the samples, of those held out and of the real ones, those of fewest
+instructions first, three searches with as many whole compiles each: `tune`, of placement alone
+(`--no-knobs`) but for the real ones; knobs and random rules, of which the simulator chooses by
+early stops (`tune`'s own baseline); and the first knobs and random rules that come, all compiled.
+Gains are of the compiler's cycles, stalls and prices against its default. Rows go to `docs/results/tuning.json` as soon as a program is done; what
 the compiler answered is cached, so a broken run goes on.
 """
 
@@ -30,6 +30,7 @@ from engine.workflows.tuning import tune_program
 ROWS = RESULTS / "tuning.json"
 COMPILES = 12
 SECONDS = 1800.0
+REAL_SETS = ("real", "real, held out")
 WAYS = {
     "ours": "tune",
     "chosen": "random rules and knobs, chosen by the simulator",
@@ -43,7 +44,7 @@ def run(section: str, settings: Settings) -> None:
     del section
     entries = [
         entry
-        for entry in (*library.index(), *library.held_out())
+        for entry in (*library.index(), *library.held_out(), *library.real())
         if (entry.name in settings.programs if settings.programs else entry.is_contested)
     ]
     names = [entry.name for entry in sorted(entries, key=lambda entry: entry.instructions)]
@@ -82,6 +83,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 def _row(name: str, seconds: float, seed: int) -> Row:
     program = library.load_sample(name)
+    title = _set_of(name)
     began = time.monotonic()
     tuned = tune_program(
         program,
@@ -89,14 +91,15 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         seconds=seconds,
         seed=seed,
         folder=answers_folder(),
-        has_knobs=False,
+        has_knobs=title in REAL_SETS,
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
     answers = stored_answers(program, answers_folder())
     return {
-        "set": "samples" if name in library.sample_names() else "held out",
+        "set": title,
         "ours": tuned.verdict.improvement,
+        "knobs": tuned.knob_improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement or 0.0,
         "plain": _as_they_come(bench_of(program, answers), tuned.compiles, seed),
@@ -107,6 +110,14 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         "versions": versions(),
         "commit": commit(),
     }
+
+
+def _set_of(name: str) -> str:
+    """The set of a program; the real ones on which something was tuned are one of their own."""
+    entry = library.find_sample(name)
+    if entry.folder.name == library.REAL:
+        return REAL_SETS[entry.is_held_out]
+    return "samples" if name in library.sample_names() else "held out"
 
 
 def _as_they_come(bench: Bench, compiles: int, seed: int) -> float:
