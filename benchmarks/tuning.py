@@ -4,8 +4,9 @@ For every contested program, of the samples, of those held out and of the real o
 instructions first, three searches with as many whole compiles each: `tune`, of placement alone
 (`--no-knobs`) but for the real ones; knobs and random rules, of which the simulator chooses by
 early stops (`tune`'s own baseline); and the first knobs and random rules that come, all compiled.
-Gains are of the compiler's cycles, stalls and prices against its default. Rows go to `docs/results/tuning.json` as soon as a program is done; what
-the compiler answered is cached, so a broken run goes on.
+Gains are of the compiler's cycles, stalls and prices against its default. Rows go to
+`docs/results/tuning.json` as soon as a program is done; what the compiler answered is cached, so a
+broken run goes on.
 """
 
 from __future__ import annotations
