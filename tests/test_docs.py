@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
 TOP = ("engine", "ui", "tests", "benchmarks", "docs", "sample_programs", "checkpoints", "examples")
 NAMED = re.compile(rf"`((?:{'|'.join(TOP)})/[\w./-]*)`")
 TEST = re.compile(r"`(?:tests/)?([\w/]+\.py)::(\w+)`")
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def missing_files(text: str) -> Iterator[str]:
@@ -39,9 +39,19 @@ def missing_tests(text: str) -> Iterator[str]:
 
 
 def missing_targets(page: Path, text: str) -> Iterator[str]:
-    """Links to files beside the page that there are not."""
-    names = (name for name in LINK.findall(text) if "://" not in name)
-    return (name for name in names if not (page.parent / name).exists())
+    """Links to files beside the page, and to headings, that there are not."""
+    for link in LINK.findall(text):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        if "://" not in link and not (target.exists() and has_heading(target, heading)):
+            yield link
+
+
+def has_heading(page: Path, anchor: str) -> bool:
+    """Whether a page has the heading that `#anchor` leads to."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE) if anchor else []
+    names = (re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found)
+    return not anchor or anchor in names
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -56,4 +66,6 @@ def test_what_is_missing_is_seen() -> None:
     text = "`engine/plan/chek.py`, `plan/test_check.py::test_alia`, [agent](docs/agnt.md#how)"
     assert list(missing_files(text)) == ["engine/plan/chek.py"]
     assert list(missing_tests(text)) == ["plan/test_check.py::test_alia"]
-    assert list(missing_targets(ROOT / "README.md", text)) == ["docs/agnt.md"]
+    assert list(missing_targets(ROOT / "README.md", text)) == ["docs/agnt.md#how"]
+    text = "[rules](docs/model.md#plans), [none](docs/model.md#plan), [here](#limits), [gone](#x)"
+    assert list(missing_targets(ROOT / "README.md", text)) == ["docs/model.md#plan", "#x"]
