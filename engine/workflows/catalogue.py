@@ -46,7 +46,8 @@ error*). *Gap*: how far XLA's plan is above the proven lower bound. *Best*: how 
 plan known is, and who found it; *optimal* is less than 0.1 %. *Bound*: how it was proven
 (`docs/bound.md`); `python -m benchmarks bounds` proves them again.
 
-`make samples` captures all of them again, in hours, resumable. One alone:
+`make samples` captures all of them again, in hours, resumable. One alone, of whose name these are
+the parts:
 
 ```
 make setup-compiler
@@ -98,9 +99,9 @@ others. *No estimate*: the share of the time for which the compiler states no cy
 above 1 % (`docs/costs.md`). Programs captured before there were prices leave it out of all other
 figures.
 
-| sample | what | command | instructions | touches | XLA, µs | gap | best | bound | placements \
+| sample | what | instructions | touches | XLA, µs | gap | best | bound | placements \
 | fit error | no estimate |
-|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|---:|"""
+|---|---|---:|---:|---:|---:|---:|---|---:|---:|---:|"""
 
 
 def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
@@ -112,8 +113,6 @@ def write_readme(entries: Sequence[SampleEntry], path: Path) -> None:
 
 
 def _row(entry: SampleEntry) -> str:
-    train = " --train" if entry.train else ""
-    command = f"`{entry.model} --hardware {entry.hardware} --batch {entry.batch}{train}`"
     xla = entry.xla_latency_s or 0.0
     best = f"{_gap(entry.best_s, entry.bound_s)}, {entry.best_solver}" if entry.best_solver else ""
     error = f"{entry.fit_error:.2%}" if entry.fit_error is not None else ""
@@ -122,7 +121,7 @@ def _row(entry: SampleEntry) -> str:
     feature = entry.feature + (" (held out)" if entry.is_held_out else "")
     what = f"{feature}: {entry.title}" if feature else entry.title
     return (
-        f"| {entry.name} | {what} | {command} | {entry.instructions} | {entry.touches}"
+        f"| {entry.name} | {what} | {entry.instructions} | {entry.touches}"
         f" | {xla * 1e6:.1f} | {_gap(xla, entry.bound_s)} | {best} | {entry.bound_method or ''}"
         f" | {entry.placements or ''} | {error} | {unestimated} |"
     )
