@@ -89,7 +89,9 @@ def tuned() -> list[str]:
         )
         lines.append(text)
         for way, words in (("plain", "as they come"), ("chosen", "chosen by the simulator")):
-            leads = [row["ours"] - row[way] for row in rows]
+            leads = [row["ours"] - row[way] for row in rows if way in row]
+            if not leads:
+                continue
             behind = [-lead for lead in leads if lead < 0]
             lines.append(
                 f"{name}, ahead of random ones {words}: {per_cent(mean(leads), 1)} points in the"

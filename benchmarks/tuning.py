@@ -3,7 +3,8 @@
 For every contested program, of the samples, of those held out and of the real ones, those of fewest
 instructions first, three searches with as many whole compiles each: `tune`, of placement alone
 (`--no-knobs`) but for the real ones; knobs and random rules, of which the simulator chooses by
-early stops (`tune`'s own baseline); and the first knobs and random rules that come, all compiled.
+early stops (`tune`'s own baseline); and, but for the real ones, the first knobs and random rules
+that come, all compiled.
 Gains are of the compiler's cycles, stalls and prices against its default. Rows go to
 `docs/results/tuning.json` as soon as a program is done; what the compiler answered is cached, so a
 broken run goes on.
@@ -37,7 +38,7 @@ WAYS = {
     "chosen": "random rules and knobs, chosen by the simulator",
     "plain": "random rules and knobs as they come",
 }
-"""The keys of a row that hold a gain, and how it was searched for."""
+"""The keys of a row that may hold a gain, and how it was searched for."""
 
 
 def run(section: str, settings: Settings) -> None:
@@ -64,15 +65,16 @@ def run(section: str, settings: Settings) -> None:
 def summary(rows: Sequence[Row]) -> list[str]:
     """For each way, how often it beats the default and by how much; then ours beside the others."""
     lines = []
-    for key, words in WAYS.items():
+    ways = [key for key in WAYS if all(key in row for row in rows)]
+    for key in ways:
         gains = [row[key] for row in rows]
         wins = sum(gain > 0 for gain in gains)
         lines.append(
-            f"{words}: beats the default on {wins} of {len(gains)}, median gain"
+            f"{WAYS[key]}: beats the default on {wins} of {len(gains)}, median gain"
             f" {statistics.median(gains):.1%}, mean {statistics.mean(gains):.1%},"
             f" greatest {max(gains):.1%}"
         )
-    for key in ("chosen", "plain"):
+    for key in ways[1:]:
         ahead = [row["ours"] - row[key] for row in rows]
         level = sum(difference >= 0 for difference in ahead)
         lines.append(
@@ -96,14 +98,17 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         note=lambda text: print(f"{name}: {text}", flush=True),
     )
     took_s = time.monotonic() - began
-    answers = stored_answers(program, answers_folder())
+    plain = {}
+    if title not in REAL_SETS:
+        bench = bench_of(program, stored_answers(program, answers_folder()))
+        plain = {"plain": _as_they_come(bench, tuned.compiles, seed)}
     return {
         "set": title,
         "ours": tuned.verdict.improvement,
         "knobs": tuned.knob_improvement,
         "predicted": tuned.verdict.predicted_improvement,
         "chosen": tuned.random_improvement or 0.0,
-        "plain": _as_they_come(bench_of(program, answers), tuned.compiles, seed),
+        **plain,
         "compiles": tuned.compiles,
         "chosen_compiles": tuned.random_compiles,
         "seconds": seconds,
@@ -136,5 +141,6 @@ def _as_they_come(bench: Bench, compiles: int, seed: int) -> float:
 
 
 def _line(row: Row) -> str:
-    gains = "  ".join(f"{key} {row[key]:+7.2%}" for key in (*WAYS, "predicted"))
+    shown = [key for key in (*WAYS, "knobs", "predicted") if key in row]
+    gains = "  ".join(f"{key} {row[key]:+7.2%}" for key in shown)
     return f"{row['key'][0]:28} {gains}  ({row['compiles']} compiles, {row['took_s']:.0f} s)"

@@ -27,6 +27,13 @@ def test_the_summary_counts_wins_and_who_is_level() -> None:
     assert "+4.00% in the mean, not worse on 3 of 3" in against_plain
 
 
+def test_what_was_not_searched_for_is_not_summarised() -> None:
+    rows = [{k: v for k, v in row("a", 0.10, 0.08, 0.0).items() if k != "plain"}]
+    ours, chosen, against_chosen = tuning.summary(rows)
+    assert "median gain 10.0%" in ours and "median gain 8.0%" in chosen
+    assert "+2.00% in the mean" in against_chosen
+
+
 def test_what_has_a_row_is_not_tuned_again_and_the_sets_stand_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
