@@ -5,8 +5,8 @@ it: a solver looks for what pays most, and so for every saving that is too high,
 corrects it. The other is what resolves most of what is uncertain
 (`engine.compiler.capture.identify`). Either is chosen among several by an early stop, which takes
 seconds, and then compiled whole. When all agrees, what only a single placement has shown is asked
-for once more, in another one; where every order gives one placement, one with fewer copies. The
-study ends there, or when its compiles are used up.
+for once more, in another one; where no order changes the cycles, one with fewer copies. The study
+ends there, or when its compiles are used up.
 """
 
 from __future__ import annotations
@@ -209,11 +209,12 @@ class Study:
         return None
 
     def _fewer_copies(self) -> Mapping[str, str] | None:
-        """Options with fewer copies where no order gave another placement; None if one did.
+        """Options with fewer copies where no order changed the cycles; None if one did.
 
-        Where all compiles are placed alike, none can be held out of the fit.
+        Where all compiles take the same, one that is held out of the fit confirms nothing.
         """
-        if len({one.seen.is_fast.tobytes() for one in self.observations.compiles}) > 1:
+        cycles = {np.nan_to_num(one.seen.cycles).tobytes() for one in self.observations.compiles}
+        if len(cycles) > 1:
             return None
         return next((o for o in FEWER_COPIES if self._placement(o) is not None), None)
 
