@@ -51,7 +51,7 @@ the parts:
 
 ```
 make setup-compiler
-.venv/bin/python -m engine capture MODEL --hardware HARDWARE --batch B [--train] -o P
+mallocmuzero capture MODEL --hardware HARDWARE --batch B [--train] -o P
 ```
 """
 
@@ -65,7 +65,7 @@ come in here, so what is read of these is high by construction. Of resnet50v2-v5
 read at first, of mlpae-v6e-b4096-train 94.7 %: the reader was mended on these two, which on reading
 are no longer held out.
 
-`python -m engine capture --held-out` captures all of them again, in hours, resumable.
+`mallocmuzero capture --held-out` captures all of them again, in hours, resumable.
 """
 
 _LARGE_HEAD = """# Large programs
@@ -74,7 +74,7 @@ Models at their published depth, to show what the tools do at real size (`python
 sizes`). No solver, rule or cost model was tuned on them, but the reader was mended on the full
 U-Net, whose plan by XLA was refused at first.
 
-`python -m engine capture --large` captures all of them again, resumable.
+`mallocmuzero capture --large` captures all of them again, resumable.
 """
 
 _REAL_HEAD = """# Real programs
@@ -95,7 +95,7 @@ placement came of weights put last, that of the other two of fewer copies
 `mallocmuzero info P` says what the compiler gives no time for and what is assumed of loops and
 branches.
 `python -m benchmarks reading` says how well XLA's plans of them are read.
-`python -m engine capture --real` captures all of them again, resumable.
+`mallocmuzero capture --real` captures all of them again, resumable.
 """
 
 _COLUMNS = """\
