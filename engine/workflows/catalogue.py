@@ -87,10 +87,11 @@ Before the reader was mended on them it read 90.1 % of the saving of XLA's plan 
 of that of modalities (whose simulated cycles were 5.8 % above the compiler's; on reading it is no
 longer held out), 99.6 % of that of lossscale, and all of the others. As first fitted, flash took
 0.56 % longer with everything fast than in its default compile; the fit was mended on it, so that on
-costs it is no longer held out. XLA places equilibrium, expertparallel and tensorparallel alike in
-every order of values tried (10 to 17 each), as nearly all of them fits; equilibrium's second
-placement came of weights put last, that of the other two of fewer copies
-(`xla_tpu_msa_inefficient_use_to_copy_ratio=2`).
+costs it is no longer held out.
+
+XLA places expertparallel and tensorparallel alike in all 17 orders of values tried on each, as
+nearly everything fits, and no order changes the cycles of earlyexit: their last placement has fewer
+copies (`xla_tpu_msa_inefficient_use_to_copy_ratio=2`).
 
 `mallocmuzero info P` says what the compiler gives no time for and what is assumed of loops and
 branches.
