@@ -9,7 +9,7 @@ PYTEST_FLAGS := -n 2 --dist loadfile --no-loadscope-reorder
 # The names that a browser goes by, as in ui/screenshots.py.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: setup app test nightly ranges fuzz mutants check format bench bench-agent screenshots films samples observe clean setup-dev setup-compiler browser
+.PHONY: setup app test nightly ranges fuzz mutants check format bench bench-agent screenshots films games samples observe clean setup-dev setup-compiler browser
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -111,6 +111,10 @@ screenshots: $(VENV)/.dev $(VENV)/.compiler browser
 # How the game follows the plans of the larger programs, for the explorer: half an hour.
 films: $(VENV)/.dev
 	$(BIN)/python -m ui.session.record_films
+
+# Games of the shipped weights with their searches and costs, for Search and Debug: an hour, resumable.
+games: $(VENV)/.dev
+	$(BIN)/python -m ui.session.record_games
 
 # Compiles every sample again with the real compiler: hours on two cores, resumable.
 samples: $(VENV)/.compiler

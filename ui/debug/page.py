@@ -13,7 +13,7 @@ from ui.debug import duel_view, export_view, force_view, gap_view, inbox_view, n
 from ui.model.debug.table import PANELS, counts_text
 from ui.model.search.state import Thought
 from ui.search import board_view, jobs_view, watch_view
-from ui.session import caching, links, opening
+from ui.session import caching, links, opening, recordings
 from ui.session.jobs_view import with_jobs
 from ui.session.last_view import View
 from ui.session.narrow_view import narrow_note
@@ -38,6 +38,7 @@ def render() -> None:
     opening.ensure_open(session)
     _take_link(session)
     board_view.collect(session)
+    recordings.take_up(session.open)
     thought = session.open.searches.thought
     if thought is None:
         _nothing_yet(session)
@@ -45,6 +46,7 @@ def render() -> None:
     studies.begin(session, thought)
     rows = session.open.debug.filter.rows(studies.all_findings(session))
     _header(session, thought)
+    watch_view.recorded_note(session, thought)
     jobs_view.failures(session)
     _choose_first_move(session, [f.move for f in rows if f.game == session.open.searches.current])
     gap_view.show(session, thought)

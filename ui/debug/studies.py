@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from engine.debugging.findings import Finding
 from engine.debugging.move_notes import game_key
-from engine.game.moves import RULES_VERSION
-from ui.jobs.protocol import GAP, RETRACE, Order
+from ui.jobs.protocol import GAP
 from ui.jobs.weights import FRESH, PRACTISED, shipped
+from ui.model.search.orders import gap_order, other_search
 from ui.model.search.state import Study, Thought
 from ui.search import jobs_view
 from ui.session import caching
@@ -17,9 +17,6 @@ from ui.session.state import OpenPlan, Session
 
 STUDY_SECONDS = 60.0
 _GAP_SECONDS = 30.0
-_TRACE_SECONDS = 60.0
-"""Nominal seconds of an order without a budget: it ends with the last move."""
-_OTHER_MODEL = {"learned": "simulator", "simulator": "learned"}
 
 
 def begin(session: Session, thought: Thought) -> None:
@@ -40,8 +37,9 @@ def begin(session: Session, thought: Thought) -> None:
     if thought.identity not in state.studies:
         jobs_view.order_findings(session, thought, STUDY_SECONDS)
     if not any(second.thought == thought.identity for second in state.seconds):
-        model = _OTHER_MODEL.get(thought.trace.model, "simulator")
-        order_second(session, thought, weights_of(thought), model, _simulations(thought))
+        weights = weights_of(thought)
+        order = other_search(thought, weights)
+        jobs_view.start(session, thought, order, given_for(session, thought, weights))
 
 
 def order_gap(session: Session, thought: Thought, best: OpenPlan | None) -> None:
@@ -49,19 +47,8 @@ def order_gap(session: Session, thought: Thought, best: OpenPlan | None) -> None
     for job in session.open.searches.jobs:
         if (job.order.kind, job.order.basis) == (GAP, thought.identity):
             job.stop()
-    details = (("best", identity_of(best)), ("rules", RULES_VERSION))
-    order = Order(GAP, "The gap", _GAP_SECONDS, basis=thought.identity, details=details)
+    order = gap_order(thought, identity_of(best), _GAP_SECONDS)
     jobs_view.start(session, thought, order, files_of(best))
-
-
-def order_second(
-    session: Session, thought: Thought, weights: str, model: str, simulations: int
-) -> None:
-    """Search all positions of a game once more."""
-    details = (("weights", weights), ("model", model), ("simulations", simulations))
-    name = "The same game searched otherwise"
-    order = Order(RETRACE, name, _TRACE_SECONDS, basis=thought.identity, details=details)
-    jobs_view.start(session, thought, order, given_for(session, thought, weights))
 
 
 def given_for(session: Session, thought: Thought, *names: str) -> dict[str, bytes]:
@@ -87,10 +74,6 @@ def weights_of(thought: Thought) -> str:
         return PRACTISED
     name = str(thought.facts.get("weights", ""))
     return name if name in (*shipped(), FRESH) else next(iter(shipped()), FRESH)
-
-
-def _simulations(thought: Thought) -> int:
-    return int(thought.trace.tree_parent.shape[1]) - 1
 
 
 def study_of(session: Session, thought: Thought) -> Study:

@@ -70,10 +70,19 @@ class ResultStore:
     """Results by program and order, the oldest of which go when there are too many."""
 
     def __init__(
-        self, folder: Path | None, most_kept: int = _MOST_KEPT, most_bytes: int = _MOST_BYTES
+        self,
+        folder: Path | None,
+        most_kept: int = _MOST_KEPT,
+        most_bytes: int = _MOST_BYTES,
+        stamp: str = "",
     ) -> None:
-        """Keep results in `folder`; with None, nothing. `most_bytes`: of all results together."""
+        """Keep results in `folder`; with None, nothing. `most_bytes`: of all results together.
+
+        `stamp`: what results hang on besides program and order; with another one they are not
+        found.
+        """
         self._folder, self._most_kept, self._most_bytes = folder, most_kept, most_bytes
+        self._stamp = stamp
 
     def save(self, program_hash: str, order: Order, result: Result) -> None:
         """Keep a result; a full or read-only disk loses it, and nothing else."""
@@ -99,12 +108,16 @@ class ResultStore:
         """The orders of a program whose results are kept, the oldest first."""
         if self._folder is None:
             return []
-        places = sorted(self._folder.glob(f"{_short(program_hash)}-*"), key=age)
+        places = sorted(self._folder.glob(f"{self._of(program_hash)}-*"), key=age)
         return [order for place in places if (order := _order(place / ORDER)) is not None]
 
     def _place(self, program_hash: str, order: Order) -> Path:
         assert self._folder is not None
-        return self._folder / f"{_short(program_hash)}-{_short(json.dumps(asdict(order)))}"
+        return self._folder / f"{self._of(program_hash)}-{_short(json.dumps(asdict(order)))}"
+
+    def _of(self, program_hash: str) -> str:
+        """What the names of the results of a program begin with."""
+        return _short(f"{program_hash}{self._stamp}")
 
     def _forget(self) -> None:
         assert self._folder is not None

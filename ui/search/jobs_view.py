@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from engine.debugging.findings import VERSION
 from engine.errors import EngineError
 from ui.components.markdown import plain
 from ui.jobs.protocol import (
     FAILED,
-    FINDINGS,
     MUZERO,
     RESEARCH,
     SOLVE,
@@ -21,6 +19,7 @@ from ui.jobs.protocol import (
 )
 from ui.jobs.run import Job
 from ui.jobs.weights import FRESH, PRACTISED, shipped, words
+from ui.model.search.orders import findings_order
 from ui.model.search.state import Thought, brought
 from ui.session import caching
 from ui.session.best_plan import best_beside, files_of
@@ -172,9 +171,9 @@ def again_form(session: Session, thought: Thought) -> None:
 def order_findings(session: Session, thought: Thought, seconds: float) -> None:
     """Order the study that makes findings on the moves of the game."""
     best = best_beside(session.open, thought.plan)
-    details = (("version", VERSION),)
-    order = Order(FINDINGS, "Findings", seconds, basis=thought.identity, details=details)
-    start(session, thought, order, {TRACE: thought.data, **files_of(best)})
+    start(
+        session, thought, findings_order(thought, seconds), {TRACE: thought.data, **files_of(best)}
+    )
 
 
 def start(session: Session, thought: Thought, order: Order, given: Mapping[str, bytes]) -> None:

@@ -12,7 +12,7 @@ from ui.jobs.weights import words
 from ui.model.compare.ranking import share_saved
 from ui.model.search.state import Thought
 from ui.search import board_view, drift_view, inbox_view, jobs_view, training_view, watch_view
-from ui.session import caching, links, opening
+from ui.session import caching, links, opening, recordings
 from ui.session.jobs_view import with_jobs
 from ui.session.link_query import move_of
 from ui.session.narrow_view import narrow_note
@@ -37,6 +37,7 @@ def render() -> None:
     narrow_note()
     opening.ensure_open(session)
     board_view.collect(session)
+    recordings.take_up(session.open)
     thought = session.open.searches.thought
     if thought is None:
         watch_view.first_game(session)
@@ -50,6 +51,7 @@ def render() -> None:
         return
     session.open.searches.rows = None
     _header(session, thought)
+    watch_view.recorded_note(session, thought)
     jobs_view.failures(session)
     _choose_first_move(session, thought)
     board_view.store(session, thought, STORE)
@@ -73,8 +75,9 @@ def _header(session: Session, thought: Thought) -> None:
         state.show(chosen)
         st.rerun()
     _figures(session, thought, figures)
-    with practise.popover("Practise", icon=":material/fitness_center:", width="stretch"):
-        jobs_view.practice_form(session)
+    if not thought.facts.get("recorded"):
+        with practise.popover("Practise", icon=":material/fitness_center:", width="stretch"):
+            jobs_view.practice_form(session)
     with file.popover("File", icon=":material/save:", width="stretch"):
         jobs_view.files(session, thought)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.game.moves import RULES_VERSION
 from ui.components.markdown import plain
+from ui.components.units import share_text
 from ui.jobs.protocol import FAILED, STOPPED
 from ui.jobs.run import Job
-from ui.model.search.watch import best_game, order_of
-from ui.session import caching, films
-from ui.session.opening import BEST_KNOWN
+from ui.jobs.weights import words
+from ui.model.search.state import Thought
+from ui.search import jobs_view
+from ui.session import caching, recordings
 from ui.session.state import Session
 
 
@@ -35,10 +38,21 @@ def first_game(session: Session) -> None:
 
 
 def _order(session: Session) -> Job:
-    opened = session.open
-    known = opened.plans.get(BEST_KNOWN)
-    game = best_game(None if known is None else known.plan)
-    if game is not None and known is not None:
-        film = films.film_of(opened, game, known.identity)
-        game = game if film.is_exact else None
-    return caching.workshop().order(opened.program, order_of(game), session.identity, game)
+    order, game = recordings.first_order(session.open)
+    return caching.workshop().order(session.open.program, order, session.identity, game)
+
+
+def recorded_note(session: Session, thought: Thought) -> None:
+    """Say that a game was recorded, with what weights, and offer to practise here."""
+    digest = str(thought.facts.get("recorded", ""))
+    if not digest:
+        return
+    study = session.open.searches.studies.get(thought.identity)
+    known = "" if study is None else f" Measured are {share_text(study.completeness)} of its moves."
+    text, practise = st.columns([5, 1], vertical_alignment="center")
+    text.caption(
+        f"A recorded game of {words(str(thought.facts['weights']))} (`{digest[:8]}`, version"
+        f" {RULES_VERSION} of the rules), with both searches.{known}"
+    )
+    with practise.popover("Practise here", icon=":material/fitness_center:", width="stretch"):
+        jobs_view.practice_form(session)

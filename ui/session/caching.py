@@ -44,6 +44,7 @@ from ui.components.memory_map.actions import actions_of
 from ui.components.memory_map.board import NO_REFERENCES, References, board
 from ui.jobs.queue import Workshop
 from ui.jobs.store import ResultStore, default_folder
+from ui.jobs.weights import stamp
 from ui.model.challenges.match import Match, match_of
 from ui.model.challenges.question import Question, question_of
 from ui.model.compare.by_layer import LayerTree, layer_tree
@@ -184,7 +185,7 @@ def solver_names(identity: str, _program: Program) -> dict[str, str]:
 @st.cache_resource(show_spinner=False)
 def workshop() -> Workshop:
     """The solver runs of this server."""
-    return Workshop(store=ResultStore(default_folder()))
+    return Workshop(store=ResultStore(default_folder(), stamp=stamp()))
 
 
 @st.cache_resource(show_spinner=False)

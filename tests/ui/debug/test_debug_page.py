@@ -31,7 +31,7 @@ from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import Filter
 from ui.model.search.state import Second, Thought, brought
-from ui.session import caching
+from ui.session import caching, recordings
 from ui.session.state import OpenPlan
 
 PROGRAM = "alexnet-v4-b24"
@@ -45,7 +45,9 @@ def _debug() -> None:
 
 
 @pytest.fixture(autouse=True)
-def workshop(idle_workshop: Workshop) -> Workshop:
+def workshop(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """One that begins nothing; and no recorded game comes before those of the tests."""
+    monkeypatch.setattr(recordings, "found", lambda opened: None)
     return idle_workshop
 
 

@@ -11,7 +11,7 @@ from engine.program.io import content_hash
 from tests.ui.builders import first_fit_plan
 from tests.ui.network import residual_network
 from tests.ui.waiting import are_over, eventually
-from ui.jobs.protocol import BOUND, DONE, SOLVE, TRACE, Order
+from ui.jobs.protocol import BOUND, DONE, PLAY, SOLVE, TRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.store import ORDER, PLAN, VARIABLE, Result, ResultStore, default_folder
 
@@ -33,6 +33,14 @@ def test_a_result_comes_back_as_it_was(store: ResultStore) -> None:
     assert store.orders(HASH) == [order]
     assert store.find(HASH, Order(SOLVE, "muzero", 30.0)) is None
     assert store.orders("another program") == []
+
+
+def test_results_of_other_weights_or_rules_are_not_found(tmp_path: Path) -> None:
+    order = Order(PLAY, "the agent's first game", 60.0)
+    old, new = (ResultStore(tmp_path / "results", stamp=stamp) for stamp in ("3 a", "4 a"))
+    old.save(HASH, order, Result(facts={"weights": "generalist"}))
+    assert old.find(HASH, order) is not None and old.orders(HASH) == [order]
+    assert new.find(HASH, order) is None and new.orders(HASH) == []
 
 
 def test_only_the_latest_are_kept(store: ResultStore, tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ class Study:
     findings: tuple[Finding, ...]
     completeness: float
 
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Study:
+        """The study that a job found (`ui.jobs.what_if.find`)."""
+        rows = [Finding(**{**row, "signs": tuple(row["signs"])}) for row in result["findings"]]
+        return cls(tuple(rows), float(result["completeness"]))
+
     @property
     def regrets(self) -> dict[int, Finding]:
         """The regrets that are known, by move."""
@@ -101,6 +107,17 @@ class GapStudy:
     tried: int
     num_choices: int
     bound_by_slot: tuple[float, ...]
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any], best: str) -> GapStudy:
+        """What a job found (`ui.jobs.what_if.explain_gap`)."""
+        return cls(
+            best=best,
+            corrections=tuple(Correction(**row) for row in result["corrections"]),
+            tried=int(result["tried"]),
+            num_choices=int(result["num_choices"]),
+            bound_by_slot=tuple(result["bound_by_slot"]),
+        )
 
 
 @dataclass
@@ -196,22 +213,13 @@ class Searches:
         if dict(job.order.details).get("version") != VERSION:
             return
         known = self.studies.get(job.order.basis)
-        findings = tuple(
-            Finding(**{**row, "signs": tuple(row["signs"])}) for row in job.result["findings"]
-        )
-        study = Study(findings, float(job.result["completeness"]))
+        study = Study.of(job.result)
         if known is None or known.completeness <= study.completeness:
             self.studies[job.order.basis] = study
 
     def _take_gap(self, job: Job) -> None:
-        result = job.result
-        self.gaps[job.order.basis] = GapStudy(
-            best=str(dict(job.order.details)["best"]),
-            corrections=tuple(Correction(**row) for row in result["corrections"]),
-            tried=int(result["tried"]),
-            num_choices=int(result["num_choices"]),
-            bound_by_slot=tuple(result["bound_by_slot"]),
-        )
+        best = str(dict(job.order.details)["best"])
+        self.gaps[job.order.basis] = GapStudy.of(job.result, best)
 
     def _take_forced(self, job: Job) -> None:
         self.forced.append(job)
