@@ -43,14 +43,12 @@ HARMLESS = {
 HEAD = """# Mutants
 
 `make mutants` breaks the judges of plans, the rules of the game and the losses in one place after
-another (`mutmut`, settings in `pyproject.toml`) and runs the tests that pass there; the section
-`mutants` of the benchmarks makes this page. *Killed*: a test failed, or ran for ever. *Harmless*:
-the change cannot be seen, for the reason stated in `benchmarks/mutants.py`. What is left is listed.
-The rows of `engine/game/` were made with `moves`, `reference`, `blocks`, `giants`, `explain`,
-`recorded_games` and `identity` of `tests/game` alone, those of `simulate.py` and `losses.py` with
-their own test file, that of `content.py` with four of `tests/plan`; all tests kill at least as
-many. In `engine/game/jaxgame/`, which is compiled anew for every mutant, a random sample was
-tried, with `tests/differential/test_games_agree.py` alone.
+another (`mutmut`) and runs tests that pass there; the section `mutants` of the benchmarks makes
+this page. *Killed*: a test failed, or ran for ever. *Harmless*: the change cannot be seen, for the
+reason stated in `benchmarks/mutants.py`. Rows of `engine/game/` were made with its own tests alone
+(in `jaxgame/`, which is compiled anew for every mutant, a random sample with
+`tests/differential/test_games_agree.py`), the others with those of their module; all tests kill at
+least as many.
 
 | module | mutants | tried | killed | harmless | left | killed or harmless of those tried |
 |---|--:|--:|--:|--:|--:|--:|
@@ -105,11 +103,11 @@ def page(all_mutants: list[Mutant], before: str = "") -> str:
     tried = {one.module for one in all_mutants if one.is_killed is not None}
     rows = {module: row for module, row in _rows(before) if module not in tried}
     rows |= {name: _row([one for one in all_mutants if one.module == name]) for name in tried}
-    parts = re.split(r"^(?=`\w)", before.partition(LEFT)[2], flags=re.MULTILINE)[1:]
-    kept = [f"\n{part.rstrip()}\n" for part in parts if not _is_of(part, tried)]
+    lines = before.partition(LEFT)[2].splitlines(keepends=True)
+    kept = [line for line in lines if line.startswith("- ") and not _is_of(line, tried)]
     left = [one for one in all_mutants if one.is_killed is False and not one.reason]
-    listed = [f"\n`{one.name}`\n\n```diff\n{one.change}\n```\n" for one in left]
-    left_over = LEFT + "".join(kept + listed) if kept or listed else ""
+    listed = [f"- `{one.name}`: {_in_a_line(one.change)}\n" for one in left]
+    left_over = "".join([LEFT, "\n", *kept, *listed]) if kept or listed else ""
     return HEAD + "".join(rows[module] for module in sorted(rows)) + left_over
 
 
@@ -126,10 +124,17 @@ def _row(own: list[Mutant]) -> str:
     return f"| `{own[0].module}` | {' | '.join(map(str, counts))} | {share:.1%} |\n"
 
 
-def _is_of(part: str, modules: set[str]) -> bool:
-    """Whether a part of a page, which begins with a survivor's name, is of one of the modules."""
+def _is_of(line: str, modules: set[str]) -> bool:
+    """Whether a line of a page, which begins with a survivor's name, is of one of the modules."""
     names = (module.removesuffix(".py").replace("/", ".") for module in modules)
-    return any(part.startswith(f"`{name}.") for name in names)
+    return any(line.startswith(f"- `{name}.") for name in names)
+
+
+def _in_a_line(change: str) -> str:
+    """A diff in one line: what was taken away, then what stands in its place."""
+    lines = change.splitlines()
+    gone, new = (" ".join(one[1:].strip() for one in lines if one[0] == mark) for mark in "-+")
+    return f"`{gone}` → `{new}`" if new else f"`{gone}` is gone"
 
 
 def _change(folder: Path, name: str) -> str:
