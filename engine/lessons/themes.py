@@ -131,10 +131,13 @@ class _Node:
 
 
 def simulations_needed(game: ReferenceGame, kind: int, seed: int = 0) -> int:
-    """After how many simulations a search says this kind of action, and stays with it."""
+    """After how many simulations a search says this kind of action, and stays with it.
+
+    It says nothing before it has tried every action once: which one it tries first is chance.
+    """
     dice, root = random.Random(seed), _Node(game.clone())
     low, high = math.inf, -math.inf
-    needed = 1
+    needed = num_actions = len(game.legal_actions())
     for number in range(1, MOST_SIMULATIONS + 1):
         path = _descend(root, dice, low, high)
         end = path[-1].game.clone()
@@ -144,7 +147,7 @@ def simulations_needed(game: ReferenceGame, kind: int, seed: int = 0) -> int:
             node.visits += 1
             node.total += end.total_reward
         best = max(root.children, key=lambda a: (root.children[a].visits, root.children[a].mean))
-        if KINDS[best] != kind:
+        if number >= num_actions and KINDS[best] != kind:
             needed = number + 1
     return needed if needed <= MOST_SIMULATIONS else NEVER
 

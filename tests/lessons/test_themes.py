@@ -72,6 +72,16 @@ def test_a_search_needs_more_simulations_where_greed_is_wrong() -> None:
     assert game.move_index == 0
 
 
+def test_a_search_says_nothing_before_it_has_tried_every_action() -> None:
+    """Or an easy position would need one simulation or two, by the action that is tried first."""
+    game = SHELF.find("what-fast-memory-is-worth").begin()
+    game.step(DROP)
+    best = best_from(game)
+    assert best is not None
+    kind, least = KINDS[best.actions[0]], len(game.legal_actions())
+    assert {simulations_needed(game, kind, seed) for seed in range(8)} == {least}
+
+
 def test_the_measure_is_the_same_again_and_harder_ones_are_rated_higher() -> None:
     game = SHELF.find("what-fast-memory-is-worth").begin()
     point = turning_point(greedy_positions(SHELF.find("what-fast-memory-is-worth")))
