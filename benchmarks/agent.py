@@ -31,6 +31,7 @@ EVERY_ROUND = {"self_play.search_share": 1.0}
 OF_TRAINING = {
     "self_play.top_temperature": 0.5,
     "self_play.restart_share": 0.5,
+    "self_play.sweeps": False,
     **EVERY_ROUND,
     "replay.best_share": 0.25,
     "learner.warm_up_steps": 400,
@@ -68,10 +69,8 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
             {},
             {"replay.demonstration_share": 0.0, "learner.warm_up_steps": 0},
         ),
-        "self-competition": ({}, {"self_play.is_competing": True}),
         "dynamics not told the program": ({}, {"hidden": ["dynamics"]}),
         "no restarts": ({}, {"self_play.restart_share": 0.0}),
-        "reanalyse": ({}, {"replay.reanalyse_every": 8}),
         "no learning": ({}, {"learner.steps_per_round": 0, "learner.warm_up_steps": 0}),
         "no consistency": ({}, {"learner.consistency_weight": 0.0}),
         "no best games": ({}, {"replay.best_share": 0.0}),

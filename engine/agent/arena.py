@@ -28,14 +28,11 @@ class Arena:
 
     `baseline`: points that the heuristics still earn from each move on, `[M + 1]`, zero from the
     last move on.
-    `sees_rewards`: 1, or 0 where the real rules give the search no rewards, and it counts on the
-    values alone (self-competition); the learned model's rewards have learned to be zero there.
     """
 
     encoded: EncodedProgram
     known: Features
     baseline: Array  # [M + 1]
-    sees_rewards: Array  # []
 
     def relative(self, move: Array, reward: Array) -> Array:
         """Points of `reward`, earned at `move`, above the baseline."""
@@ -54,7 +51,6 @@ def make_arena(
     encoded: EncodedProgram,
     known: Features,
     baseline: NDArray[np.float32],
-    sees_rewards: bool = True,
 ) -> Arena:
     """An arena on the default device."""
-    return Arena(encoded, known, jnp.asarray(baseline), jnp.float32(sees_rewards))
+    return Arena(encoded, known, jnp.asarray(baseline))

@@ -77,10 +77,8 @@ class SelfPlayConfig:
     """Rounds whose games go on from a position of one of the agent's own best games."""
     search_share: float = 1.0
     """Rounds in which a tree is grown at every move; in the others the networks play alone."""
-    is_competing: bool = False
-    """The agent learns only whether a game beats the average of those that it played before
-    (self-competition, MuZero-RC, arXiv 2202.06626). A tree that reaches the end of the game counts
-    nothing for what is won there, so near the end it leans away from what wins."""
+    sweeps: bool = False
+    """First of all every other action along the best game is tried (`engine.agent.sweep`)."""
 
     def __post_init__(self) -> None:
         """Refuse rounds without games; raises ConfigError."""
@@ -104,8 +102,6 @@ class ReplayConfig:
     """Of a batch, from the demonstrations at first."""
     demonstration_decay: float = 0.8
     """By which that share is multiplied after each visit of a program."""
-    reanalyse_every: int = 0
-    """Rounds of a program after which its best games are searched again; 0: never."""
 
 
 @dataclass(frozen=True)

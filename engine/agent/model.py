@@ -145,7 +145,7 @@ def _really_play(
     move, end = positions.state.move, arena.encoded.num_moves
     relative = jax.vmap(arena.relative)(move, reward)
     step = mctx.RecurrentFnOutput(
-        reward=jnp.where(move < end, relative, 0.0) * arena.sees_rewards,
+        reward=jnp.where(move < end, relative, 0.0),
         discount=(following.state.move < end).astype(jnp.float32),
         prior_logits=jnp.where(following.options.mask, guess.policy, IMPOSSIBLE),
         value=guess.value,

@@ -15,10 +15,6 @@ from numpy.typing import NDArray
 from engine.agent.config import ReplayConfig
 from engine.agent.types import Batch, Floats, Game
 
-WIN = 5.0
-"""Points of a game that beats the agent's average, where it competes with itself."""
-AVERAGE_DECAY = 0.98
-"""Per game, of the average of own scores."""
 SAME = 0.01
 """Points; of the best games one is kept for each multiple of it."""
 
@@ -41,7 +37,7 @@ class Pool:
             "legal": game.legal,
             "action": game.action,
             "policy": game.policy,
-            "reward": game.reward if game.outcome is None else np.zeros_like(game.reward),
+            "reward": game.reward,
             "target": value_targets(game, self._td_steps),
         }
         if not self._columns:
@@ -81,14 +77,9 @@ class Pool:
 
 @dataclass
 class ReplayBuffer:
-    """The last own games, the best ones (best first), and the demonstrations.
-
-    `is_competing`: games are judged by whether they beat the `average` of the agent's own scores.
-    """
+    """The last own games, the best ones (best first), and the demonstrations."""
 
     config: ReplayConfig
-    is_competing: bool = False
-    average: float | None = None
     demonstrations: tuple[Game, ...] = ()
     best: tuple[Game, ...] = ()
     _pools: dict[str, Pool] = field(default_factory=dict)
@@ -108,21 +99,19 @@ class ReplayBuffer:
         return len(self._pools.get(kind, ()))
 
     def demonstrate(self, games: Sequence[Game]) -> None:
-        """Take in demonstrations in place of earlier ones; where the agent competes they win."""
-        outcome = WIN if self.is_competing else None
-        self.demonstrations = tuple(replace(game, outcome=outcome) for game in games)
+        """Take in demonstrations in place of earlier ones."""
+        self.demonstrations = tuple(games)
         self._pools["demonstrations"] = self._stacked(self.demonstrations)
 
     def add(self, games: Sequence[Game]) -> None:
         """Take in the own games of a round, in this order."""
-        self._judge(games)
         self.add_old(games)
         # What made a game good is what was played in it, noise included.
         fresh = (replace(game, policy=game.played) for game in games)
         self.set_best(best_of([*self.best, *fresh], self.config.num_best))
 
     def add_old(self, games: Sequence[Game]) -> None:
-        """Take in own games that were judged before."""
+        """Take in own games that are not among the best."""
         own = self._pools.setdefault("own", Pool(self.config.capacity, self.config.td_steps))
         for game in games:
             own.add(game)
@@ -139,13 +128,6 @@ class ReplayBuffer:
         for game in games:
             pool.add(game)
         return pool
-
-    def _judge(self, games: Sequence[Game]) -> None:
-        """Where the agent competes with itself: each game against the average before it."""
-        for game in games if self.is_competing else ():
-            average = game.score if self.average is None else self.average
-            game.outcome = WIN if game.score >= average else -WIN
-            self.average = AVERAGE_DECAY * average + (1 - AVERAGE_DECAY) * game.score
 
     def sample(
         self,
@@ -190,12 +172,9 @@ def _joined(parts: Sequence[Batch]) -> Batch:
 def value_targets(game: Game, td_steps: int) -> Floats:
     """The value target of each move `[L]`: its n-step return.
 
-    That is the sum of the next `td_steps` rewards and of the game's `value` at the move after
-    them; where the agent competes with itself, the outcome of the game.
+    That is the sum of the next `td_steps` rewards and of the game's `value` at the move after them.
     """
     length = len(game.action)
-    if game.outcome is not None:
-        return np.full(length, game.outcome, np.float32)
     earned = np.concatenate([[0.0], np.cumsum(game.reward, dtype=np.float64)])
     values = np.append(game.value, 0.0)
     at = np.arange(length)

@@ -22,6 +22,7 @@ import numpy as np
 
 from engine.agent.arrays import Arrays, pack, unpack
 from engine.agent.config import to_json
+from engine.agent.sweep import Sweep
 from engine.agent.trainer import Round, Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, follow
@@ -37,7 +38,8 @@ FORGET_EVERY = 32
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward")
-_VERSION = 6
+_SWEEP = ("next", "judged", "is_over", "taken", "advantages")
+_VERSION = 7
 """Of what a state holds."""
 
 
@@ -49,18 +51,22 @@ def save_round(trainer: Trainer, report: Round | None, folder: Path) -> None:
     (folder / ROUNDS).mkdir(parents=True, exist_ok=True)
     if report is not None:
         whose: Arrays = {"workload": np.array(report.workload)}
-        _write(_path(folder, report.number), whose | _stacked(trainer.last_games))
+        if trainer.last_games:
+            _write(_path(folder, report.number), whose | _stacked(trainer.last_games))
         _tell(folder, report, trainer.workloads[report.workload])
     state: Arrays = {"rounds": np.array(trainer.rounds), "games": np.array(trainer.games)}
     state |= {"visits": np.array(trainer.visits), "setup": np.array(_setup(trainer))}
     leaves = jax.tree.leaves((trainer.params, trainer.state))
     state |= {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
     for index, workload in enumerate(trainer.workloads):
-        if workload.replay.average is not None:
-            state[f"average_{index}"] = np.array(workload.replay.average)
         if workload.replay.best:
             columns = _stacked(workload.replay.best)
             state |= {f"best_{index}_{name}": column for name, column in columns.items()}
+        sweep = trainer.sweeps[index]
+        if sweep is not None:
+            state[f"sweep_{index}_game"] = sweep.game.action
+            for name in _SWEEP:
+                state[f"sweep_{index}_{name}"] = np.array(getattr(sweep, name))
     _write(folder / STATE, state)
     _forget(trainer, folder)
 
@@ -99,9 +105,8 @@ def _restore(trainer: Trainer, folder: Path, state: Arrays) -> None:
             workload = trainer.workloads[int(arrays.pop("workload"))]
             workload.replay.add_old(_games(workload, trainer, arrays))
     for index, workload in enumerate(trainer.workloads):
-        if f"average_{index}" in state:
-            workload.replay.average = float(state[f"average_{index}"])
         workload.replay.set_best(_best(state, index, workload, trainer))
+        trainer.sweeps[index] = _sweep(state, index, workload, trainer)
     _trim_curve(folder, trainer.rounds)
 
 
@@ -124,9 +129,7 @@ def _path(folder: Path, number: int) -> Path:
 
 
 def _stacked(games: Sequence[Game]) -> Arrays:
-    columns = {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
-    outcomes = [np.nan if game.outcome is None else game.outcome for game in games]
-    return columns | {"outcome": np.array(outcomes)}
+    return {name: np.stack([getattr(game, name) for game in games]) for name in _COLUMNS}
 
 
 def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
@@ -135,8 +138,6 @@ def _games(workload: Workload, trainer: Trainer, arrays: Arrays) -> list[Game]:
     for index, game in enumerate(games):
         game.policy, game.value = arrays["policy"][index], arrays["value"][index]
         game.reward = arrays["reward"][index]
-        outcome = float(arrays["outcome"][index])
-        game.outcome = None if np.isnan(outcome) else outcome
     return games
 
 
@@ -144,8 +145,26 @@ def _best(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> li
     """The best games of a workload."""
     if f"best_{index}_action" not in state:
         return []
-    arrays = {name: state[f"best_{index}_{name}"] for name in (*_COLUMNS, "outcome")}
+    arrays = {name: state[f"best_{index}_{name}"] for name in _COLUMNS}
     return _games(workload, trainer, arrays)
+
+
+def _sweep(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> Sweep | None:
+    """The sweep of a workload."""
+    if f"sweep_{index}_game" not in state:
+        return None
+    actions = state[f"sweep_{index}_game"]
+    sweep = Sweep(follow(workload, trainer.params, [actions], trainer.config)[0])
+    sweep.next, sweep.judged = (
+        int(state[f"sweep_{index}_next"]),
+        int(state[f"sweep_{index}_judged"]),
+    )
+    sweep.is_over = bool(state[f"sweep_{index}_is_over"])
+    sweep.taken, sweep.advantages = (
+        state[f"sweep_{index}_taken"],
+        state[f"sweep_{index}_advantages"],
+    )
+    return sweep
 
 
 def _forget(trainer: Trainer, folder: Path) -> None:

@@ -1,23 +1,20 @@
-"""Positions searched again: one at a time, as deep as one likes, or the best games (reanalyse)."""
+"""Positions searched again: one at a time, as deep as one likes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from engine.agent.config import POLICY_ONLY, AgentConfig, SearchConfig
 from engine.agent.network import Params, init_params
 from engine.agent.search import search
-from engine.agent.self_play import first_positions, play_games
 from engine.agent.trace_io import SearchTrace
-from engine.agent.types import Game
-from engine.agent.workload import Workload, split
+from engine.agent.workload import Workload
 from engine.errors import ConfigError, UsageError
 from engine.game.jaxgame import env
 from engine.game.jaxgame.encoding import EncodedProgram
@@ -88,44 +85,3 @@ def _around(encoded: EncodedProgram, actions: Array, move: Array | int) -> tuple
     none = jnp.zeros(())
     before, _, reward = jax.lax.fori_loop(0, move + 1, play, (start, start, none))
     return before, reward
-
-
-def reanalysed(
-    params: Params,
-    workload: Workload,
-    games: Sequence[Game],
-    batch: int,
-    key: jax.Array,
-    config: SearchConfig,
-    go_on: Callable[[], bool] = lambda: True,
-) -> list[Game] | None:
-    """The games, the first `batch` of them with fresh values and policies of a new search.
-
-    Each new policy is the mean of the searched one and of the action played. The other games stay
-    as they were: so many are searched in step as in self-play, and nothing is compiled for it.
-    `key` is consumed. None if `go_on` said no.
-    """
-    script = np.stack([games[i % len(games)].action for i in range(batch)], axis=1)
-    played = play_games(
-        params,
-        workload.arena,
-        first_positions(workload.arena, batch),
-        key,
-        np.zeros((batch, 1), np.float32),
-        script,
-        config,
-        go_on=go_on,
-    )
-    if played is None:
-        return None
-    fresh = [
-        replace(old, policy=_mixed(new.policy, old.played), value=new.value)
-        for old, new in zip(games, split(played), strict=False)
-    ]
-    return [*fresh, *games[batch:]]
-
-
-def _mixed(searched: NDArray[np.float32], played: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The mean of two policies `[L, A]`; where nothing was searched, the one played."""
-    is_searched = searched.any(axis=-1, keepdims=True)
-    return np.where(is_searched, np.float32(0.5) * (searched + played), played)

@@ -1,7 +1,7 @@
 """Playing games: `B` games of one program in step, some moves per compiled call.
 
-The same function plays freely, follows a script (demonstrations, the beginning of an earlier game),
-and searches again along a game that was played before (reanalyse). Letters as in
+The same function plays freely and follows a script (demonstrations, the beginning of an earlier
+game). Letters as in
 `engine.agent.search`; `C` moves of one call, `L` moves of a game.
 """
 
@@ -79,6 +79,7 @@ def play_chunk(
 ) -> tuple[Position, Moves]:
     """Play as many moves as `script` `[C, B]` is long; past the end of a game nothing happens.
 
+    What the script wants and is not allowed is decided as where it is `FREE`.
     `key` is consumed. `temperature` `[B, 1]` and `grows` `[]`: see `engine.agent.search`.
     """
 
@@ -86,7 +87,8 @@ def play_chunk(
         key, wanted = now
         decision = decide(params, arena, positions, key, config, temperature, grows)
         move = positions.state.move
-        action = jnp.where(wanted == FREE, decision.action, wanted)
+        allowed = jax.vmap(lambda mask, one: mask[one])(positions.options.mask, wanted)
+        action = jnp.where((wanted == FREE) | ~allowed, decision.action, wanted)
         following, reward = jax.vmap(env.step, in_axes=(None, 0, 0))(
             arena.encoded, positions, action
         )
@@ -116,10 +118,12 @@ def play_games(
     config: SearchConfig,
     go_on: Callable[[], bool] = lambda: True,
     grows: bool = True,
+    stops: Callable[[NDArray[np.float32]], bool] = lambda earned: False,
 ) -> Played | None:
     """Play the moves of `script` `[L, B]`, with `L` at least 1; `grows`: with a tree at each.
 
-    None if `go_on`, asked between chunks, says no.
+    None if `go_on`, asked between chunks, says no. `stops`, asked after each chunk with the rewards
+    so far `[moves, B]`, ends the games early.
     """
     length, batch = script.shape
     padded = np.full((-(-length // CHUNK) * CHUNK, batch), FREE, np.int32)
@@ -142,6 +146,8 @@ def play_games(
             np.bool_(grows),
         )
         parts.append(jax.device_get(moves))
+        if stops(np.concatenate([part.reward for part in parts])):
+            break
     return Played(
         moves=jax.tree.map(lambda *some: np.concatenate(some)[:length], *parts),
         trail=jax.tree.map(lambda *some: np.stack(some), *trail),

@@ -7,16 +7,16 @@ and resumed goes on as if nothing had happened. Letters: `B` games of a round, `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 
 from engine.agent.config import AgentConfig
 from engine.agent.losses import Losses, learn, optimiser
 from engine.agent.network import Params, init_params
-from engine.agent.search_again import reanalysed
 from engine.agent.self_play import (
     CHUNK,
     FREE,
@@ -25,10 +25,11 @@ from engine.agent.self_play import (
     play_games,
     temperatures,
 )
+from engine.agent.sweep import LEAST, Sweep, play_deviations
 from engine.agent.types import Game
 from engine.agent.workload import Workload, continued, follow, positions_in, split
 
-_PLAY, _LEARN, _REANALYSE = range(3)
+_PLAY, _LEARN = range(2)
 EQUAL = 0.1
 """Points within which two workloads of a program are equally promising."""
 
@@ -85,6 +86,7 @@ class Trainer:
         self.games = 0
         self.visits = [0] * len(self.workloads)
         self.last_games: list[Game] = []
+        self.sweeps: list[Sweep | None] = [None] * len(self.workloads)
 
     @property
     def best_workload(self) -> Workload:
@@ -113,37 +115,106 @@ class Trainer:
         if any(w.replay.count("demonstrations") for w in self.workloads):
             self._learn(self.config.learner.warm_up_steps, 1.0, go_on)
 
+    def compile_learning(self) -> None:
+        """Have the learner compiled, which is kept; nothing is learned."""
+        before = jax.tree.map(jnp.copy, (self.params, self.state))
+        self._learn(1, 0.0, _always)
+        self.params, self.state = before
+
     def play_round(self, go_on: Go = _always) -> Round | None:
         """One round; None if it was ended early (then nothing is remembered of its games)."""
-        number, replay = self.rounds, self.config.replay
-        rng = np.random.default_rng([self.seed, _PLAY, number])
-        index = number % len(self.workloads)
-        if rng.random() < self.focus:
-            index = int(rng.choice(self._leaders))
+        index = self._sweeping()
+        if index is not None:
+            return self._sweep(index, go_on)
+        rng = np.random.default_rng([self.seed, _PLAY, self.rounds])
+        index, replay = self._turn(rng), self.config.replay
         workload, visit = self.workloads[index], self.visits[index]
-        if replay.reanalyse_every and visit % replay.reanalyse_every == replay.reanalyse_every - 1:
-            self._reanalyse(workload, go_on)
         parents, start = self._beginnings(workload, rng)
         grows = bool(rng.random() < self.config.self_play.search_share)
         games = self._play(workload, parents, start, grows, go_on)
         if games is None:
             return None
-        self.games += len(games)
-        self.last_games = games
+        if self.config.self_play.sweeps and not workload.replay.best:
+            self.sweeps[index] = Sweep(games[0], is_of_prior=not grows)
         workload.replay.add(games)
         share = replay.demonstration_share * replay.demonstration_decay**visit
-        losses = self._learn(self.config.learner.steps_per_round, share, go_on)
+        steps = self.config.learner.steps_per_round if self.is_swept else 0
+        losses = self._learn(steps, share, go_on)
+        scores = [game.score for game in games]
+        return self._done(index, games, start, scores, None if parents else scores[0], losses)
+
+    @property
+    def is_swept(self) -> bool:
+        """Whether no sweep is under way or to come, so that there is learning after each round."""
+        if not self.config.self_play.sweeps:
+            return True
+        return all(sweep is not None and sweep.is_over for sweep in self.sweeps)
+
+    def _turn(self, rng: np.random.Generator) -> int:
+        """The workload whose games are played next; first all of them once, if they are swept."""
+        if self.config.self_play.sweeps and 0 in self.visits:
+            return self.visits.index(0)
+        if rng.random() < self.focus:
+            return int(rng.choice(self._leaders))
+        return self.rounds % len(self.workloads)
+
+    def _sweeping(self) -> int | None:
+        """The workload whose sweep goes on: of those that are not over the one with the best game.
+
+        A game that is better than the sweep's own begins it anew.
+        """
+        if not self.config.self_play.sweeps:
+            return None
+        for index, workload in enumerate(self.workloads):
+            sweep, top = self.sweeps[index], workload.replay.top
+            if sweep is not None and top is not None and top.score > sweep.game.score + LEAST:
+                self.sweeps[index] = Sweep(top)
+        under_way = [i for i, sweep in enumerate(self.sweeps) if sweep and not sweep.is_over]
+        saved_s = [w.saved_s(w.replay.top_score) for w in self.workloads]
+        return max(under_way, key=saved_s.__getitem__, default=None)
+
+    def _sweep(self, index: int, go_on: Go) -> Round | None:
+        """A round of deviations from the best game of a workload; nothing is learned yet."""
+        workload, sweep = self.workloads[index], self.sweeps[index]
+        assert sweep is not None
+        tried = sweep.upcoming(self.config.self_play.games)
+        if not tried:
+            workload.replay.set_best(
+                replace(game, policy=sweep.policy()) if game.score == sweep.game.score else game
+                for game in workload.replay.best
+            )
+            return self.play_round(go_on)
+        outcome = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
+        if outcome is None:
+            return None
+        advantages, games = outcome
+        scores = (sweep.game.score + advantages).tolist()
+        sweep.take(tried, advantages, games)
+        workload.replay.add(games)
+        return self._done(index, games, tried[0][0] // CHUNK * CHUNK, scores, None, {})
+
+    def _done(
+        self,
+        index: int,
+        games: list[Game],
+        start: int,
+        scores: Sequence[float],
+        greedy: float | None,
+        losses: dict[str, float],
+    ) -> Round:
+        """Count a round that was played; what came of it."""
+        self.last_games = games
+        self.games += len(scores)
         self.rounds += 1
         self.visits[index] += 1
-        scores = [game.score for game in games]
         return Round(
-            number=number,
+            number=self.rounds - 1,
             workload=index,
             start=start,
-            greedy=None if parents else scores[0],
+            greedy=greedy,
             mean=float(np.mean(scores)),
             top=max(scores),
-            best=workload.replay.top_score,
+            best=self.workloads[index].replay.top_score,
             losses=losses,
         )
 
@@ -189,22 +260,6 @@ class Trainer:
         if not start:
             return games
         return [continued(*pair, start) for pair in zip(parents, games, strict=True)]
-
-    def _reanalyse(self, workload: Workload, go_on: Go) -> None:
-        """Replace the best games of a workload by the same ones, searched again."""
-        if not workload.replay.best:
-            return
-        games = reanalysed(
-            self.params,
-            workload,
-            workload.replay.best,
-            self.config.self_play.games,
-            self._key(_REANALYSE, self.rounds),
-            self.config.search,
-            go_on,
-        )
-        if games is not None:
-            workload.replay.set_best(games)
 
     def _learn(self, steps: int, demonstration_share: float, go_on: Go) -> dict[str, float]:
         """Steps on a batch each, of a program drawn by chance; the losses of the last one."""

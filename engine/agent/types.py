@@ -45,9 +45,9 @@ class Game:
     """One game on the host; rewards and values in points above the baseline.
 
     `policy`: the search's improved policies, zeros where nothing was searched; of the best games,
-    and what others played before they went on from them, of demonstrations the actions; of games
-    searched again half of each. `trail`: positions on the way, from which other games can go on
-    (`engine.agent.self_play.Played`).
+    and what others played before they went on from them, of demonstrations the actions, or what a
+    sweep says of them (`engine.agent.sweep`). `trail`: positions on the way, from which other games
+    can go on (`engine.agent.self_play.Played`).
     """
 
     view: NDArray[np.float16]  # [L, NUM_VIEW]
@@ -57,8 +57,6 @@ class Game:
     value: Floats  # [L]
     reward: Floats  # [L]
     trail: Position | None = None  # [L / CHUNK, ...]
-    outcome: float | None = None
-    """Where the agent competes with itself: a win or a loss, the value of all its positions."""
 
     @property
     def played(self) -> Floats:

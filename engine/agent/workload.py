@@ -83,12 +83,12 @@ def make_workload(
     return Workload(
         program=program,
         rules=rules,
-        arena=make_arena(encoded, known, baseline, not config.self_play.is_competing),
+        arena=make_arena(encoded, known, baseline),
         num_moves=int(encoded.num_moves),
         point_s=point_s,
         baseline=float(baseline[0]),
         demonstrations=tuple(tuple(game) for game in demonstrations),
-        replay=ReplayBuffer(config.replay, config.self_play.is_competing),
+        replay=ReplayBuffer(config.replay),
         taught=tuple(tuple(game) for game in taught),
     )
 

@@ -35,8 +35,8 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="any other setting of engine/agent/config.py, such as self_play.is_competing=true,"
-        " replay.reanalyse_every=8 or 'hidden=[\"prices\"]'; may be repeated",
+        help="any other setting of engine/agent/config.py, such as learner.batch_size=128"
+        " or 'hidden=[\"prices\"]'; may be repeated",
     )
     run_folder = Path(".training/generalist")
     add_output(parser, "--run", dest="folder", is_folder=True, default=run_folder)

@@ -90,10 +90,14 @@ def practising(config: AgentConfig) -> AgentConfig:
     return replace(
         config,
         self_play=replace(
-            config.self_play, top_temperature=2.0, restart_share=0.75, search_share=0.2
+            config.self_play,
+            top_temperature=2.0,
+            restart_share=0.75,
+            search_share=0.2,
+            sweeps=True,
         ),
         replay=replace(config.replay, best_share=0.9),
-        learner=replace(config.learner, warm_up_steps=200, steps_per_round=40),
+        learner=replace(config.learner, warm_up_steps=0, steps_per_round=40),
     )
 
 
@@ -134,15 +138,17 @@ def practise(
         ]
         trainer = Trainer(workloads, config, budget.seed, params, FOCUS)
         trainer.show_demonstrations()
-        one_step = iter([True])
-        trainer.warm_up(lambda: next(one_step, False))
-    trainer.warm_up(lambda: clock.goes_on("warming up") and clock.share < 0.5)
     # What there is to show for the time is the first round, so that one is finished.
     report = trainer.play_round(lambda: clock.tells("the first games"))
     if report is None:
         raise EndedEarlyError("the agent was ended before its first game")
+    is_compiled = False
     while report is not None:
         progress(trainer, report)
+        if trainer.is_swept and not is_compiled and config.learner.steps_per_round:
+            with clock.stopped("compiling the learner"):
+                trainer.compile_learning()
+            is_compiled = True
         goes_on = partial(clock.goes_on, _best_so_far(trainer))
         report = trainer.play_round(goes_on) if goes_on() else None
     workload = trainer.best_workload

@@ -28,7 +28,7 @@ CONFIG = AgentConfig(
     network=NetworkConfig(width=32, latent=16, num_blocks=1),
     search=SearchConfig(num_simulations=4),
     self_play=SelfPlayConfig(games=8),
-    replay=ReplayConfig(capacity=16, num_best=3, reanalyse_every=2),
+    replay=ReplayConfig(capacity=16, num_best=3),
     learner=LearnerConfig(unroll=2, batch_size=16, steps_per_round=2, warm_up_steps=2),
 )
 

@@ -48,8 +48,8 @@ def test_settings_survive_json() -> None:
 
 
 def test_one_setting_is_changed_by_its_name() -> None:
-    found = changed(CONFIG, "self_play.is_competing", True)
-    assert found == replace(CONFIG, self_play=replace(CONFIG.self_play, is_competing=True))
+    found = changed(CONFIG, "self_play.sweeps", True)
+    assert found == replace(CONFIG, self_play=replace(CONFIG.self_play, sweeps=True))
     assert changed(CONFIG, "hidden", ["prices"]).hidden == ("prices",)
 
 

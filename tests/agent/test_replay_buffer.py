@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.agent.config import ReplayConfig
-from engine.agent.replay_buffer import WIN, ReplayBuffer, value_targets
+from engine.agent.replay_buffer import ReplayBuffer, value_targets
 from engine.agent.types import Game
 from engine.game.observation.layout import NUM_VIEW
 
@@ -76,17 +76,6 @@ def test_demonstrations_are_kept_apart() -> None:
     assert memory.top_score == -np.inf
     batch = memory.sample(np.random.default_rng(0), 4, unroll=0)
     assert (batch.view == 2).all()
-
-
-def test_who_competes_with_itself_wins_against_its_average() -> None:
-    memory = ReplayBuffer(ReplayConfig(9, 1, 5), is_competing=True)
-    own = [game([4.0]), game([2.0]), game([5.0])]
-    memory.demonstrate([game([1.0])])
-    memory.add(own)
-    assert [g.outcome for g in own] == [WIN, -WIN, WIN]
-    assert memory.average == pytest.approx(0.98 * (0.98 * 4.0 + 0.02 * 2.0) + 0.02 * 5.0)
-    seen = memory.sample(np.random.default_rng(0), 64, 1, demonstration_share=1.0)
-    assert (seen.value[:, 0] == WIN).all() and (seen.reward == 0).all()
 
 
 def test_a_batch_ends_with_its_game() -> None:

@@ -77,7 +77,7 @@ def test_with_the_model_that_it_has_learned_it_finds_it_too(name: str) -> None:
     config = replace(
         CONFIG,
         search=SearchConfig(num_simulations=8),
-        self_play=replace(CONFIG.self_play, top_temperature=1.0),
+        self_play=replace(CONFIG.self_play, top_temperature=1.0, sweeps=True),
         learner=replace(CONFIG.learner, steps_per_round=40, batch_size=64),
     )
     workload = small_workload(config, name)

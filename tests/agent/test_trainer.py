@@ -15,7 +15,6 @@ from engine.agent.arrays import pack, unpack
 from engine.agent.config import POLICY_ONLY, SearchConfig
 from engine.agent.network import Params
 from engine.agent.run import CURVE, ROUNDS, STATE, resume, save_round
-from engine.agent.search_again import _mixed
 from engine.agent.trainer import Trainer
 from engine.agent.workload import Workload, follow
 from engine.errors import CheckpointError
@@ -156,40 +155,6 @@ def _by_prior(params: Params, workload: Workload) -> list[int]:
     return list(played.moves.action[:, 0].tolist())
 
 
-def test_reanalysis_freshens_only_the_best() -> None:
-    trainer = small_trainer()
-    workload = trainer.workloads[0]
-    trainer.play_round()
-    own = [game.policy.copy() for game in trainer.last_games]
-    before = workload.replay.best
-    trainer._reanalyse(workload, lambda: True)
-    after = workload.replay.best
-    assert all(np.array_equal(a, g.policy) for a, g in zip(own, trainer.last_games, strict=True))
-    for old, new in zip(before, after, strict=True):
-        assert np.array_equal(old.action, new.action)
-        assert np.array_equal(old.reward, new.reward)
-        # Half of it is what was played, the other half what the search says now.
-        searched = 2 * new.policy - new.played
-        assert searched.sum(axis=1) == pytest.approx(1.0, abs=1e-4)
-        assert not searched[~new.legal].any()
-        assert not np.array_equal(old.policy, new.policy)
-
-
-def test_reanalysis_keeps_what_was_played_where_nothing_was_searched() -> None:
-    found = np.array([[0.25, 0.75], [0.0, 0.0]], np.float32)
-    played = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
-    assert _mixed(found, played).tolist() == [[0.625, 0.375], [0.0, 1.0]]
-
-
-def test_reanalysis_comes_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer, rounds = small_trainer(), []
-    monkeypatch.setattr(trainer, "_reanalyse", lambda w, go_on: rounds.append(trainer.rounds))
-    for _ in range(4):
-        trainer.play_round()
-    assert CONFIG.replay.reanalyse_every == 2
-    assert rounds == [1, 3]
-
-
 def test_the_better_place_rule_gets_most_rounds() -> None:
     workloads = [small_workload(), small_workload()]
     trainer = Trainer(workloads, CONFIG, 0, focus=1.0)
@@ -215,12 +180,14 @@ def test_demonstrations_fade_with_the_visits_of_their_own_workload(
     assert trainer.visits == [whose.count(0), whose.count(1)]
 
 
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole = small_trainer()
+@pytest.mark.parametrize("sweeps", [False, True])
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, sweeps: bool) -> None:
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, sweeps=sweeps, search_share=0.0))
+    whole = small_trainer(config)
     whole.warm_up()
     for _ in range(5):
         whole.play_round()
-    first = small_trainer()
+    first = small_trainer(config)
     first.warm_up()
     save_round(first, None, tmp_path)
     for _ in range(3):
@@ -229,7 +196,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     (tmp_path / ROUNDS / "000003.npz").write_bytes(b"half a file")
     with (tmp_path / CURVE).open("a") as curve:
         curve.write("half a line")
-    second = small_trainer()
+    second = small_trainer(config)
     assert resume(second, tmp_path)
     assert second.rounds == 3
     assert second.visits == [3]
@@ -237,6 +204,8 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
         report = second.play_round()
         save_round(second, report, tmp_path)
     assert same(whole, second)
+    assert whole.workloads[0].replay.top_score == second.workloads[0].replay.top_score
+    assert [s and s.next for s in whole.sweeps] == [s and s.next for s in second.sweeps]
     lines = (tmp_path / CURVE).read_text().splitlines()
     assert [json.loads(line)["number"] for line in lines] == [0, 1, 2, 3, 4]
 

@@ -1,0 +1,145 @@
+"""Sweeps: deviations are played as they are told, and are worth what the reference game says."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.agent import sweep as sweeps
+from engine.agent.replay_buffer import ReplayBuffer
+from engine.agent.sweep import LEAST, Sweep, play_deviations
+from engine.agent.trainer import Trainer
+from engine.agent.types import Game
+from engine.agent.workload import Workload, make_workload, points_of
+from engine.hardware.what_if import WhatIf, derive
+from engine.plan.bounds import lower_bound
+from engine.solvers.demonstrations import demonstrate
+from tests.agent.small import CONFIG, small_workload
+
+SWEEPING = replace(
+    CONFIG,
+    self_play=replace(CONFIG.self_play, sweeps=True, search_share=0.0),
+    # A prior that learns plays other games after the sweep.
+    learner=replace(CONFIG.learner, steps_per_round=0),
+)
+TWO_CHUNKS = "alexnet-v4-b24"
+
+
+@functools.cache
+def crowded() -> Workload:
+    """Of two chunks, with so little memory that the choice is hard."""
+    whole = small_workload(SWEEPING, TWO_CHUNKS)
+    program = whole.program
+    wish = WhatIf(fast_bytes=program.hardware.fast_bytes // 4)
+    program = derive(program, wish, "crowded")
+    shown = demonstrate(program, places=("long_high",))[0].actions
+    bound = lower_bound(program)
+    return make_workload(program, shown, SWEEPING, bound=bound, shape=whole.arena.encoded.shape)
+
+
+def begun(name: str) -> Trainer:
+    """After the first round, which has the prior's own game."""
+    workload = small_workload(SWEEPING, name) if name != TWO_CHUNKS else crowded()
+    workload = replace(workload, replay=ReplayBuffer(SWEEPING.replay))
+    trainer = Trainer([workload], SWEEPING, 0)
+    trainer.play_round()
+    return trainer
+
+
+def score(workload: Workload, game: Game) -> float:
+    """Points above the baseline, by the game in plain Python."""
+    actions = game.action.tolist()
+    points = points_of(workload.program, workload.rules, actions, workload.point_s)
+    return sum(points) - workload.baseline
+
+
+def swept(trainer: Trainer) -> Sweep:
+    """The sweep of the only workload, when it is over."""
+    sweep = trainer.sweeps[0]
+    while sweep is None or not sweep.is_over:
+        trainer.play_round()
+        sweep = trainer.sweeps[0]
+    return sweep
+
+
+def test_a_deviation_is_worth_what_the_reference_game_says() -> None:
+    trainer = begun(TWO_CHUNKS)
+    workload, sweep = trainer.workloads[0], trainer.sweeps[0]
+    assert sweep is not None
+    base, num_better = sweep.game, 0
+    while tried := sweep.upcoming(CONFIG.self_play.games):
+        played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+        assert played is not None
+        advantages, games = played
+        for (move, action), advantage, game in zip(tried, advantages, games, strict=True):
+            assert game.action[:move].tolist() == base.action[:move].tolist()
+            assert game.action[move] == action != base.action[move]
+            exact = score(workload, game) - score(workload, base)
+            assert advantage == pytest.approx(exact, abs=1e-3)
+        num_better += int((advantages > LEAST).sum())
+        # Nothing is taken, so that all are deviations of one game.
+        sweep.take(tried, np.minimum(advantages, 0.0), games)
+    assert num_better
+    legal = base.legal.copy()
+    legal[np.arange(len(legal)), base.action] = False
+    assert np.array_equal(~np.isnan(sweep.advantages), legal)
+
+
+@pytest.mark.parametrize("name", ["teach-keep-or-drop", TWO_CHUNKS])
+def test_a_sweep_ends_where_no_deviation_improves(name: str) -> None:
+    trainer = begun(name)
+    first = trainer.sweeps[0]
+    assert first is not None
+    before, workload = first.game.score, trainer.workloads[0]
+    sweep = swept(trainer)
+    assert sweep.game.score > before
+    assert workload.replay.top_score == sweep.game.score
+    again = Sweep(sweep.game)
+    again.taken = sweep.taken
+    while tried := again.upcoming(CONFIG.self_play.games):
+        played = play_deviations(trainer.params, workload, again, tried, SWEEPING)
+        assert played is not None
+        assert not again.take(tried, *played)
+
+
+def test_what_is_behind_is_not_played_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = begun(TWO_CHUNKS)
+    swept(trainer)
+    workload, sweep = trainer.workloads[0], Sweep(trainer.workloads[0].replay.best[0])
+    tried = sweep.upcoming(4)
+    played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+    monkeypatch.setattr(sweeps, "AHEAD", 0)
+    ended = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+    assert played is not None
+    assert ended is not None
+    assert len(played[1]) == 4
+    assert not ended[1]
+
+
+def test_the_policy_of_a_sweep_wants_what_costs_nothing() -> None:
+    trainer = begun("teach-keep-or-drop")
+    sweep = swept(trainer)
+    policy = sweep.policy()
+    assert np.allclose(policy.sum(axis=1), 1.0)
+    assert (policy[~sweep.game.legal] == 0).all()
+    moves = np.arange(len(policy))
+    assert (policy[moves, sweep.game.action] == policy.max(axis=1)).all()
+    costly = np.nan_to_num(sweep.advantages) < -1.0
+    assert costly.any()
+    assert (policy[costly] < 1e-6).all()
+    # What is learned of the best game is what the sweep says of it.
+    trainer.play_round()
+    learned = trainer.workloads[0].replay.best
+    assert any(np.array_equal(game.policy, policy) for game in learned)
+
+
+def test_an_early_end_leaves_the_sweep_where_it_was() -> None:
+    trainer = begun(TWO_CHUNKS)
+    sweep = trainer.sweeps[0]
+    assert sweep is not None
+    before = (sweep.next, sweep.judged, trainer.rounds)
+    assert trainer.play_round(lambda: False) is None
+    assert (sweep.next, sweep.judged, trainer.rounds) == before
