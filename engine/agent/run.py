@@ -38,7 +38,7 @@ FORGET_EVERY = 32
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward")
-_SWEEP = ("next", "judged", "is_over", "taken", "advantages")
+_SWEEP = ("next", "judged", "is_over", "before", "taken", "advantages")
 _VERSION = 7
 """Of what a state holds."""
 
@@ -155,15 +155,9 @@ def _sweep(state: Arrays, index: int, workload: Workload, trainer: Trainer) -> S
         return None
     actions = state[f"sweep_{index}_game"]
     sweep = Sweep(follow(workload, trainer.params, [actions], trainer.config)[0])
-    sweep.next, sweep.judged = (
-        int(state[f"sweep_{index}_next"]),
-        int(state[f"sweep_{index}_judged"]),
-    )
-    sweep.is_over = bool(state[f"sweep_{index}_is_over"])
-    sweep.taken, sweep.advantages = (
-        state[f"sweep_{index}_taken"],
-        state[f"sweep_{index}_advantages"],
-    )
+    for name in _SWEEP:
+        value = state[f"sweep_{index}_{name}"]
+        setattr(sweep, name, value if value.ndim else value.item())
     return sweep
 
 

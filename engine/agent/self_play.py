@@ -118,12 +118,12 @@ def play_games(
     config: SearchConfig,
     go_on: Callable[[], bool] = lambda: True,
     grows: bool = True,
-    stops: Callable[[NDArray[np.float32]], bool] = lambda earned: False,
+    stops: Callable[[int], bool] = lambda moves: False,
 ) -> Played | None:
     """Play the moves of `script` `[L, B]`, with `L` at least 1; `grows`: with a tree at each.
 
-    None if `go_on`, asked between chunks, says no. `stops`, asked after each chunk with the rewards
-    so far `[moves, B]`, ends the games early.
+    None if `go_on`, asked between chunks, says no. `stops`, asked after each chunk with the number
+    of moves so far, ends the games early.
     """
     length, batch = script.shape
     padded = np.full((-(-length // CHUNK) * CHUNK, batch), FREE, np.int32)
@@ -146,7 +146,7 @@ def play_games(
             np.bool_(grows),
         )
         parts.append(jax.device_get(moves))
-        if stops(np.concatenate([part.reward for part in parts])):
+        if stops(start + CHUNK):
             break
     return Played(
         moves=jax.tree.map(lambda *some: np.concatenate(some)[:length], *parts),

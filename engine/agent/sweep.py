@@ -27,10 +27,9 @@ from engine.agent.types import Floats, Game
 from engine.agent.workload import Workload, continued, positions_in, split
 
 AHEAD = 8
-"""Chunks after the last deviation of a batch: where none is ahead by then, none is played out."""
+"""Chunks after the last deviation of a batch, by which it is seen which is ahead."""
 LEAST = 1e-4
 """Points that count as better; below is the rounding of sums."""
-
 SHARP = 0.05
 """Points of disadvantage at which an action is wanted `e` times less."""
 
@@ -40,61 +39,79 @@ Deviation = tuple[int, int]
 
 @dataclass
 class Sweep:
-    """Where a sweep over a game stands; it is over when no deviation improves the game.
+    """Where a sweep over a game of `L` moves stands; it is over when no deviation improves it.
 
+    `game`: as far as it is known; after an improvement what follows is played anew, bit by bit.
     `next`: from where on deviations come next, and `judged`: how many were since the game last
-    improved, both in cells of `advantages`, row by row.
-    `taken`: what is played again after a deviation, `[L]`; where it is `FREE` the prior decides.
-    `advantages` `[L, A]`: points that each deviation is worth, NaN where it is not known; those of
-    a batch that was not played out are what they were at its end.
+    improved, both in cells of `advantages`, row by row. `taken` `[L]`: what is played again after a
+    deviation; where it is `FREE` the prior decides. `advantages` `[L, A]`: points that each
+    deviation is worth, as far as was looked ahead; NaN where it is not known.
+    `before`: the best score of the games with which passes began.
     """
 
     game: Game
     next: int = 0
     judged: int = 0
     is_over: bool = False
+    before: float = field(init=False)
     taken: NDArray[np.int32] = field(init=False)
     advantages: Floats = field(init=False)
     is_of_prior: InitVar[bool] = False
 
     def __post_init__(self, is_of_prior: bool) -> None:
         """Nothing is known yet; `is_of_prior`: the game is what the prior chooses without noise."""
+        self.before = self.game.score
         self.taken = np.full_like(self.game.action, FREE) if is_of_prior else self.game.action
         self.advantages = np.full(self.game.legal.shape, np.nan, np.float32)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the game is known to its end."""
+        return len(self.game.action) == len(self.taken)
+
     def upcoming(self, most: int) -> list[Deviation]:
-        """The next deviations in the order of their moves, `most` at most; none if it is over."""
+        """The next deviations in the order of their moves, `most` at most.
+
+        None where the game must be known further first, or where the sweep is over.
+        """
         others = self.game.legal.copy()
         others[np.arange(len(others)), self.game.action] = False
         cells = np.flatnonzero(others)
         ahead = cells[cells >= self.next]
-        if not len(ahead):
+        if not len(ahead) and self.is_whole:
             self._pass(others.size)
             ahead = cells
-        if not len(ahead) or self.judged >= others.size:
-            self.is_over = True
+            # Looking ahead is not looking to the end: a pass may have been for nothing.
+            is_futile = self.judged < others.size and self.game.score <= self.before + LEAST
+            self.is_over = not len(cells) or is_futile
+            self.before = max(self.before, self.game.score)
+        self.is_over |= self.is_whole and self.judged >= others.size
+        if self.is_over:
+            self.before = max(self.before, self.game.score)
             return []
         return [divmod(int(cell), others.shape[1]) for cell in ahead[:most]]
 
-    def take(self, tried: Sequence[Deviation], advantages: Floats, games: Sequence[Game]) -> bool:
-        """Note what `tried` are worth `[N]`, and go on from the best one; whether it is better.
-
-        `games`: whole games of the deviations, none where no deviation was played out.
-        """
-        best = int(np.argmax(advantages)) if games else -1
-        if games and advantages[best] > LEAST:
+    def take(self, tried: Sequence[Deviation], played: Sequence[Game]) -> None:
+        """Go on from the best of the games played equally far: the own one, then those `tried`."""
+        length = len(played[0].action)
+        own = played[0].score
+        worth = np.array([game.score - own for game in played[1:]], np.float32)
+        if len(worth) and worth.max() > LEAST:
+            best = int(np.argmax(worth))
             move, action = tried[best]
-            self.game, self.judged = games[best], 0
+            self.game, self.judged = played[1 + best], 0
             self.taken = self.taken.copy()
             self.taken[move] = action
             self.advantages[:] = np.nan
-            self.next = (move + 1) * self.advantages.shape[1] % self.advantages.size
-            return True
-        for (move, action), advantage in zip(tried, advantages, strict=True):
+            self.next = (move + 1) * self.advantages.shape[1]
+            return
+        if length > len(self.game.action):
+            self.game = played[0]
+        for (move, action), advantage in zip(tried, worth, strict=True):
             self.advantages[move, action] = advantage
-        move, action = tried[-1]
-        self._pass(move * self.advantages.shape[1] + action + 1)
-        return False
+        if tried:
+            move, action = tried[-1]
+            self._pass(move * self.advantages.shape[1] + action + 1)
 
     def policy(self) -> Floats:
         """What the advantages say should be played, `[L, A]`: their softmax at `SHARP` points.
@@ -120,29 +137,24 @@ def play_deviations(
     tried: Sequence[Deviation],
     config: AgentConfig,
     go_on: Callable[[], bool] = lambda: True,
-) -> tuple[Floats, list[Game]] | None:
-    """What deviations from the sweep's game are worth `[N]`, in points, and the whole games.
+    *,
+    is_to_end: bool = False,
+) -> list[Game] | None:
+    """The sweep's game, and its deviations, each from the first move on; fewer than `B` of them.
 
-    At most `B` at once. No games where none was ahead `AHEAD` chunks after the last deviation; the
-    advantages are then those of that moment. None if `go_on`, asked between chunks, says no.
+    All are played `AHEAD` chunks past the last deviation, or past what is known of the game where
+    there is none, or to the end. None if `go_on`, asked between chunks, says no.
     """
     game, together = sweep.game, config.self_play.games
-    start = tried[0][0] // CHUNK * CHUNK
+    known, length = len(game.action), workload.num_moves
+    first, furthest = (tried[0][0], tried[-1][0]) if tried else (known - 1, known)
+    start = first // CHUNK * CHUNK
     script = np.repeat(sweep.taken[start:, None], together, axis=1)
-    for lane, (move, action) in enumerate(tried):
-        script[: move - start, lane] = game.action[start:move]
+    script[: known - start] = game.action[start:, None]
+    for lane, (move, action) in enumerate(tried, 1):
         script[move - start, lane] = action
-    script[:, len(tried) :] = game.action[start:, None]
-    before = np.cumsum(game.reward[start:], dtype=np.float64)
-    decided = tried[-1][0] - start + AHEAD * CHUNK
-
-    def none_is_ahead(earned: Floats) -> bool:
-        """Whether to stop, by what was `earned` so far `[moves, B]`."""
-        if not decided <= len(earned) < len(before):
-            return False
-        sums = earned[:, : len(tried)].sum(axis=0, dtype=np.float64)
-        return bool(np.all(sums <= before[len(earned) - 1] + LEAST))
-
+        script[move - start + 1 :, lane] = sweep.taken[move + 1 :]
+    enough = length if is_to_end else furthest + 1 - start + AHEAD * CHUNK
     played = play_games(
         params,
         workload.arena,
@@ -153,13 +165,8 @@ def play_deviations(
         config.search,
         go_on,
         grows=False,
-        stops=none_is_ahead,
+        stops=lambda moves: moves >= enough,
     )
     if played is None:
         return None
-    earned = played.moves.reward[:, : len(tried)]
-    sums = earned.sum(axis=0, dtype=np.float64)
-    advantages = (sums - before[len(earned) - 1]).astype(np.float32)
-    if len(earned) < len(script):
-        return advantages, []
-    return advantages, [continued(game, some, start) for some in split(played)[: len(tried)]]
+    return [continued(game, some, start) for some in split(played)[: 1 + len(tried)]]

@@ -167,7 +167,7 @@ class Trainer:
             return None
         for index, workload in enumerate(self.workloads):
             sweep, top = self.sweeps[index], workload.replay.top
-            if sweep is not None and top is not None and top.score > sweep.game.score + LEAST:
+            if sweep and sweep.is_over and top and top.score > sweep.before + LEAST:
                 self.sweeps[index] = Sweep(top)
         under_way = [i for i, sweep in enumerate(self.sweeps) if sweep and not sweep.is_over]
         saved_s = [w.saved_s(w.replay.top_score) for w in self.workloads]
@@ -177,21 +177,37 @@ class Trainer:
         """A round of deviations from the best game of a workload; nothing is learned yet."""
         workload, sweep = self.workloads[index], self.sweeps[index]
         assert sweep is not None
-        tried = sweep.upcoming(self.config.self_play.games)
-        if not tried:
+        tried = sweep.upcoming(self.config.self_play.games - 1)
+        if sweep.is_over:
             workload.replay.set_best(
                 replace(game, policy=sweep.policy()) if game.score == sweep.game.score else game
                 for game in workload.replay.best
             )
             return self.play_round(go_on)
-        outcome = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
-        if outcome is None:
+        games = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
+        if games is None:
             return None
-        advantages, games = outcome
-        scores = (sweep.game.score + advantages).tolist()
-        sweep.take(tried, advantages, games)
-        workload.replay.add(games)
-        return self._done(index, games, tried[0][0] // CHUNK * CHUNK, scores, None, {})
+        sweep.take(tried, games)
+        scores = [game.score for game in games]
+        whole = games if len(games[0].action) == workload.num_moves else []
+        workload.replay.add(whole)
+        start = tried[0][0] // CHUNK * CHUNK if tried else len(sweep.game.action)
+        return self._done(index, whole, start, scores, None, {})
+
+    def finish_sweeps(self, go_on: Go = _always) -> None:
+        """Play the games of the sweeps that are under way to their ends."""
+        for workload, sweep in zip(self.workloads, self.sweeps, strict=True):
+            if sweep is None or sweep.is_whole:
+                continue
+            games = play_deviations(
+                self.params, workload, sweep, [], self.config, go_on, is_to_end=True
+            )
+            workload.replay.add(games or [])
+
+    @property
+    def unfinished(self) -> float:
+        """The share of a game that `finish_sweeps` has to play."""
+        return sum(1 - len(sweep.game.action) / len(sweep.taken) for sweep in self.sweeps if sweep)
 
     def _done(
         self,

@@ -67,4 +67,4 @@ class Game:
     @property
     def score(self) -> float:
         """Points above the baseline, of the whole game."""
-        return float(self.reward.sum())
+        return float(self.reward.sum(dtype=np.float64))

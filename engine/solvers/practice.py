@@ -142,15 +142,16 @@ def practise(
     report = trainer.play_round(lambda: clock.tells("the first games"))
     if report is None:
         raise EndedEarlyError("the agent was ended before its first game")
-    is_compiled = False
+    game_s, is_compiled = clock.spent_s, False
     while report is not None:
         progress(trainer, report)
         if trainer.is_swept and not is_compiled and config.learner.steps_per_round:
             with clock.stopped("compiling the learner"):
                 trainer.compile_learning()
             is_compiled = True
-        goes_on = partial(clock.goes_on, _best_so_far(trainer))
+        goes_on = partial(clock.has_time_for, game_s * trainer.unfinished, _best_so_far(trainer))
         report = trainer.play_round(goes_on) if goes_on() else None
+    trainer.finish_sweeps(lambda: clock.tells("finishing its game"))
     workload = trainer.best_workload
     best = workload.replay.top
     assert best is not None

@@ -70,18 +70,18 @@ def test_a_deviation_is_worth_what_the_reference_game_says() -> None:
     workload, sweep = trainer.workloads[0], trainer.sweeps[0]
     assert sweep is not None
     base, num_better = sweep.game, 0
-    while tried := sweep.upcoming(CONFIG.self_play.games):
-        played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
-        assert played is not None
-        advantages, games = played
-        for (move, action), advantage, game in zip(tried, advantages, games, strict=True):
+    while tried := sweep.upcoming(CONFIG.self_play.games - 1):
+        games = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+        assert games is not None
+        assert games[0].action.tolist() == base.action.tolist()
+        for (move, action), game in zip(tried, games[1:], strict=True):
             assert game.action[:move].tolist() == base.action[:move].tolist()
             assert game.action[move] == action != base.action[move]
             exact = score(workload, game) - score(workload, base)
-            assert advantage == pytest.approx(exact, abs=1e-3)
-        num_better += int((advantages > LEAST).sum())
-        # Nothing is taken, so that all are deviations of one game.
-        sweep.take(tried, np.minimum(advantages, 0.0), games)
+            assert game.score - base.score == pytest.approx(exact, abs=1e-3)
+            num_better += game.score > base.score + LEAST
+        # Nothing better is taken, so that all are deviations of one game.
+        sweep.take(tried, [base, *(min(base, game, key=lambda g: g.score) for game in games[1:])])
     assert num_better
     legal = base.legal.copy()
     legal[np.arange(len(legal)), base.action] = False
@@ -99,24 +99,49 @@ def test_a_sweep_ends_where_no_deviation_improves(name: str) -> None:
     assert workload.replay.top_score == sweep.game.score
     again = Sweep(sweep.game)
     again.taken = sweep.taken
-    while tried := again.upcoming(CONFIG.self_play.games):
-        played = play_deviations(trainer.params, workload, again, tried, SWEEPING)
-        assert played is not None
-        assert not again.take(tried, *played)
+    while tried := again.upcoming(CONFIG.self_play.games - 1):
+        games = play_deviations(trainer.params, workload, again, tried, SWEEPING)
+        assert games is not None
+        assert all(game.score <= sweep.game.score + LEAST for game in games)
+        again.take(tried, games)
 
 
-def test_what_is_behind_is_not_played_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = begun(TWO_CHUNKS)
-    swept(trainer)
-    workload, sweep = trainer.workloads[0], Sweep(trainer.workloads[0].replay.best[0])
-    tried = sweep.upcoming(4)
-    played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the program were much longer than what is looked ahead."""
     monkeypatch.setattr(sweeps, "AHEAD", 0)
-    ended = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
-    assert played is not None
-    assert ended is not None
-    assert len(played[1]) == 4
-    assert not ended[1]
+    trainer = begun(TWO_CHUNKS)
+    workload, sweep = trainer.workloads[0], trainer.sweeps[0]
+    assert sweep is not None
+    before, lengths = sweep.game.score, set[int]()
+    while not sweep.is_over:
+        tried = sweep.upcoming(CONFIG.self_play.games - 1)
+        games = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+        assert games is not None
+        lengths.add(len(games[0].action))
+        sweep.take(tried, games)
+        length = len(sweep.game.action)
+        actions = sweep.game.action.tolist()
+        points = points_of(workload.program, workload.rules, actions, workload.point_s)
+        relative = np.asarray(workload.arena.baseline)
+        exact = sum(points) - float(relative[0] - relative[length])
+        assert sweep.game.score == pytest.approx(exact, abs=1e-3)
+    assert len(lengths) > 1
+    assert sweep.is_whole
+    assert sweep.before > before
+
+
+def test_a_game_that_is_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "AHEAD", 0)
+    trainer = begun(TWO_CHUNKS)
+    sweep = trainer.sweeps[0]
+    assert sweep is not None
+    while sweep.is_whole:
+        trainer.play_round()
+    assert 0 < trainer.unfinished < 1
+    replay = trainer.workloads[0].replay
+    before = replay.count("own")
+    trainer.finish_sweeps()
+    assert replay.count("own") == before + 1
 
 
 def test_the_policy_of_a_sweep_wants_what_costs_nothing() -> None:
