@@ -40,8 +40,10 @@ USUAL = (
     *("mamba-v6e-b32", "mlpae-v6e-b4096-train", "densenet121-v6e-b64", "llama-v6e-b2"),
 )
 """Samples, held-out and large programs whose game is recorded unless others are named."""
-SECONDS = 600.0
-"""For what the moves of one game cost, and again for what its gap is made of."""
+SECONDS = 20_000.0
+"""For what the moves of one game cost, and again for what its gap is made of: more than it takes,
+so that every move with a choice is measured.
+"""
 _POLL_S = 0.2
 
 
