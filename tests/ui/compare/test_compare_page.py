@@ -247,3 +247,13 @@ def test_the_first_chart_comes_when_the_rest_is_drawn() -> None:
     at.session_state["losses_painted"] = {}
     at.run()
     assert len(at.get("plotly_chart")) == 1, "from then on it is there at once"
+
+
+@pytest.mark.parametrize("mode", ["gap", "time", "layers", "roofline", "peak"])
+def test_the_first_chart_waits_in_every_mode(mode: str) -> None:
+    at = opened(BEATEN.name, mode=mode, plans="xla_compiled,best known")
+    assert not at.exception and not at.get("plotly_chart")
+    assert any("height:" in e.proto.body for e in at.get("html")), "its room is kept"
+    at.session_state["explorer"].has_charts = True
+    at.run()
+    assert len(at.get("plotly_chart")) == 1
