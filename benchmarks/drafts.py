@@ -21,7 +21,7 @@ from engine.program.library import SampleEntry
 from engine.program.model import Program
 from engine.program.proof import is_contested
 from engine.solvers import solve
-from engine.solvers.draft import Draft, draft_of, planned_by
+from engine.solvers.draft import Draft, draft_from, drafts_of
 
 
 def run(section: str, settings: Settings) -> None:
@@ -66,13 +66,13 @@ def _row(entry: SampleEntry) -> Row:
     best = best_plan(entry, program)
     assert best is not None
     begun = time.process_time()
-    draft = draft_of(program)
+    draft = next(drafts_of(program))
     followed = _followed(program, draft)
     seconds = time.process_time() - begun
     return {
         "program": program.name,
         "best": gap(best),
-        "best_kept": gap(_followed(program, Draft(planned_by(program, best), best))),
+        "best_kept": gap(_followed(program, draft_from(program, best))),
         "draft": gap(draft.plan),
         "draft_kept": gap(followed),
         "seconds": seconds,

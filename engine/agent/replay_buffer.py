@@ -106,6 +106,12 @@ class ReplayBuffer:
     def add(self, games: Sequence[Game]) -> None:
         """Take in the own games of a round, in this order."""
         self.add_old(games)
+        self.add_best(games)
+
+    def add_best(self, games: Sequence[Game]) -> None:
+        """Remember those of own games that are among the best."""
+        if not games:
+            return
         # What made a game good is what was played in it, noise included.
         fresh = (replace(game, policy=game.played) for game in games)
         self.set_best(best_of([*self.best, *fresh], self.config.num_best))

@@ -110,6 +110,12 @@ class Trainer:
             if shown := workload.taught or workload.demonstrations:
                 workload.replay.demonstrate(follow(workload, self.params, shown, self.config))
 
+    def add(self, workload: Workload) -> None:
+        """Take in one more, which has its turn next where games are swept."""
+        self.workloads.append(workload)
+        self.visits.append(0)
+        self.sweeps.append(None)
+
     def warm_up(self, go_on: Go = _always) -> None:
         """Learn from the demonstrations alone."""
         if any(w.replay.count("demonstrations") for w in self.workloads):
@@ -190,9 +196,10 @@ class Trainer:
         sweep.take(tried, games)
         scores = [game.score for game in games]
         whole = games if len(games[0].action) == workload.num_moves else []
-        workload.replay.add(whole)
+        # They differ in one move: of what can be learned, the best have it all.
+        workload.replay.add_best(whole)
         start = tried[0][0] // CHUNK * CHUNK if tried else len(sweep.game.action)
-        return self._done(index, whole, start, scores, None, {})
+        return self._done(index, [], start, scores, None, {})
 
     def finish_sweeps(self, go_on: Go = _always) -> None:
         """Play the games of the sweeps that are under way to their ends."""
@@ -202,7 +209,7 @@ class Trainer:
             games = play_deviations(
                 self.params, workload, sweep, [], self.config, go_on, is_to_end=True
             )
-            workload.replay.add(games or [])
+            workload.replay.add_best(games or [])
 
     @property
     def unfinished(self) -> float:

@@ -16,6 +16,7 @@ from engine.agent.workload import Workload, make_workload
 from engine.game.moves import Rules
 from engine.program.model import Program
 from engine.solvers.demonstrations import demonstrate, drafted, quick_bound
+from engine.solvers.draft import drafts_of
 
 GoOn = Callable[[int], bool]
 """Called with the number of moves that have been played; False ends the game."""
@@ -50,7 +51,7 @@ def workload_of(program: Program, config: AgentConfig, rules: Rules | None = Non
     if rules is not None and not rules.planned:
         first = demonstrate(program, (rules.place,))[0]
     else:
-        first = drafted(program, rules=rules)
+        first = drafted(program, next(drafts_of(program)), rules)
     return make_workload(
         program, first.actions, config, rules=first.rules, bound=bound, wishes=first.wishes
     )

@@ -13,7 +13,7 @@ from engine.plan.bounds import Bound, lower_bound
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.baselines import play_greedily
-from engine.solvers.draft import draft_of
+from engine.solvers.draft import Draft
 from engine.solvers.registry import Budget
 from engine.solvers.xla_msa.solver import xla_like
 
@@ -63,16 +63,11 @@ def shown(
     return games if seconds >= ALL_RULES_FROM_S else games[:1]
 
 
-def drafted(
-    program: Program,
-    goes_on: Callable[[], bool] = lambda: True,
-    rules: Rules | None = None,
-) -> Demonstrations:
+def drafted(program: Program, draft: Draft, rules: Rules | None = None) -> Demonstrations:
     """The game that follows a draft, and a greedy one, in its planned places.
 
     Under other `rules` than the draft's the same without its wishes.
     """
-    draft = draft_of(program, goes_on)
     is_own = rules is None or rules == draft.rules
     rules = rules or draft.rules
     games = [follow_plan(program, rules, draft.plan), play_greedily(program, rules)]

@@ -7,7 +7,7 @@ if they come, and its wishes are the prior that the networks start from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from engine.game.moves import COPY, DROP, NO_COPY, Rules
@@ -16,8 +16,7 @@ from engine.game.reference.game import ReferenceGame
 from engine.game.replay import Desired, Key
 from engine.plan.model import Plan
 from engine.program.model import Program
-from engine.solvers.registry import Budget
-from engine.solvers.rounded import rounded
+from engine.solvers.rounded import best_first
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,14 @@ class Draft:
         return Wishes(tuple(actions), tuple(may_keep))
 
 
-def draft_of(program: Program, goes_on: Callable[[], bool] = lambda: True) -> Draft:
-    """The draft of the best rounding that was found while it `goes_on`."""
-    plan = rounded(program, Budget(progress=lambda share, text: goes_on()))
+def drafts_of(program: Program, goes_on: Callable[[], bool] = lambda: True) -> Iterator[Draft]:
+    """The drafts of all roundings, that of the best one that is found while it `goes_on` first."""
+    for plan in best_first(program, lambda share, text: goes_on()):
+        yield draft_from(program, plan)
+
+
+def draft_from(program: Program, plan: Plan) -> Draft:
+    """The draft of a plan: its places, and what it serves."""
     return Draft(planned_by(program, plan), plan)
 
 

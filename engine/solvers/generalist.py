@@ -33,6 +33,7 @@ from engine.program import library
 from engine.program.io import content_hash
 from engine.program.model import Program
 from engine.solvers.demonstrations import Demonstrations, drafted
+from engine.solvers.draft import drafts_of
 from engine.solvers.registry import Budget, refuse_bad_budget, solve
 
 HELD_OUT = ("alphatensor", "bert", "dlrm", "llamadecode", "unet")
@@ -161,7 +162,7 @@ def training_workload(
 
     `teach` gives a stronger game than those that are shown, as actions.
     """
-    shown = drafted(program)
+    shown = drafted(program, next(drafts_of(program)))
     bound = lower_bound(program)
     return make_workload(
         program,

@@ -6,7 +6,7 @@ until the time is over. The answer is the best game that it *played* itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,19 +18,16 @@ from engine.agent.config import POLICY_ONLY, SCRATCH, AgentConfig
 from engine.agent.network import Params
 from engine.agent.trace import trace_game
 from engine.agent.trace_io import SearchTrace
-from engine.agent.trainer import Round, Trainer
+from engine.agent.trainer import EQUAL, Round, Trainer
 from engine.agent.workload import Workload, make_workload
 from engine.errors import ConfigError, EndedEarlyError
 from engine.game.notes import plan_from_actions
+from engine.plan.bounds import Bound
 from engine.plan.model import Plan
 from engine.program.model import Program
 from engine.solvers.clock import Clock
-from engine.solvers.demonstrations import (
-    ALL_RULES_FROM_S,
-    demonstrate,
-    drafted,
-    quick_bound,
-)
+from engine.solvers.demonstrations import drafted, quick_bound
+from engine.solvers.draft import Draft, draft_from, drafts_of
 from engine.solvers.registry import Budget, find
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
@@ -121,31 +118,22 @@ def practise(
     with clock.stopped("preparing the game, compiling the agent"):
         keep_compiled()
         config, params = agent_of(budget.options, config)
-        chosen = [drafted(program, lambda: budget.progress(0.0, "drafting"))]
-        if budget.seconds >= ALL_RULES_FROM_S:
-            chosen += demonstrate(program)
+        drafts = drafts_of(program, lambda: budget.progress(0.0, "drafting"))
         bound = quick_bound(program, budget.seconds)
-        workloads = [
-            make_workload(
-                program,
-                some.actions,
-                config,
-                rules=some.rules,
-                bound=bound,
-                wishes=some.wishes,
-            )
-            for some in chosen
-        ]
-        trainer = Trainer(workloads, config, budget.seed, params, FOCUS)
+        prepare = partial(_prepared, program, config, bound)
+        trainer = Trainer([prepare(next(drafts))], config, budget.seed, params, FOCUS)
         trainer.show_demonstrations()
     # What there is to show for the time is the first round, so that one is finished.
     report = trainer.play_round(lambda: clock.tells("the first games"))
     if report is None:
         raise EndedEarlyError("the agent was ended before its first game")
-    game_s, is_compiled = clock.spent_s, False
+    game_s, is_compiled, drafts = clock.spent_s, False, _with_own(trainer, drafts)
     while report is not None:
         progress(trainer, report)
-        if trainer.is_swept and not is_compiled and config.learner.steps_per_round:
+        draft = next(drafts, None) if trainer.is_swept else None
+        if draft is not None:
+            trainer.add(prepare(draft))
+        elif trainer.is_swept and not is_compiled and config.learner.steps_per_round:
             with clock.stopped("compiling the learner"):
                 trainer.compile_learning()
             is_compiled = True
@@ -160,6 +148,32 @@ def practise(
         workload=workload,
         actions=tuple(int(a) for a in best.action),
         weights=Path(budget.options.get("checkpoint", GENERALIST)).name,
+    )
+
+
+def _with_own(trainer: Trainer, drafts: Iterator[Draft]) -> Iterator[Draft]:
+    """More drafts: after each game that is the best so far one of its own plan, else the next."""
+    drawn_s = 0.0
+    while True:
+        workload = trainer.best_workload
+        best, saved_s = workload.replay.top, workload.saved_s(workload.replay.top_score)
+        if best is not None and saved_s > drawn_s + EQUAL * workload.point_s:
+            drawn_s = saved_s
+            plan = plan_from_actions(
+                workload.program, best.action.tolist(), "muzero", workload.rules
+            )
+            yield draft_from(workload.program, plan)
+        else:
+            draft = next(drafts, None)
+            if draft is None:
+                return
+            yield draft
+
+
+def _prepared(program: Program, config: AgentConfig, bound: Bound, draft: Draft) -> Workload:
+    shown = drafted(program, draft)
+    return make_workload(
+        program, shown.actions, config, rules=shown.rules, bound=bound, wishes=shown.wishes
     )
 
 

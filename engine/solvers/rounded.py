@@ -9,6 +9,7 @@ life have room and it pays, simulated exactly; addresses are found last
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -49,6 +50,8 @@ RULES = tuple(
     )
 )
 """The first eight in the order in which they add to those before on contested programs."""
+SAME = 1e-6
+"""Share of their time by which two roundings differ."""
 BOUND_S = 60.0
 """Most seconds for the linear program; the largest programs known take six."""
 
@@ -58,14 +61,18 @@ def rounded(program: Program, budget: Budget) -> Plan:
 
     Where `progress` answers False, the best of those that are tried by then.
     """
-    best: Run | None = None
-    number = 0
+    return next(best_first(program, budget.progress))
+
+
+def best_first(program: Program, progress: Callable[[float, str], bool]) -> Iterator[Plan]:
+    """The plans of all roundings, the best first; of those that take equally long one."""
+    best, runs = None, list[Run]()
 
     def goes_on() -> bool:
-        return budget.progress(number / (1 + len(RULES)), f"{number} roundings")
+        return progress(len(runs) / (1 + len(RULES)), f"{len(runs)} roundings")
 
     for run in roundings(program, 0, goes_on):
-        number += 1
+        runs.append(run)
         if best is None or run.best_s < best.best_s:
             # What finds no place counts for nothing.
             run.confirm()
@@ -73,7 +80,13 @@ def rounded(program: Program, budget: Budget) -> Plan:
         if not goes_on():
             break
     assert best is not None
-    return best.plan({"roundings": number})
+    yield best.plan({"roundings": len(runs)})
+    known_s = [best.best_s]
+    for run in sorted(runs, key=lambda run: run.best_s):
+        run.confirm()
+        if not any(math.isclose(run.best_s, other_s, rel_tol=SAME) for other_s in known_s):
+            known_s.append(run.best_s)
+            yield run.plan({"roundings": len(runs)})
 
 
 def roundings(program: Program, seed: int, goes_on: Callable[[], bool]) -> Iterator[Run]:
