@@ -81,6 +81,7 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
             SHIPPED,
             {"learner.steps_per_round": 0, "learner.warm_up_steps": 0},
         ),
+        "shipped weights with no sweeps": (SHIPPED, {"self_play.sweeps": False}),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),
         "shipped weights with lighter values and the best games alone": (
             SHIPPED,

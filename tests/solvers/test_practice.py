@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +11,23 @@ from engine.agent.checkpoint import load_checkpoint
 from engine.agent.config import SIMULATOR
 from engine.agent.trainer import Round, Trainer
 from engine.errors import CheckpointError, ConfigError
+from engine.plan.bounds import lower_bound
 from engine.plan.check import check
 from engine.plan.simulate import simulate
 from engine.program import library
 from engine.solvers import Budget
 from engine.solvers.demonstrations import ALL_RULES_FROM_S, shown
-from engine.solvers.practice import GENERALIST, agent_of, plan_of, practise
-from tests.agent.small import CONFIG
+from engine.solvers.draft import draft_from
+from engine.solvers.practice import (
+    GENERALIST,
+    _prepared,
+    _with_own,
+    agent_of,
+    plan_of,
+    practise,
+)
+from engine.solvers.registry import solve
+from tests.agent.small import CONFIG, small_trainer
 
 SCRATCH = {"checkpoint": "scratch"}
 SMALL = "llamadecode-v5e-b8"
@@ -32,11 +41,7 @@ def test_with_time_every_place_rule_is_tried_the_promising_one_first() -> None:
     assert every[0].rewards[0] == max(some.rewards[0] for some in every)
 
 
-def test_it_ends_when_told_and_tells_the_best_game_it_played(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # One place rule: each kind is compiled for itself.
-    monkeypatch.setattr("engine.solvers.demonstrations.ALL_RULES_FROM_S", math.inf)
+def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
     program = library.load_sample(SMALL)
     heard: list[Round] = []
 
@@ -57,12 +62,34 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played(
     assert told_of == {"weights": "scratch", "model": "learned", "simulations": 4}
 
 
+def test_more_drafts_are_its_own_after_a_better_game_then_the_others() -> None:
+    config = replace(CONFIG, self_play=replace(CONFIG.self_play, sweeps=True, search_share=0.0))
+    trainer = small_trainer(config)
+    while not trainer.is_swept:
+        trainer.play_round()
+    workload, best = trainer.workloads[0], trainer.workloads[0].replay.best[0]
+    other = draft_from(workload.program, solve("all_slow", workload.program))
+    drafts = _with_own(trainer, iter([other]))
+    own = next(drafts)
+    saved_s = workload.program.all_slow_s - simulate(workload.program, own.plan).latency_s
+    assert saved_s == pytest.approx(workload.saved_s(best.score), rel=1e-4)
+    assert next(drafts) is other
+    trainer.add(_prepared(workload.program, config, lower_bound(workload.program), own))
+    assert not trainer.is_swept
+    trainer.play_round()
+    assert trainer.visits[1] == 1, "what is added has its turn next"
+    workload.replay.set_best([replace(best, reward=best.reward + 1.0)])
+    again = next(drafts)
+    assert again.plan.stays == own.plan.stays
+    assert next(drafts, None) is None
+
+
 def test_practice_has_settings_of_its_own_for_the_networks_of_the_checkpoint() -> None:
     trained = load_checkpoint(GENERALIST).config
     config, params = agent_of({"simulations": 3, "model": SIMULATOR})
     assert params is not None and config.network == trained.network
     assert config.search == replace(trained.search, num_simulations=3, model=SIMULATOR)
-    assert config.learner.warm_up_steps < trained.learner.warm_up_steps
+    assert config.self_play.sweeps and not trained.self_play.sweeps
     assert config.replay.best_share > trained.replay.best_share
     assert config.self_play.top_temperature > trained.self_play.top_temperature
     assert agent_of({}, trained)[0] == trained, "whoever gives settings means them"

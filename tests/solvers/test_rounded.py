@@ -11,7 +11,7 @@ from engine.program.library import load_sample
 from engine.program.model import Program
 from engine.solvers import Budget, solve
 from engine.solvers.local.arrays import encode
-from engine.solvers.rounded import RULES, roundings, wanted_runs
+from engine.solvers.rounded import RULES, best_first, roundings, wanted_runs
 from tests.strategies import random_program
 
 CONTESTED = "llamadecode-v5e-b8"
@@ -51,6 +51,17 @@ def test_it_is_the_best_of_all_roundings(program: Program) -> None:
     assert all(check(program, some) is None for some in plans)
     assert simulate(program, plan).latency_s == pytest.approx(min(latencies_s), rel=1e-3)
     assert min(latencies_s) < latencies_s[0] < program.all_slow_s
+
+
+def test_the_plans_of_all_roundings_come_best_first_and_each_once(program: Program) -> None:
+    plans = list(best_first(program, lambda share, word: True))
+    assert plans[0].stays == solve("rounded", program).stays
+    assert all(check(program, plan) is None for plan in plans)
+    latencies_s = [simulate(program, plan).latency_s for plan in plans]
+    assert len(latencies_s) > 1
+    assert min(latencies_s) == latencies_s[0]
+    for number, latency_s in enumerate(latencies_s):
+        assert latency_s not in [pytest.approx(other, rel=1e-7) for other in latencies_s[:number]]
 
 
 def test_who_ends_it_early_gets_the_best_so_far(program: Program) -> None:
