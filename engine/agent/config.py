@@ -171,7 +171,7 @@ def named_value(text: str) -> tuple[str, Any]:
     try:
         return name, json.loads(value)
     except ValueError:
-        advice = "write NAME=VALUE, the value as JSON: self_play.is_competing=true"
+        advice = "write NAME=VALUE, the value as JSON: self_play.sweeps=true"
         raise ConfigError(f"setting {text}: {advice}") from None
 
 

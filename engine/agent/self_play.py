@@ -51,11 +51,12 @@ class Played:
     """`B` games that were played, on the host.
 
     `moves`: one entry per move. `trail`: the positions before each chunk, `[L / CHUNK, B, ...]` of
-    each array, from which other games can go on.
+    each array, from which other games can go on. `end`: those after the last move, `[B, ...]`.
     """
 
     moves: Moves
     trail: Position
+    end: Position
 
 
 @partial(jax.jit, static_argnames="batch")
@@ -151,6 +152,7 @@ def play_games(
     return Played(
         moves=jax.tree.map(lambda *some: np.concatenate(some)[:length], *parts),
         trail=jax.tree.map(lambda *some: np.stack(some), *trail),
+        end=jax.device_get(positions),
     )
 
 

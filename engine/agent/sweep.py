@@ -25,6 +25,8 @@ from engine.agent.network import Params
 from engine.agent.self_play import CHUNK, FREE, play_games
 from engine.agent.types import Floats, Game
 from engine.agent.workload import Workload, continued, positions_in, split
+from engine.game.jaxgame.env import Position
+from engine.game.jaxgame.state import NOBODY
 
 AHEAD = 8
 """Chunks after the last deviation of a batch, by which it is seen which is ahead."""
@@ -91,11 +93,15 @@ class Sweep:
             return []
         return [divmod(int(cell), others.shape[1]) for cell in ahead[:most]]
 
-    def take(self, tried: Sequence[Deviation], played: Sequence[Game]) -> None:
-        """Go on from the best of the games played equally far: the own one, then those `tried`."""
+    def take(self, tried: Sequence[Deviation], played: Sequence[Game], lost: Floats) -> None:
+        """Go on from the best of the games played equally far: the own one, then those `tried`.
+
+        `lost` `[N]`: points that count against each of `tried`.
+        """
         length = len(played[0].action)
         own = played[0].score
-        worth = np.array([game.score - own for game in played[1:]], np.float32)
+        scores = np.array([game.score for game in played[1:]])
+        worth = (scores - own - lost).astype(np.float32)
         if len(worth) and worth.max() > LEAST:
             best = int(np.argmax(worth))
             move, action = tried[best]
@@ -139,11 +145,13 @@ def play_deviations(
     go_on: Callable[[], bool] = lambda: True,
     *,
     is_to_end: bool = False,
-) -> list[Game] | None:
+) -> tuple[list[Game], Floats] | None:
     """The sweep's game, and its deviations, each from the first move on; fewer than `B` of them.
 
     All are played `AHEAD` chunks past the last deviation, or past what is known of the game where
-    there is none, or to the end. None if `go_on`, asked between chunks, says no.
+    there is none, or to the end. Where they are not, what the next touches save of all that the
+    game then has in fast memory, and a deviation has not, is lost to that, `[N]`. None if `go_on`,
+    asked between chunks, says no.
     """
     game, together = sweep.game, config.self_play.games
     known, length = len(game.action), workload.num_moves
@@ -169,4 +177,18 @@ def play_deviations(
     )
     if played is None:
         return None
-    return [continued(game, some, start) for some in split(played)[: 1 + len(tried)]]
+    games = [continued(game, some, start) for some in split(played)[: 1 + len(tried)]]
+    lost = np.zeros(together, np.float32)
+    if len(games[0].action) < length:
+        lost = _missing(workload, played.end)
+    return games, lost[1 : 1 + len(tried)]
+
+
+def _missing(workload: Workload, end: Position) -> Floats:
+    """Points that the next touches save of what the first position holds and each has not `[B]`."""
+    table, density = end.state.table, np.asarray(workload.arena.known.density)
+    held = np.where(table.is_live, table.group, NOBODY)
+    worth = np.where(table.rank[0] >= 0, density[table.rank[0]] * table.size[0], 0.0)
+    is_missing = (held[:, :, None] != held[0]).all(axis=1) & (held[0] != NOBODY)
+    missing: Floats = (is_missing * worth).sum(axis=1).astype(np.float32)
+    return missing

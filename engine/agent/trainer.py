@@ -190,10 +190,11 @@ class Trainer:
                 for game in workload.replay.best
             )
             return self.play_round(go_on)
-        games = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
-        if games is None:
+        played = play_deviations(self.params, workload, sweep, tried, self.config, go_on)
+        if played is None:
             return None
-        sweep.take(tried, games)
+        games, lost = played
+        sweep.take(tried, games, lost)
         scores = [game.score for game in games]
         whole = games if len(games[0].action) == workload.num_moves else []
         # They differ in one move: of what can be learned, the best have it all.
@@ -206,10 +207,10 @@ class Trainer:
         for workload, sweep in zip(self.workloads, self.sweeps, strict=True):
             if sweep is None or sweep.is_whole:
                 continue
-            games = play_deviations(
+            played = play_deviations(
                 self.params, workload, sweep, [], self.config, go_on, is_to_end=True
             )
-            workload.replay.add_best(games or [])
+            workload.replay.add_best(played[0] if played else [])
 
     @property
     def unfinished(self) -> float:

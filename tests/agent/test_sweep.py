@@ -10,10 +10,13 @@ import pytest
 
 from engine.agent import sweep as sweeps
 from engine.agent.replay_buffer import ReplayBuffer
+from engine.agent.self_play import CHUNK
 from engine.agent.sweep import LEAST, Sweep, play_deviations
 from engine.agent.trainer import Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, make_workload, points_of
+from engine.game.move_list import moves as moves_of
+from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
 from engine.solvers.demonstrations import demonstrate
@@ -56,6 +59,14 @@ def score(workload: Workload, game: Game) -> float:
     return sum(points) - workload.baseline
 
 
+def held_after(workload: Workload, actions: list[int]) -> set[int]:
+    """Groups whose content is in fast memory after these moves, by the game in plain Python."""
+    game = ReferenceGame(workload.program, workload.rules)
+    for action in actions:
+        game.step(action)
+    return set(game.live)
+
+
 def swept(trainer: Trainer) -> Sweep:
     """The sweep of the only workload, when it is over."""
     sweep = trainer.sweeps[0]
@@ -71,8 +82,9 @@ def test_a_deviation_is_worth_what_the_reference_game_says() -> None:
     assert sweep is not None
     base, num_better = sweep.game, 0
     while tried := sweep.upcoming(CONFIG.self_play.games - 1):
-        games = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
-        assert games is not None
+        played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+        assert played is not None
+        games, lost = played
         assert games[0].action.tolist() == base.action.tolist()
         for (move, action), game in zip(tried, games[1:], strict=True):
             assert game.action[:move].tolist() == base.action[:move].tolist()
@@ -81,7 +93,9 @@ def test_a_deviation_is_worth_what_the_reference_game_says() -> None:
             assert game.score - base.score == pytest.approx(exact, abs=1e-3)
             num_better += game.score > base.score + LEAST
         # Nothing better is taken, so that all are deviations of one game.
-        sweep.take(tried, [base, *(min(base, game, key=lambda g: g.score) for game in games[1:])])
+        worst = [min(base, game, key=lambda g: g.score) for game in games[1:]]
+        sweep.take(tried, [base, *worst], lost)
+        assert not lost.any(), "all were played to the end"
     assert num_better
     legal = base.legal.copy()
     legal[np.arange(len(legal)), base.action] = False
@@ -100,10 +114,11 @@ def test_a_sweep_ends_where_no_deviation_improves(name: str) -> None:
     again = Sweep(sweep.game)
     again.taken = sweep.taken
     while tried := again.upcoming(CONFIG.self_play.games - 1):
-        games = play_deviations(trainer.params, workload, again, tried, SWEEPING)
-        assert games is not None
+        played = play_deviations(trainer.params, workload, again, tried, SWEEPING)
+        assert played is not None
+        games, lost = played
         assert all(game.score <= sweep.game.score + LEAST for game in games)
-        again.take(tried, games)
+        again.take(tried, games, lost)
 
 
 def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,10 +130,11 @@ def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.Mo
     before, lengths = sweep.game.score, set[int]()
     while not sweep.is_over:
         tried = sweep.upcoming(CONFIG.self_play.games - 1)
-        games = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
-        assert games is not None
+        played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+        assert played is not None
+        games, lost = played
         lengths.add(len(games[0].action))
-        sweep.take(tried, games)
+        sweep.take(tried, games, lost)
         length = len(sweep.game.action)
         actions = sweep.game.action.tolist()
         points = points_of(workload.program, workload.rules, actions, workload.point_s)
@@ -128,6 +144,28 @@ def test_what_follows_an_improvement_is_played_bit_by_bit(monkeypatch: pytest.Mo
     assert len(lengths) > 1
     assert sweep.is_whole
     assert sweep.before > before
+
+
+def test_what_a_deviation_no_longer_holds_counts_against_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweeps, "AHEAD", 0)
+    trainer = begun(TWO_CHUNKS)
+    workload, sweep = trainer.workloads[0], trainer.sweeps[0]
+    assert sweep is not None
+    tried = [some for some in sweep.upcoming(1000) if some[0] < CHUNK][-7:]
+    played = play_deviations(trainer.params, workload, sweep, tried, SWEEPING)
+    assert played is not None
+    moves = moves_of(workload.program)[CHUNK:]
+    seen = set[float]()
+    for game, points in zip(played[0][1:], played[1], strict=True):
+        held = [held_after(workload, some.action[:CHUNK].tolist()) for some in (played[0][0], game)]
+        worth = 0.0
+        for group in held[0] - held[1]:
+            worth += next((m.saving_s for m in moves if m.group == group), 0.0) / workload.point_s
+        assert points == pytest.approx(worth, abs=1e-4)
+        seen.add(round(worth, 3))
+    assert len(seen) > 1
 
 
 def test_a_game_that_is_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
