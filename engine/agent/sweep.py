@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
-from engine.agent.self_play import CHUNK, FREE, play_games
+from engine.agent.self_play import CHUNK, FREE, first_positions, play_games
 from engine.agent.types import Floats, Game
 from engine.agent.workload import Workload, continued, positions_in, split
 from engine.game.jaxgame.env import Position
@@ -119,6 +119,12 @@ class Sweep:
             move, action = tried[-1]
             self._pass(move * self.advantages.shape[1] + action + 1)
 
+    def restart(self, game: Game, taken: NDArray[np.int32]) -> None:
+        """Begin anew with a whole game, and what it has `taken`."""
+        self.game, self.taken, self.before = game, taken, game.score
+        self.next, self.judged, self.is_over = 0, 0, False
+        self.advantages[:] = np.nan
+
     def policy(self) -> Floats:
         """What the advantages say should be played, `[L, A]`: their softmax at `SHARP` points.
 
@@ -143,8 +149,6 @@ def play_deviations(
     tried: Sequence[Deviation],
     config: AgentConfig,
     go_on: Callable[[], bool] = lambda: True,
-    *,
-    is_to_end: bool = False,
 ) -> tuple[list[Game], Floats] | None:
     """The sweep's game, and its deviations, each from the first move on; fewer than `B` of them.
 
@@ -162,7 +166,7 @@ def play_deviations(
     for lane, (move, action) in enumerate(tried, 1):
         script[move - start, lane] = action
         script[move - start + 1 :, lane] = sweep.taken[move + 1 :]
-    enough = length if is_to_end else furthest + 1 - start + AHEAD * CHUNK
+    enough = furthest + 1 - start + AHEAD * CHUNK
     played = play_games(
         params,
         workload.arena,
@@ -182,6 +186,37 @@ def play_deviations(
     if len(games[0].action) < length:
         lost = _missing(workload, played.end)
     return games, lost[1 : 1 + len(tried)]
+
+
+def play_beginnings(
+    params: Params,
+    workload: Workload,
+    sweep: Sweep,
+    config: AgentConfig,
+    go_on: Callable[[], bool] = lambda: True,
+) -> list[tuple[Game, NDArray[np.int32]]] | None:
+    """Whole games with the first of what the sweep has taken, and that: from nothing to all of it.
+
+    Looking some moves ahead, one may take what costs more later; up to there it was a gain. None if
+    `go_on`, asked between chunks, says no.
+    """
+    together, moves = config.self_play.games, np.flatnonzero(sweep.taken != FREE)
+    script = np.full((len(sweep.taken), together), FREE, np.int32)
+    for lane in range(together):
+        first = moves[: round(len(moves) * lane / max(1, together - 1))]
+        script[first, lane] = sweep.taken[first]
+    played = play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, together),
+        jax.random.key(0),
+        np.zeros((together, 1), np.float32),
+        script,
+        config.search,
+        go_on,
+        grows=False,
+    )
+    return None if played is None else list(zip(split(played), script.T, strict=True))
 
 
 def _missing(workload: Workload, end: Position) -> Floats:

@@ -25,7 +25,7 @@ from engine.agent.self_play import (
     play_games,
     temperatures,
 )
-from engine.agent.sweep import LEAST, Sweep, play_deviations
+from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations
 from engine.agent.types import Game
 from engine.agent.workload import Workload, continued, follow, positions_in, split
 
@@ -184,6 +184,8 @@ class Trainer:
         workload, sweep = self.workloads[index], self.sweeps[index]
         assert sweep is not None
         tried = sweep.upcoming(self.config.self_play.games - 1)
+        if sweep.is_over and sweep.game.score < sweep.before - LEAST:
+            return self._try_beginnings(index, go_on)
         if sweep.is_over:
             workload.replay.set_best(
                 replace(game, policy=sweep.policy()) if game.score == sweep.game.score else game
@@ -202,20 +204,31 @@ class Trainer:
         start = tried[0][0] // CHUNK * CHUNK if tried else len(sweep.game.action)
         return self._done(index, [], start, scores, None, {})
 
+    def _try_beginnings(self, index: int, go_on: Go) -> Round | None:
+        """A round of games with ever more of what a sweep has taken; it goes on from the best."""
+        workload, sweep = self.workloads[index], self.sweeps[index]
+        assert sweep is not None
+        played = play_beginnings(self.params, workload, sweep, self.config, go_on)
+        if played is None:
+            return None
+        before, (best, taken) = sweep.before, max(played, key=lambda one: one[0].score)
+        sweep.restart(best, taken)
+        if best.score <= before + LEAST:
+            sweep.is_over, sweep.before = True, before
+        games = [game for game, _ in played]
+        workload.replay.add_best(games)
+        return self._done(index, [], 0, [game.score for game in games], None, {})
+
     def finish_sweeps(self, go_on: Go = _always) -> None:
         """Play the games of the sweeps that are under way to their ends."""
-        for workload, sweep in zip(self.workloads, self.sweeps, strict=True):
-            if sweep is None or sweep.is_whole:
-                continue
-            played = play_deviations(
-                self.params, workload, sweep, [], self.config, go_on, is_to_end=True
-            )
-            workload.replay.add_best(played[0] if played else [])
+        for index, sweep in enumerate(self.sweeps):
+            if sweep is not None and not sweep.is_whole:
+                self._try_beginnings(index, go_on)
 
     @property
-    def unfinished(self) -> float:
-        """The share of a game that `finish_sweeps` has to play."""
-        return sum(1 - len(sweep.game.action) / len(sweep.taken) for sweep in self.sweeps if sweep)
+    def unfinished(self) -> int:
+        """Rounds of whole games that `finish_sweeps` has to play."""
+        return sum(not sweep.is_whole for sweep in self.sweeps if sweep)
 
     def _done(
         self,

@@ -10,8 +10,8 @@ import pytest
 
 from engine.agent import sweep as sweeps
 from engine.agent.replay_buffer import ReplayBuffer
-from engine.agent.self_play import CHUNK
-from engine.agent.sweep import LEAST, Sweep, play_deviations
+from engine.agent.self_play import CHUNK, FREE
+from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations
 from engine.agent.trainer import Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, make_workload, points_of
@@ -168,6 +168,35 @@ def test_what_a_deviation_no_longer_holds_counts_against_it(
     assert len(seen) > 1
 
 
+def test_beginnings_reach_from_the_first_game_to_all_that_was_taken() -> None:
+    trainer = begun(TWO_CHUNKS)
+    workload, first = trainer.workloads[0], trainer.sweeps[0]
+    assert first is not None
+    base, sweep = first.game, swept(trainer)
+    assert (sweep.taken != FREE).sum() > 1
+    played = play_beginnings(trainer.params, workload, sweep, SWEEPING)
+    assert played is not None
+    games = [game.action.tolist() for game, _ in played]
+    assert games[0] == base.action.tolist()
+    assert games[-1] == sweep.game.action.tolist()
+    counts = [int((taken != FREE).sum()) for _, taken in played]
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 2
+
+
+def test_what_turns_out_worse_in_the_end_is_not_gone_on_from() -> None:
+    trainer = begun(TWO_CHUNKS)
+    sweep = swept(trainer)
+    best, before = sweep.game.score, sweep.before
+    # As if the last of what was taken had seemed a gain.
+    worse = min(trainer.workloads[0].replay.best, key=lambda game: game.score)
+    assert worse.score < best
+    sweep.game, sweep.taken, sweep.before = worse, worse.action, before + 1e6
+    assert trainer._try_beginnings(0, lambda: True) is not None
+    assert sweep.is_over
+    assert sweep.game.score < before + 1e6
+
+
 def test_a_game_that_is_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "AHEAD", 0)
     trainer = begun(TWO_CHUNKS)
@@ -175,12 +204,12 @@ def test_a_game_that_is_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -
     assert sweep is not None
     while sweep.is_whole:
         trainer.play_round()
-    assert 0 < trainer.unfinished < 1
+    assert trainer.unfinished == 1
     replay = trainer.workloads[0].replay
     best = list(replay.best)
     trainer.finish_sweeps()
-    added = [game for game in replay.best if not any(game is other for other in best)]
-    assert len(added) == 1
+    assert trainer.unfinished == 0
+    assert any(not any(game is other for other in best) for game in replay.best)
 
 
 def test_the_policy_of_a_sweep_wants_what_costs_nothing() -> None:
