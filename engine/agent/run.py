@@ -38,7 +38,7 @@ FORGET_EVERY = 32
 DIGITS = 4
 """Behind the point, in the curve: of points and losses."""
 _COLUMNS = ("action", "policy", "value", "reward")
-_SWEEP = ("next", "judged", "is_over", "before", "taken", "advantages")
+_SWEEP = ("next", "judged", "is_over", "is_changed", "before", "taken", "advantages")
 _VERSION = 7
 """Of what a state holds."""
 

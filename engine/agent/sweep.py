@@ -27,6 +27,9 @@ from engine.agent.types import Floats, Game
 from engine.agent.workload import Workload, continued, positions_in, split
 from engine.game.jaxgame.env import Position
 from engine.game.jaxgame.state import NOBODY
+from engine.game.move_list import moves
+from engine.game.moves import DROP
+from engine.game.observation.static import NO_WISH
 
 AHEAD = 8
 """Chunks after the last deviation of a batch, by which it is seen which is ahead."""
@@ -48,13 +51,14 @@ class Sweep:
     improved, both in cells of `advantages`, row by row. `taken` `[L]`: what is played again after a
     deviation; where it is `FREE` the prior decides. `advantages` `[L, A]`: points that each
     deviation is worth, as far as was looked ahead; NaN where it is not known.
-    `before`: the best score of the games with which passes began.
+    `before`: the best score of the games with which passes began; `is_changed`: in this pass.
     """
 
     game: Game
     next: int = 0
     judged: int = 0
     is_over: bool = False
+    is_changed: bool = False
     before: float = field(init=False)
     taken: NDArray[np.int32] = field(init=False)
     advantages: Floats = field(init=False)
@@ -84,9 +88,9 @@ class Sweep:
             self._pass(others.size)
             ahead = cells
             # Looking ahead is not looking to the end: a pass may have been for nothing.
-            is_futile = self.judged < others.size and self.game.score <= self.before + LEAST
+            is_futile = self.is_changed and self.game.score <= self.before + LEAST
             self.is_over = not len(cells) or is_futile
-            self.before = max(self.before, self.game.score)
+            self.before, self.is_changed = max(self.before, self.game.score), False
         self.is_over |= self.is_whole and self.judged >= others.size
         if self.is_over:
             self.before = max(self.before, self.game.score)
@@ -105,7 +109,7 @@ class Sweep:
         if len(worth) and worth.max() > LEAST:
             best = int(np.argmax(worth))
             move, action = tried[best]
-            self.game, self.judged = played[1 + best], 0
+            self.game, self.judged, self.is_changed = played[1 + best], 0, True
             self.taken = self.taken.copy()
             self.taken[move] = action
             self.advantages[:] = np.nan
@@ -122,7 +126,7 @@ class Sweep:
     def restart(self, game: Game, taken: NDArray[np.int32]) -> None:
         """Begin anew with a whole game, and what it has `taken`."""
         self.game, self.taken, self.before = game, taken, game.score
-        self.next, self.judged, self.is_over = 0, 0, False
+        self.next, self.judged, self.is_over, self.is_changed = 0, 0, False, False
         self.advantages[:] = np.nan
 
     def policy(self) -> Floats:
@@ -140,6 +144,22 @@ class Sweep:
         """The cells up to `end` are judged."""
         self.judged += end - self.next
         self.next = end % self.advantages.size
+
+
+def steepest(workload: Workload, game: Game) -> int:
+    """The move from which on a game loses most per move against what the draft wants of it.
+
+    A long program's sweep begins there, for it may not come to its end. What is wanted and saves
+    less than it might is lost, by a stall or because it is not had. 0 without a draft.
+    """
+    arena, length = workload.arena, len(game.action)
+    wish, baseline = np.asarray(arena.known.wish)[:length], np.asarray(arena.baseline)
+    saving = np.array([move.saving_s for move in moves(workload.program)]) / workload.point_s
+    earned = game.reward + baseline[:length] - baseline[1 : length + 1]
+    is_wanted = (wish != DROP) & (wish != NO_WISH)
+    lost = np.where(is_wanted, np.maximum(saving - earned, 0.0), 0.0)
+    after = np.cumsum(lost[::-1])[::-1][::CHUNK]
+    return CHUNK * int(np.argmax(after / (length - CHUNK * np.arange(len(after)))))
 
 
 def play_deviations(
@@ -200,10 +220,10 @@ def play_beginnings(
     Looking some moves ahead, one may take what costs more later; up to there it was a gain. None if
     `go_on`, asked between chunks, says no.
     """
-    together, moves = config.self_play.games, np.flatnonzero(sweep.taken != FREE)
+    together, at = config.self_play.games, np.flatnonzero(sweep.taken != FREE)
     script = np.full((len(sweep.taken), together), FREE, np.int32)
     for lane in range(together):
-        first = moves[: round(len(moves) * lane / max(1, together - 1))]
+        first = at[: round(len(at) * lane / max(1, together - 1))]
         script[first, lane] = sweep.taken[first]
     played = play_games(
         params,

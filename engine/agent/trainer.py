@@ -25,7 +25,7 @@ from engine.agent.self_play import (
     play_games,
     temperatures,
 )
-from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations
+from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations, steepest
 from engine.agent.types import Game
 from engine.agent.workload import Workload, continued, follow, positions_in, split
 
@@ -141,7 +141,9 @@ class Trainer:
         if games is None:
             return None
         if self.config.self_play.sweeps and not workload.replay.best:
-            self.sweeps[index] = Sweep(games[0], is_of_prior=not grows)
+            sweep = Sweep(games[0], is_of_prior=not grows)
+            sweep.next = steepest(workload, games[0]) * sweep.game.legal.shape[1]
+            self.sweeps[index] = sweep
         workload.replay.add(games)
         share = replay.demonstration_share * replay.demonstration_decay**visit
         steps = self.config.learner.steps_per_round if self.is_swept else 0

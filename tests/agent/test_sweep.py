@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from engine.agent import sweep as sweeps
 from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.self_play import CHUNK, FREE
-from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations
+from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations, steepest
 from engine.agent.trainer import Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, make_workload, points_of
 from engine.game.move_list import moves as moves_of
+from engine.game.moves import NO_COPY
 from engine.game.reference.game import ReferenceGame
 from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
-from engine.solvers.demonstrations import demonstrate
+from engine.solvers.demonstrations import demonstrate, drafted
+from engine.solvers.draft import drafts_of
 from tests.agent.small import CONFIG, small_workload
 
 SWEEPING = replace(
@@ -182,6 +185,49 @@ def test_beginnings_reach_from_the_first_game_to_all_that_was_taken() -> None:
     counts = [int((taken != FREE).sum()) for _, taken in played]
     assert counts == sorted(counts)
     assert len(set(counts)) > 2
+
+
+def test_a_long_sweep_begins_where_most_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = crowded()
+    program = workload.program
+    draft = next(drafts_of(program))
+    shown = drafted(program, draft)
+    drafty = make_workload(
+        program,
+        shown.actions,
+        SWEEPING,
+        rules=shown.rules,
+        bound=lower_bound(program),
+        shape=workload.arena.encoded.shape,
+        wishes=shown.wishes,
+    )
+    game = begun(TWO_CHUNKS).workloads[0].replay.best[0]
+    kept = np.asarray([move.saving_s for move in moves_of(program)]) / drafty.point_s
+    base = np.asarray(drafty.arena.baseline)
+    full = (kept - (base[: len(kept)] - base[1 : len(kept) + 1])).astype(np.float32)
+    for lost_at in (CHUNK + 3, 3):
+        reward = full.copy()
+        reward[lost_at] -= 5.0
+        wish = np.asarray(drafty.arena.known.wish)
+        wanted = np.where(np.arange(len(wish)) == lost_at, NO_COPY, wish)
+        known = replace(drafty.arena.known, wish=jnp.asarray(wanted))
+        here = replace(drafty, arena=replace(drafty.arena, known=known))
+        assert steepest(here, replace(game, reward=reward)) == lost_at // CHUNK * CHUNK
+    assert steepest(workload, game) == 0
+
+
+def test_a_sweep_that_begins_in_the_middle_looks_at_all() -> None:
+    trainer = begun("teach-keep-or-drop")
+    sweep = swept(trainer)
+    again = Sweep(sweep.game)
+    again.taken, again.next = sweep.taken, sweep.advantages.shape[1] * 2
+    seen = set[tuple[int, int]]()
+    while tried := again.upcoming(CONFIG.self_play.games - 1):
+        played = play_deviations(trainer.params, trainer.workloads[0], again, tried, SWEEPING)
+        assert played is not None
+        seen |= set(tried)
+        again.take(tried, *played)
+    assert len(seen) == sweep.game.legal.sum() - len(sweep.game.action)
 
 
 def test_what_turns_out_worse_in_the_end_is_not_gone_on_from() -> None:
