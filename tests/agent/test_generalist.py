@@ -21,6 +21,7 @@ from engine.game.moves import DROP, Rules
 from engine.program.model import Program
 from engine.solvers import generalist, solve
 from engine.solvers.demonstrations import Demonstrations
+from engine.solvers.draft import Draft
 from engine.solvers.generalist import HELD_OUT, TEACHER, Course, train, training_names
 from tests.agent.small import CONFIG
 
@@ -82,7 +83,7 @@ def test_a_teacher_that_is_worse_than_the_heuristics_is_not_heard(
 
 
 def test_a_teacher_that_is_better_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def dropped(program: Program) -> Demonstrations:
+    def dropped(program: Program, draft: Draft) -> Demonstrations:
         return Demonstrations(Rules(), ((DROP,) * len(moves(program)),), (0.0,))
 
     monkeypatch.setattr(generalist, "drafted", dropped)
