@@ -84,6 +84,8 @@ class SelfPlayConfig:
         """Refuse rounds without games; raises ConfigError."""
         if self.games < 1:
             raise ConfigError(f"{self.games} games in a round: the agent needs at least 1")
+        if self.sweeps and self.games < 2:
+            raise ConfigError("1 game in a round: a sweep needs at least 2, the game and another")
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def practising(config: AgentConfig) -> AgentConfig:
             top_temperature=2.0,
             restart_share=0.75,
             search_share=0.2,
-            sweeps=True,
+            sweeps=config.self_play.games > 1,
         ),
         replay=replace(config.replay, best_share=0.9),
         learner=replace(config.learner, warm_up_steps=0, steps_per_round=40),

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from engine.agent import sweep as sweeps
+from engine.agent.config import SelfPlayConfig
 from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.self_play import CHUNK, FREE
 from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations, steepest
 from engine.agent.trainer import Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, make_workload, points_of
+from engine.errors import ConfigError
 from engine.game.move_list import moves as moves_of
 from engine.game.moves import NO_COPY
 from engine.game.reference.game import ReferenceGame
@@ -23,6 +25,7 @@ from engine.hardware.what_if import WhatIf, derive
 from engine.plan.bounds import lower_bound
 from engine.solvers.demonstrations import demonstrate, drafted
 from engine.solvers.draft import drafts_of
+from engine.solvers.practice import practising
 from tests.agent.small import CONFIG, small_workload
 
 SWEEPING = replace(
@@ -273,6 +276,13 @@ def test_the_policy_of_a_sweep_wants_what_costs_nothing() -> None:
     trainer.play_round()
     learned = trainer.workloads[0].replay.best
     assert any(np.array_equal(game.policy, policy) for game in learned)
+
+
+def test_a_sweep_needs_a_game_to_compare_with() -> None:
+    with pytest.raises(ConfigError, match="a sweep needs at least 2"):
+        SelfPlayConfig(games=1, sweeps=True)
+    alone = replace(CONFIG, self_play=replace(CONFIG.self_play, games=1))
+    assert not practising(alone).self_play.sweeps
 
 
 def test_an_early_end_leaves_the_sweep_where_it_was() -> None:
