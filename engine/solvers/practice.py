@@ -28,7 +28,7 @@ from engine.program.model import Program
 from engine.solvers.clock import Clock
 from engine.solvers.demonstrations import drafted, quick_bound
 from engine.solvers.draft import Draft, draft_from, drafts_of
-from engine.solvers.registry import Budget, find
+from engine.solvers.registry import NOT_COUNTED, Budget, find
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
 FOCUS = 0.7
@@ -118,7 +118,7 @@ def practise(
     with clock.stopped("preparing the game, compiling the agent"):
         keep_compiled()
         config, params = agent_of(budget.options, config)
-        drafts = drafts_of(program, lambda: budget.progress(0.0, "drafting"))
+        drafts = drafts_of(program, lambda: clock.tells(f"drafting … {NOT_COUNTED}"))
         bound = quick_bound(program, budget.seconds)
         prepare = partial(_prepared, program, config, bound)
         trainer = Trainer([prepare(next(drafts))], config, budget.seed, params, FOCUS)

@@ -26,7 +26,7 @@ from engine.solvers.practice import (
     plan_of,
     practise,
 )
-from engine.solvers.registry import solve
+from engine.solvers.registry import NOT_COUNTED, solve
 from tests.agent.small import CONFIG, small_trainer
 
 SCRATCH = {"checkpoint": "scratch"}
@@ -49,9 +49,18 @@ def test_it_ends_when_told_and_tells_the_best_game_it_played() -> None:
         heard.append(report)
 
     # Long enough to compile, however busy the machine is: it ends because it is told to.
-    budget = Budget(1000.0, progress=lambda share, word: len(heard) < 3, options=SCRATCH)
+    words = list[str]()
+
+    def goes_on(share: float, word: str) -> bool:
+        words.append(word)
+        return len(heard) < 3
+
+    budget = Budget(1000.0, progress=goes_on, options=SCRATCH)
     found = practise(program, budget, CONFIG, told)
     assert [report.number for report in heard] == [0, 1, 2]
+    before = words[: words.index("the first games")]
+    assert len(set(before)) > 1
+    assert all(word.endswith(NOT_COUNTED) for word in before), "who waits counts the rest"
     assert found.trainer.games >= 3 * found.trainer.config.self_play.games
     plan = plan_of(found)
     assert check(program, plan) is None
