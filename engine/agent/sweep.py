@@ -16,15 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.agent.config import AgentConfig
 from engine.agent.network import Params
-from engine.agent.self_play import CHUNK, FREE, first_positions, play_games
+from engine.agent.self_play import CHUNK, FREE
 from engine.agent.types import Floats, Game
-from engine.agent.workload import Workload, continued, positions_in, split
+from engine.agent.workload import Workload, continued, play_script, positions_in, split
 from engine.game.jaxgame.env import Position
 from engine.game.jaxgame.state import NOBODY
 from engine.game.move_list import moves
@@ -187,17 +186,14 @@ def play_deviations(
         script[move - start, lane] = action
         script[move - start + 1 :, lane] = sweep.taken[move + 1 :]
     enough = furthest + 1 - start + AHEAD * CHUNK
-    played = play_games(
+    played = play_script(
         params,
-        workload.arena,
-        positions_in([game] * together, start // CHUNK),
-        jax.random.key(0),
-        np.zeros((together, 1), np.float32),
+        workload,
         script,
-        config.search,
+        config,
         go_on,
-        grows=False,
-        stops=lambda moves: moves >= enough,
+        positions=positions_in([game] * together, start // CHUNK),
+        stops=lambda played: played >= enough,
     )
     if played is None:
         return None
@@ -208,34 +204,25 @@ def play_deviations(
     return games, lost[1 : 1 + len(tried)]
 
 
-def play_beginnings(
+def play_prefixes(
     params: Params,
     workload: Workload,
     sweep: Sweep,
     config: AgentConfig,
     go_on: Callable[[], bool] = lambda: True,
 ) -> list[tuple[Game, NDArray[np.int32]]] | None:
-    """Whole games with the first of what the sweep has taken, and that: from nothing to all of it.
+    """Whole games `[B]` with a prefix of what the sweep has taken, from none to all of it.
 
-    Looking some moves ahead, one may take what costs more later; up to there it was a gain. None if
-    `go_on`, asked between chunks, says no.
+    Each comes with its prefix, `[L]`, else `FREE`. Who looks only some moves ahead may take what
+    costs more later; what was taken before that is a gain still. None if `go_on`, asked between
+    chunks, says no.
     """
     together, at = config.self_play.games, np.flatnonzero(sweep.taken != FREE)
     script = np.full((len(sweep.taken), together), FREE, np.int32)
     for lane in range(together):
         first = at[: round(len(at) * lane / max(1, together - 1))]
         script[first, lane] = sweep.taken[first]
-    played = play_games(
-        params,
-        workload.arena,
-        first_positions(workload.arena, together),
-        jax.random.key(0),
-        np.zeros((together, 1), np.float32),
-        script,
-        config.search,
-        go_on,
-        grows=False,
-    )
+    played = play_script(params, workload, script, config, go_on)
     return None if played is None else list(zip(split(played), script.T, strict=True))
 
 

@@ -25,7 +25,7 @@ from engine.agent.self_play import (
     play_games,
     temperatures,
 )
-from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations, steepest
+from engine.agent.sweep import LEAST, Sweep, play_deviations, play_prefixes, steepest
 from engine.agent.types import Game
 from engine.agent.workload import Workload, continued, follow, positions_in, split
 
@@ -187,10 +187,12 @@ class Trainer:
         assert sweep is not None
         tried = sweep.upcoming(self.config.self_play.games - 1)
         if sweep.is_over and sweep.game.score < sweep.before - LEAST:
-            return self._try_beginnings(index, go_on)
+            return self._try_prefixes(index, go_on)
         if sweep.is_over:
             workload.replay.set_best(
-                replace(game, policy=sweep.policy()) if game.score == sweep.game.score else game
+                replace(game, policy=sweep.policy())
+                if np.array_equal(game.action, sweep.game.action)
+                else game
                 for game in workload.replay.best
             )
             return self.play_round(go_on)
@@ -206,11 +208,11 @@ class Trainer:
         start = tried[0][0] // CHUNK * CHUNK if tried else len(sweep.game.action)
         return self._done(index, [], start, scores, None, {})
 
-    def _try_beginnings(self, index: int, go_on: Go) -> Round | None:
-        """A round of games with ever more of what a sweep has taken; it goes on from the best."""
+    def _try_prefixes(self, index: int, go_on: Go) -> Round | None:
+        """A round of games with prefixes of what a sweep has taken; it goes on from the best."""
         workload, sweep = self.workloads[index], self.sweeps[index]
         assert sweep is not None
-        played = play_beginnings(self.params, workload, sweep, self.config, go_on)
+        played = play_prefixes(self.params, workload, sweep, self.config, go_on)
         if played is None:
             return None
         before, (best, taken) = sweep.before, max(played, key=lambda one: one[0].score)
@@ -225,7 +227,7 @@ class Trainer:
         """Play the games of the sweeps that are under way to their ends."""
         for index, sweep in enumerate(self.sweeps):
             if sweep is not None and not sweep.is_whole:
-                self._try_beginnings(index, go_on)
+                self._try_prefixes(index, go_on)
 
     @property
     def unfinished(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import jax
@@ -116,6 +116,36 @@ def points_of(
     return [game.step(int(action)) * program.all_slow_s / point_s for action in actions]
 
 
+def play_script(
+    params: Params,
+    workload: Workload,
+    script: NDArray[np.int32],
+    config: AgentConfig,
+    go_on: Callable[[], bool] = lambda: True,
+    *,
+    positions: Position | None = None,
+    stops: Callable[[int], bool] = lambda moves: False,
+) -> Played | None:
+    """Games `[L, B]` that follow a script, without trees and without noise where it is free.
+
+    From `positions` on, else from the first move; the rest as in `play_games`. `B` as in the rounds
+    of play, so that nothing is compiled for it.
+    """
+    together = config.self_play.games
+    return play_games(
+        params,
+        workload.arena,
+        first_positions(workload.arena, together) if positions is None else positions,
+        jax.random.key(0),
+        np.zeros((together, 1), np.float32),
+        script,
+        config.search,
+        go_on,
+        grows=False,
+        stops=stops,
+    )
+
+
 def follow(
     workload: Workload,
     params: Params,
@@ -124,23 +154,14 @@ def follow(
 ) -> list[Game]:
     """The games that were played by these actions, as the learner wants them.
 
-    Their policies are the actions, their values what they really earned. They are played by the
-    function that plays the agent's own games, as many in step: nothing is compiled for them.
+    Their policies are the actions, their values what they really earned.
     """
     games: list[Game] = []
     together = config.self_play.games
     for first in range(0, len(actions), together):
         some = np.asarray(actions[first : first + together], np.int32)
-        played = play_games(
-            params,
-            workload.arena,
-            first_positions(workload.arena, together),
-            jax.random.key(0),
-            np.zeros((together, 1), np.float32),
-            np.resize(some, (together, some.shape[1])).T,
-            config.search,
-            grows=False,
-        )
+        script = np.resize(some, (together, some.shape[1])).T
+        played = play_script(params, workload, script, config)
         assert played is not None
         games += split(played)[: len(some)]
     for game in games:

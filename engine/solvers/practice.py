@@ -106,7 +106,7 @@ def practise(
 ) -> Practised:
     """Play and learn until the time is over; at least one round of games is finished.
 
-    What is prepared and compiled before is not counted.
+    What is prepared and compiled before is not counted, the first draft with it.
 
     `config` replaces the settings, which are else the checkpoint's, as `practising` changes them;
     `progress` is called with the trainer and the report of every round.
@@ -127,10 +127,11 @@ def practise(
     report = trainer.play_round(lambda: clock.tells("the first games"))
     if report is None:
         raise EndedEarlyError("the agent was ended before its first game")
-    game_s, is_compiled, drafts = clock.spent_s, False, _with_own(trainer, drafts)
+    game_s, is_compiled, sweeps = clock.spent_s, False, config.self_play.sweeps
+    drafts = _with_own(trainer, drafts)
     while report is not None:
         progress(trainer, report)
-        draft = next(drafts, None) if trainer.is_swept else None
+        draft = next(drafts, None) if sweeps and trainer.is_swept else None
         if draft is not None:
             trainer.add(prepare(draft))
         elif trainer.is_swept and not is_compiled and config.learner.steps_per_round:

@@ -13,7 +13,7 @@ from engine.agent import sweep as sweeps
 from engine.agent.config import SelfPlayConfig
 from engine.agent.replay_buffer import ReplayBuffer
 from engine.agent.self_play import CHUNK, FREE
-from engine.agent.sweep import LEAST, Sweep, play_beginnings, play_deviations, steepest
+from engine.agent.sweep import LEAST, Sweep, play_deviations, play_prefixes, steepest
 from engine.agent.trainer import Trainer
 from engine.agent.types import Game
 from engine.agent.workload import Workload, make_workload, points_of
@@ -174,13 +174,13 @@ def test_what_a_deviation_no_longer_holds_counts_against_it(
     assert len(seen) > 1
 
 
-def test_beginnings_reach_from_the_first_game_to_all_that_was_taken() -> None:
+def test_prefixes_reach_from_the_first_game_to_all_that_was_taken() -> None:
     trainer = begun(TWO_CHUNKS)
     workload, first = trainer.workloads[0], trainer.sweeps[0]
     assert first is not None
     base, sweep = first.game, swept(trainer)
     assert (sweep.taken != FREE).sum() > 1
-    played = play_beginnings(trainer.params, workload, sweep, SWEEPING)
+    played = play_prefixes(trainer.params, workload, sweep, SWEEPING)
     assert played is not None
     games = [game.action.tolist() for game, _ in played]
     assert games[0] == base.action.tolist()
@@ -241,7 +241,7 @@ def test_what_turns_out_worse_in_the_end_is_not_gone_on_from() -> None:
     worse = min(trainer.workloads[0].replay.best, key=lambda game: game.score)
     assert worse.score < best
     sweep.game, sweep.taken, sweep.before = worse, worse.action, before + 1e6
-    assert trainer._try_beginnings(0, lambda: True) is not None
+    assert trainer._try_prefixes(0, lambda: True) is not None
     assert sweep.is_over
     assert sweep.game.score < before + 1e6
 
