@@ -43,10 +43,11 @@ from engine.errors import ConfigError
 from engine.program.model import TOP_LEVEL
 
 COPY, NO_COPY, DROP, COPY_OTHER, NO_COPY_OTHER = range(5)
-"""The actions of a move. The last two place the group at the other end, see `other_goes_high`."""
+"""The actions of a move. The last two place the group elsewhere: where the place rule says, if a
+place is planned, else at the other end, see `other_goes_high`."""
 NUM_ACTIONS = 5
 KINDS = (COPY, NO_COPY, DROP, COPY, NO_COPY)
-"""The kind of each action: the one that does the same in the place of the place rule."""
+"""The kind of each action: the one that does the same in the first place."""
 OTHER_END = {COPY: COPY_OTHER, NO_COPY: NO_COPY_OTHER}
 """The same action at the other end, for the actions that place something."""
 RULES_VERSION = 4

@@ -43,7 +43,10 @@ class Draft:
 
 
 def drafts_of(program: Program, goes_on: Callable[[], bool] = lambda: True) -> Iterator[Draft]:
-    """The drafts of all roundings, that of the best one that is found while it `goes_on` first."""
+    """The drafts of all roundings, best first.
+
+    `goes_on` may cut short the search for the first; each later one is packed when it is asked for.
+    """
     for plan in best_first(program, lambda share, text: goes_on()):
         yield draft_from(program, plan)
 

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 
 from engine.errors import ConfigError
+from engine.game.jaxgame.encoding import encode
 from engine.game.move_list import moves
-from engine.game.moves import Rules, goes_high
+from engine.game.moves import COPY, Rules, goes_high
+from engine.game.notes import planned_of
 from engine.game.quantise import TICKS, quantise
 from engine.game.reference.blocks import outermost_entered, slots_of_level
+from engine.game.reference.game import ReferenceGame
+from engine.plan.check import check
+from engine.program import library
 from engine.program.model import Program, Region
 from tests.game.tiny_programs import Buffer, program_of
 from tests.strategies import programs, random_program
@@ -180,3 +185,30 @@ def test_the_jax_game_names_the_place_rules_that_it_takes() -> None:
     (move, *_) = moves(program_of([1] * 2, [Buffer(4, reads={1: 1}, is_input=True)]))
     with pytest.raises(ConfigError, match=r"^place rule 'support' .* takes long_high, two_ended, "):
         goes_high(Rules(place="support"), move, 16)
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        [[0, 0, 10**400]],
+        [[0, 10**400, 0]],
+        [[0, -5, -7], [-1, -1, -1]],
+        [[0, 0, 1], [0, 0, 2], [0, 0, 1]],
+        [[10**9, 0, 0]],
+    ],
+)
+def test_any_whole_numbers_may_be_planned(noted: list[list[int]]) -> None:
+    """Notes come from anywhere: what makes no sense is no place that a group can have."""
+    program = library.load_sample("teach-prefetch")
+    rules = Rules(planned=planned_of(noted))
+    assert rules.planned
+    game = ReferenceGame(program, rules)
+    while not game.is_over:
+        game.step(game.nearest(COPY))
+    assert check(program, game.plan("any")) is None
+    encode(program, rules)
+
+
+@pytest.mark.parametrize("noted", [[[True, 0, 1]], [[0, 0, 1.0]], [[0, 0]], {"a": 1}, None, [1]])
+def test_what_is_no_list_of_triples_is_no_planned_place(noted: object) -> None:
+    assert planned_of(noted) == ()

@@ -25,10 +25,12 @@ from engine.game.observation.layout import (
 )
 from engine.game.observation.static import Features, features, possible_s, static_row
 from engine.game.reference.game import ReferenceGame
+from engine.game.replay import Desired, _choose
 from engine.game.scripts import EARN, play_word
 from engine.plan.bounds import lower_bound
 from engine.program import library
 from engine.program.model import Program
+from engine.solvers.draft import drafts_of
 
 RESET, STEP = jax.jit(env.reset), jax.jit(env.step)
 OBSERVE = jax.jit(observe)
@@ -123,6 +125,26 @@ def test_the_greedy_choice_is_that_of_the_script(name: str) -> None:
         before = game.clone()
         play_word(before, EARN)
         assert part(seen, "greedy").argmax() == before.actions[-1]
+
+
+def test_the_choice_with_a_draft_is_that_of_who_follows_its_plan() -> None:
+    """At random positions, of one who mostly follows."""
+    program = library.load_sample(NAMES[2])
+    draft = next(drafts_of(program))
+    # Of the shape of the others, so that nothing is compiled for it.
+    encoded = encode(program, draft.rules, shape())
+    known = features(program, encoded, lower_bound(program), wishes=draft.wishes(program))
+    position, game = RESET(encoded), ReferenceGame(program, draft.rules)
+    desired, rng, chosen = Desired(program, draft.plan), random.Random(4), set[int]()
+    while not game.is_over:
+        seen = np.asarray(OBSERVE(encoded, known, position))
+        wanted = _choose(game, desired)
+        assert part(seen, "greedy").argmax() == wanted
+        chosen.add(wanted)
+        action = rng.choice(game.legal_actions()) if rng.random() < 0.2 else wanted
+        game.step(action)
+        position, _ = STEP(encoded, position, action)
+    assert len(chosen) > 2
 
 
 def known_of(program: Program, *hidden: str) -> tuple[Features, Features]:

@@ -67,11 +67,6 @@ class Table:
         return self.group_and_level >> LEVEL_BITS
 
     @property
-    def level(self) -> Array:
-        """Level of each block's start, `[K]`."""
-        return level_of(self.group_and_level)
-
-    @property
     def is_live(self) -> Array:
         """Whether each block still holds its group's content, `[K]`."""
         return self.rank > ENDED

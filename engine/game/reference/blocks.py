@@ -93,11 +93,6 @@ class Booking:
         """Ticks that compute waits because of it."""
         return self.run.stall
 
-    @property
-    def work_ticks(self) -> int:
-        """Ticks that it needs in all."""
-        return self.run.idle + self.run.stall
-
 
 class Reason(StrEnum):
     """Why an action is illegal."""

@@ -1,7 +1,7 @@
 """What each action would do in a state of the reference game: the rules of `docs/model.md`.
 
-Nothing here changes the state. What has no way in is refused; a hoisted copy is tried before other
-ways, so that it has none of its own to refuse.
+Nothing here changes the state. What has no way in is refused. A hoisted copy is tried before other
+ways; one that fails is no refusal.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Where a newcomer stands in the reference game, and the write-backs of the ghosts it takes.
 
-Both try the two ends of every free gap that is large enough. Addresses are granules; a time
-*until* is the last slot in which something is known to be needed. A *giant* is a group of more
-than half of what the scratch leaves: wherever it stands, it covers the middle, so a small tensor
-there keeps it out however much is free on both sides.
+`support` and `roomy` try the two ends of every free gap that is large enough. Addresses are
+granules; a time *until* is the last slot in which something is known to be needed. A *giant* is a
+group of more than half of what the scratch leaves: wherever it stands, it covers the middle, so a
+small tensor there keeps it out however much is free on both sides.
 """
 
 from __future__ import annotations
@@ -387,20 +387,19 @@ def write_back(
 ) -> tuple[Booking, ...] | Refusal:
     """Book write-backs of dirty `blocks` together, to be complete by `deadline`, or before.
 
-    What idle time does not cover is a stall, where one is allowed and no copy is under way: none is
-    where the loop begins that the move is in.
+    What idle time does not cover of one is a stall at its deadline, where one is allowed and no
+    copy is under way there: none is where the loop begins that the move is in.
     """
     facts = state.facts
-    end = facts.last_deadline(blocks[0].level, deadline)
-    is_quiet = state.ledger.settled <= end or begins_loop_of(facts.program, end, move.time)
-    can_wait = may_stall and is_quiet and sum(b.work_ticks for b in blocks) < TICKS
+    may_wait = may_stall and sum(b.work_ticks for b in blocks) < TICKS
     bookings, after = [], state.ledger.copy()
     for block in sorted(blocks, key=lambda b: (b.written, b.offset)):
         begin = max(block.written + 1, after.barrier(False), move.time - facts.rules.look_back)
         level = block.level
         end = facts.last_deadline(level, deadline)
         run = after.earliest(begin, end, level, block.work_ticks, is_prefetch=False)
-        if run is None or (run.stall > 0 and not can_wait):
+        is_quiet = after.settled <= end or begins_loop_of(facts.program, end, move.time)
+        if run is None or (run.stall > 0 and not (may_wait and is_quiet)):
             return Refusal(
                 Reason.NO_TIME,
                 start=begin,
