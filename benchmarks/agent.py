@@ -34,7 +34,6 @@ OF_TRAINING = {
     "self_play.sweeps": False,
     **EVERY_ROUND,
     "replay.best_share": 0.25,
-    "learner.warm_up_steps": 400,
     "learner.steps_per_round": 6,
 }
 """What `engine.solvers.practice.practising` changes, as the shipped weights were trained with."""
@@ -67,11 +66,11 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "no LP prices": ({}, {"hidden": ["prices"]}),
         "no demonstrations": (
             {},
-            {"replay.demonstration_share": 0.0, "learner.warm_up_steps": 0},
+            {"replay.demonstration_share": 0.0},
         ),
         "dynamics not told the program": ({}, {"hidden": ["dynamics"]}),
         "no restarts": ({}, {"self_play.restart_share": 0.0}),
-        "no learning": ({}, {"learner.steps_per_round": 0, "learner.warm_up_steps": 0}),
+        "no learning": ({}, {"learner.steps_per_round": 0}),
         "no consistency": ({}, {"learner.consistency_weight": 0.0}),
         "no best games": ({}, {"replay.best_share": 0.0}),
         "shipped weights": (SHIPPED, {}),
@@ -79,7 +78,7 @@ def ablations_section(settings: Settings) -> Iterator[Run]:
         "shipped weights with no search": (SHIPPED, {"self_play.search_share": 0.0}),
         "shipped weights with no learning": (
             SHIPPED,
-            {"learner.steps_per_round": 0, "learner.warm_up_steps": 0},
+            {"learner.steps_per_round": 0},
         ),
         "shipped weights with no sweeps": (SHIPPED, {"self_play.sweeps": False}),
         "shipped weights as in training": (SHIPPED, OF_TRAINING),

@@ -39,8 +39,8 @@ from engine.solvers.practice import GENERALIST
 
 PATH = RESULTS / "agent_games.json"
 GAMES, ROUNDS, TOP_TEMPERATURE = 32, 100, 0.5
-LONGEST_S = 199.0
-"""Seconds of the practice: just not so many that other place rules are tried."""
+LONGEST_S = 1e4
+"""Seconds of the practice, which ends after `ROUNDS`."""
 PRIOR = "prior"
 """The player that does not search."""
 SHIPPED = "shipped"

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from benchmarks.fidelity import summary
-from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.rows import RESULTS, SETS, Row, commit, keep, read, set_of
 from benchmarks.settings import Settings
 from engine.compiler.costs.observations import load_observations, observations_path
 from engine.compiler.reading.own_compile import stored_answers
@@ -65,7 +65,7 @@ def lines_of(rows: Sequence[Row]) -> list[str]:
     """
     lines = []
     for was_fitted, words in ((False, "seen by no fit"), (True, "among those fitted to")):
-        for title in ("samples", "held out"):
+        for title in SETS:
             some = [r for r in rows if r["was_fitted"] is was_fitted and r["set"] == title]
             if some:
                 programs = {row["key"][0] for row in some}
@@ -105,7 +105,7 @@ def _measured(name: str, solver: str, budget: Budget) -> Row:
     outcome = bench.full(_best(bench, plan).options)
     planned = simulate(program, plan).latency_s * program.hardware.clock_hz
     return {
-        "set": "samples" if name in library.sample_names() else "held out",
+        "set": set_of(name),
         "was_fitted": _was_fitted(entry, program, outcome),
         "error": float(f"{_predicted(program, outcome) / total(outcome) - 1.0:.6g}"),
         "gain": 1.0 - total(outcome) / total(default),

@@ -22,6 +22,7 @@ CLOSE = 0.02
 CLOSED = (
     ("local", 10.0),
     ("evolution", 10.0),
+    ("muzero", 10.0),
     ("muzero", 60.0),
     ("evolution", 60.0),
     ("local", 60.0),

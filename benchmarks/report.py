@@ -169,7 +169,11 @@ def run(section: str, settings: Settings) -> None:
     for seconds in sorted({row["key"][2] for row in ablations}):
         some = [row for row in ablations if row["key"][2] == seconds]
         arms = ",".join(dict.fromkeys(row["key"][4] for row in some))
-        command = f"python -m benchmarks ablations --seconds {seconds:.0f} --arms '{arms}'"
+        names = ",".join(dict.fromkeys(row["key"][0] for row in some))
+        command = (
+            f"python -m benchmarks ablations --seconds {seconds:.0f} --programs {names}"
+            f" --arms '{arms}'"
+        )
         parts.append(f"### {seconds:.0f} seconds\n\n{_measured(command, some)}")
         for title, those in _by_kind(some).items():
             parts += [f"{title}:", ablations_table(those)]

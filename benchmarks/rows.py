@@ -10,10 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from engine.files import write_bytes
+from engine.program import library
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 Row = dict[str, Any]
+REAL_SETS = ("real", "real, held out")
+SETS = ("samples", "held out", *REAL_SETS)
+"""Of which figures are told apart."""
+
+
+def set_of(name: str) -> str:
+    """The set of a program; the real ones on which something was tuned are one of their own."""
+    entry = library.find_sample(name)
+    if entry.folder.name == library.REAL:
+        return REAL_SETS[entry.is_held_out]
+    return "samples" if name in library.sample_names() else "held out"
 
 
 def read(path: Path) -> list[Row]:

@@ -16,7 +16,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from benchmarks.rows import RESULTS, Row, commit, keep, read
+from benchmarks.rows import REAL_SETS, RESULTS, Row, commit, keep, read, set_of
 from benchmarks.settings import Settings
 from engine.compiler.reading.own_compile import stored_answers
 from engine.compiler.steering.candidates import knobs, random_rules
@@ -32,7 +32,6 @@ from engine.workflows.tuning import tune_program
 ROWS = RESULTS / "tuning.json"
 COMPILES = 12
 SECONDS = 1800.0
-REAL_SETS = ("real", "real, held out")
 WAYS = {
     "ours": "tune",
     "chosen": "random rules and knobs, chosen by the simulator",
@@ -86,7 +85,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 def _row(name: str, seconds: float, seed: int) -> Row:
     program = library.load_sample(name)
-    title = _set_of(name)
+    title = set_of(name)
     began = time.monotonic()
     tuned = tune_program(
         program,
@@ -116,14 +115,6 @@ def _row(name: str, seconds: float, seed: int) -> Row:
         "versions": versions(),
         "commit": commit(),
     }
-
-
-def _set_of(name: str) -> str:
-    """The set of a program; the real ones on which something was tuned are one of their own."""
-    entry = library.find_sample(name)
-    if entry.folder.name == library.REAL:
-        return REAL_SETS[entry.is_held_out]
-    return "samples" if name in library.sample_names() else "held out"
 
 
 def _as_they_come(bench: Bench, compiles: int, seed: int) -> float:

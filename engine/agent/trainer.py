@@ -63,7 +63,7 @@ class Trainer:
     """The agent, its optimiser, and the workloads that it practises on.
 
     `focus`: share of the rounds that go to the workload whose best game saves most, where all are
-    of one program (under several place rules); the others take turns. `visits`: rounds of each
+    of one program (under several drafts); the others take turns. `visits`: rounds of each
     workload. `last_games`: of the round that was played last.
     """
 

@@ -1,7 +1,8 @@
 """The agent practises on one program: the work behind the solver `muzero`.
 
-It starts from the shipped checkpoint, sees the games of the heuristics, and then plays and learns
-until the time is over. The answer is the best game that it *played* itself.
+It starts from the shipped checkpoint and a draft, sweeps its best game, goes on with other drafts,
+and then plays and learns until the time is over. The answer is the best game that it *played*
+itself.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from engine.solvers.registry import NOT_COUNTED, Budget, find
 
 GENERALIST = Path(__file__).resolve().parents[2] / "checkpoints" / "generalist"
 FOCUS = 0.7
-"""Share of the rounds that go to the place rule whose best game saves most, beyond its turns."""
+"""Share of the rounds that go to the draft whose best game saves most, beyond its turns."""
 
 Progress = Callable[[Trainer, Round], None]
 
@@ -94,7 +95,7 @@ def practising(config: AgentConfig) -> AgentConfig:
             sweeps=config.self_play.games > 1,
         ),
         replay=replace(config.replay, best_share=0.9),
-        learner=replace(config.learner, warm_up_steps=0, steps_per_round=40),
+        learner=replace(config.learner, steps_per_round=40),
     )
 
 

@@ -46,8 +46,8 @@ error*). *Gap*: how far XLA's plan is above the proven lower bound. *Best*: how 
 plan known is, and who found it; *optimal* is less than 0.1 %. *Bound*: how it was proven
 (`docs/bound.md`); `python -m benchmarks bounds` proves them again.
 
-`make samples` captures all of them again, in hours, resumable. One alone, of whose name these are
-the parts:
+`make samples` captures all of them again, in hours, resumable. To capture one
+alone, take the arguments from its name:
 
 ```
 make setup-compiler

@@ -283,6 +283,8 @@ class _Search:
         if self.best[0].setting is one.setting:
             # Its own costs may say that the user's default is faster after all.
             self.best = min((place, None), (self.usual, None), key=lambda b: self._total(*b))
+            if self.best[0] is self.usual:
+                self.keep(self.flags)
         return place
 
     def _tune(self, place: _Place, compiles: int, deadline: float, plans: Sequence[Plan]) -> None:

@@ -76,8 +76,8 @@ def left_out(
 ) -> Iterator[LeftOut]:
     """Every placement that differs from the others, predicted by a fit without it.
 
-    Compiles with equal placements are left out together. `in_full`: with `too_slow`, which takes
-    another fit.
+    Compiles with equal placements are left out together. `in_full`: with `too_slow`, for which
+    the uncertainties of the fit are worked out.
     """
     shown: set[bytes] = set()
     for one in observations.compiles:
