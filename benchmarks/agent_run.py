@@ -103,6 +103,7 @@ def main(text: str) -> None:
         "games": plan.notes.get("games"),
         "rules": plan.notes.get("rules"),
         "place": plan.notes.get("place"),
+        "planned": plan.notes.get("planned"),
         "moves": plan.notes.get("moves"),
         "rounds": rounds,
     }

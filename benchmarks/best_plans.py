@@ -17,7 +17,7 @@ from benchmarks.rows import RESULTS, Row, read
 from benchmarks.settings import Settings
 from benchmarks.solver_table import ROWS as TABLE_ROWS
 from engine.game.moves import RULES_VERSION, Rules
-from engine.game.notes import plan_from_actions
+from engine.game.notes import plan_from_actions, planned_of
 from engine.plan.model import Plan
 from engine.plan.simulate import simulate
 from engine.program import library
@@ -40,7 +40,8 @@ def plan_of(row: Row) -> Plan:
     name, solver, _, seed, _ = row["key"]
     program = library.load_sample(name)
     actions = [int(digit) for digit in row["moves"]]
-    plan = plan_from_actions(program, actions, solver, Rules(place=row["place"]))
+    rules = Rules(place=row["place"], planned=planned_of(row.get("planned")))
+    plan = plan_from_actions(program, actions, solver, rules)
     if not math.isclose(simulate(program, plan).latency_s, row["latency_s"], rel_tol=1e-9):
         raise ValueError(f"{row['key']}: the game is not the one that was measured")
     facts = {"games": row["games"], "seed": seed, "seconds": row["took_s"]}
