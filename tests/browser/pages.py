@@ -80,6 +80,14 @@ def eventually(holds: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
     return True
 
 
+def address(page: Page) -> str:
+    """What the address bar shows.
+
+    `page.url` is what Playwright heard of last, and it hears nothing while a test only sleeps.
+    """
+    return str(page.evaluate("location.href"))
+
+
 def colours(canvas: Locator) -> int:
     """How many colours a canvas shows, on a grid of its pixels."""
     return int(canvas.evaluate(_COLOURS))

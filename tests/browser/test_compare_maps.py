@@ -13,6 +13,7 @@ from tests.browser import pages
 from tests.browser.pages import (
     PATIENCE_MS,
     Traffic,
+    address,
     assert_no_error,
     colours,
     dark,
@@ -123,7 +124,7 @@ def test_a_picked_tensor_leads_to_its_move(page: Page) -> None:
     expect(page.locator(".map")).to_have_attribute(
         "data-selected", str(spot["group"]), timeout=PATIENCE_MS
     )
-    assert "plan=greedy" in page.url
+    assert "plan=greedy" in address(page)
     page.get_by_role("link", name="Compare").click()
     page.wait_for_selector('.sheet .grid[data-count="2"] canvas', timeout=PATIENCE_MS)
 
@@ -134,7 +135,7 @@ def test_the_diff_fades_what_is_the_same(page: Page) -> None:
     page.get_by_text("Only what differs").click()
     expect(page.locator(".sheet")).to_have_attribute("data-diff", "true", timeout=PATIENCE_MS)
     assert eventually(lambda: canvas.evaluate("c => c.toDataURL()") != before)
-    assert eventually(lambda: "diff=1" in page.url)
+    assert eventually(lambda: "diff=1" in address(page))
     assert "only here" in page.locator(".sheet .legend").inner_text()
 
 
@@ -196,10 +197,10 @@ def test_an_upload_opens_and_a_bad_one_says_why(
     open_button.click()
     page.locator('[class*="st-key-yours_play_good"] button').click(timeout=PATIENCE_MS)
     wait_for_map(page)
-    assert re.search("program=good", page.url)
+    assert re.search("program=good", address(page))
     page.reload()
     wait_for_map(page)
-    assert re.search("program=good", page.url), "it is kept"
+    assert re.search("program=good", address(page)), "it is kept"
     page.get_by_role("link", name="Programs").first.click()
     page.locator('[class*="st-key-yours_remove_good"] button').click(timeout=PATIENCE_MS)
     expect(page.locator('[class*="st-key-yours_play_good"]')).to_have_count(0, timeout=PATIENCE_MS)
@@ -283,6 +284,6 @@ def test_a_layer_opens_and_the_roofline_is_drawn(browser: Browser, server: str) 
     ).first.click()
     page.locator(".scatterlayer .point").first.wait_for(timeout=PATIENCE_MS)
     assert page.locator(".scatterlayer .point").count() > 100
-    assert eventually(lambda: "mode=roofline" in page.url)
+    assert eventually(lambda: "mode=roofline" in address(page))
     assert_no_error(page)
     page.close()

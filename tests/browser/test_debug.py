@@ -12,6 +12,7 @@ from engine.agent.trace_io import save_trace
 from engine.program import library
 from tests.browser.pages import (
     PATIENCE_MS,
+    address,
     assert_no_error,
     brightness,
     click_until,
@@ -88,7 +89,7 @@ def test_j_and_k_go_through_the_findings(opened: tuple[Page, list[str]]) -> None
     page.locator(".search").focus()
     page.keyboard.press("j")
     assert eventually(lambda: move_of(page) not in ("", first))
-    assert eventually(lambda: f"move={int(move_of(page)) + 1}" in page.url)
+    assert eventually(lambda: f"move={int(move_of(page)) + 1}" in address(page))
     page.locator(".search").focus()
     page.keyboard.press("k")
     assert eventually(lambda: move_of(page) == first)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from engine.program.io import content_hash, save
-from tests.browser.pages import PATIENCE_MS, assert_no_error, eventually, wait_for_map
+from tests.browser.pages import PATIENCE_MS, address, assert_no_error, eventually, wait_for_map
 from tests.ui.network import residual_network
 from ui.screenshots import SIZE
 from ui.session.link_query import content_part
@@ -59,6 +59,6 @@ def test_a_link_to_a_file_asks_for_it_and_then_opens_that_view(
     assert eventually(lambda: place.get_attribute("data-move") == "5")
     assert place.get_attribute("data-selected") == "3"
     assert eventually(lambda: place.get_attribute("data-colour") == "size")
-    assert eventually(lambda: f"content={content}" in page.url)
+    assert eventually(lambda: f"content={content}" in address(page))
     assert_no_error(page)
     page.close()

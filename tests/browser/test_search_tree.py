@@ -16,6 +16,7 @@ from tests.browser.pages import (
     PATIENCE_MS,
     STEP_BYTES,
     Traffic,
+    address,
     assert_no_error,
     brightness,
     colours,
@@ -185,7 +186,7 @@ def test_a_step_sends_little(page: Page, opened: tuple[Page, Traffic]) -> None:
     page.keyboard.press(".")
     assert eventually(lambda: move_of(page) == before + 1)
     traffic.settle()
-    assert f"move={before + 2}" in page.url
+    assert f"move={before + 2}" in address(page)
     assert 0 < traffic.sent < STEP_BYTES
     assert 0 < traffic.received < STEP_BYTES
     page.keyboard.press(",")
