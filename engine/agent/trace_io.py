@@ -115,7 +115,7 @@ def trace_from_bytes(data: bytes, name: str) -> SearchTrace:
         if noted and not planned:
             raise ValueError("planned places must be triples of integers")
         return _consistent(SearchTrace(**head, planned=planned, **arrays))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{name}: is not a readable search trace; make it again") from error
 
 

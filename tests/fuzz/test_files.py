@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.agent.arrays import unpack
 from engine.agent.trace_io import save_trace, trace_from_bytes
 from engine.analysis import bundle
 from engine.debugging.move_notes import notes_from_json
@@ -147,6 +149,45 @@ TRACE = traced()
 @given(damaged(TRACE))
 def test_a_damaged_trace(data: bytes) -> None:
     refused_in_a_line(lambda: trace_from_bytes(data, "t.npz"))
+
+
+def entries(**parts: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(f"{name}.npy", part)
+    return target.getvalue()
+
+
+def npy(header: str, content: bytes = b"") -> bytes:
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + content
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({2**40},), }}\n",
+        f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({2**33},), }}\n",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (-4,), }\n",
+        "{'descr': '<U0', 'fortran_order': False, 'shape': (1099511627776,), }\n",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (), }\n",
+        "-" * 9000 + "1\n",
+        "(" * 9000 + "\n",
+        "{[]: 1}\n",
+        "{'descr': [()], 'fortran_order': False, 'shape': (), }\n",
+    ],
+)
+def test_a_trace_whose_arrays_are_not_what_their_headers_say(header: str) -> None:
+    data = entries(head=npy(header, b"abcd"))
+    with pytest.raises(ValueError, match=r"\w"):
+        unpack(data)
+    assert refused_in_a_line(lambda: trace_from_bytes(data, "t.npz"))
+
+
+def test_a_trace_with_a_head_that_is_nested_without_end() -> None:
+    target = io.BytesIO()
+    np.savez_compressed(target, head=np.array("[" * 200_000))
+    assert refused_in_a_line(lambda: trace_from_bytes(target.getvalue(), "t.npz"))
 
 
 def test_a_trace_never_unpickles() -> None:
