@@ -1,7 +1,8 @@
 """The section `difficulty`: whether the measured difficulty of positions says what a search needs.
 
 The difficulty that ships with a position was measured by one search. Here another one, with other
-random choices, says how many simulations it needs; the rank correlation of the two is printed.
+random choices, says how many simulations it needs. The rank correlation of the two is printed, of
+all positions and of those that are not easy for both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from engine.program import library
 
 _SEED = 1
 """The difficulty that ships was measured with seed 0."""
+_EASY = 5
+"""A position that needs so many simulations, or fewer, is easy: each action was hardly tried twice.
+"""
 
 
 def run(section: str, settings: Settings) -> None:
@@ -29,8 +33,14 @@ def run(section: str, settings: Settings) -> None:
         if not settings.programs or mined.program in settings.programs:
             rows = _searched(mined, rows)
             keep(path, rows)
-    found = spearmanr([row["difficulty"] for row in rows], [row["needed"] for row in rows])
-    print(f"{len(rows)} positions, rank correlation {found.statistic:.2f}")
+    hard = [row for row in rows if max(row["difficulty"], row["needed"]) > _EASY]
+    print(f"{len(rows)} positions, rank correlation {_correlation(rows):.2f}")
+    print(f"{len(hard)} above {_EASY} simulations in a search, {_correlation(hard):.2f}")
+
+
+def _correlation(rows: list[Row]) -> float:
+    difficulty, needed = ([row[name] for row in rows] for name in ("difficulty", "needed"))
+    return float(spearmanr(difficulty, needed).statistic)
 
 
 def _searched(mined: Mined, rows: list[Row]) -> list[Row]:

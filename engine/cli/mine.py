@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.cli.arguments import add_command, add_output
 from engine.cli.output import note, show
-from engine.errors import LessonError, UnknownNameError
+from engine.errors import LessonError
 from engine.lessons.positions import FILE, Mined, read_positions, write_positions
 from engine.plan.io import load_plan, plan_from_json
 from engine.plan.model import Plan
@@ -100,17 +100,10 @@ def _known(path: Path) -> dict[str, tuple[Mined, ...]]:
         return {}
     names = list(dict.fromkeys(mined.program for mined in known))
     for name in names:
-        if not _is_sample(name):
+        if not library.is_sample(name):
             note(f"{name}: is no sample any more; its positions are dropped")
-    return {n: tuple(m for m in known if m.program == n) for n in names if _is_sample(n)}
-
-
-def _is_sample(name: str) -> bool:
-    try:
-        library.find_sample(name)
-    except UnknownNameError:
-        return False
-    return True
+    there = [name for name in names if library.is_sample(name)]
+    return {name: tuple(m for m in known if m.program == name) for name in there}
 
 
 def _names(options: argparse.Namespace, games: dict[str, tuple[Mined, ...]]) -> Sequence[str]:

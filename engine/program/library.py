@@ -175,6 +175,14 @@ def find_sample(name: str) -> SampleEntry:
     return entries[name]
 
 
+def is_sample(name: str) -> bool:
+    """Whether a program of any set has the name; False where no index can be read."""
+    try:
+        return any(entry.name == name for entry in (*index(), *held_out(), *large(), *real()))
+    except ProgramFormatError:
+        return False
+
+
 def load_sample(name: str) -> Program:
     """A sample program. Raises UnknownNameError; ProgramFormatError if its file was changed."""
     return load_entry(find_sample(name))

@@ -74,7 +74,7 @@ def play_on(folder: Path, order: dict[str, Any], progress: Progress) -> dict[str
     """Play the rest of a game with the agent's search; writes plan and trace, returns facts.
 
     `order["details"]`: `begun` (the actions before, a digit each), `weights`, `place` and
-    `planned`; without them the place rule that suits the heuristics best.
+    `planned`; without them the planned places of a draft.
     """
     keep_compiled()
     details = dict(order["details"])

@@ -45,8 +45,8 @@ _WHAT = (
     " program first; its best game then also appears among the plans in Play and Compare."
 )
 _IN_PRACTICE = (
-    "The agent searches in every fifth round of its practice. In the others its networks play"
-    " alone, which is faster."
+    "First every other action along the best game is tried, without search. After that the agent"
+    " searches in every fifth round; in the others its networks play alone."
 )
 
 

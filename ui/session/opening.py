@@ -252,7 +252,7 @@ def add_program(session: Session, name: str, program: Program) -> None:
 
 def _identity_of(session: Session, name: str) -> str | None:
     """The content hash of the program of a name, be it a sample or the visitor's; None if free."""
-    if _is_sample(name):
+    if library.is_sample(name):
         return library.find_sample(name).content_hash
     is_listed = name in session.programs or take_up(session, name)
     return session.programs[name].identity if is_listed else None
@@ -267,13 +267,8 @@ def file_of(opened: OpenProgram) -> str:
     is_derived = opened.program.provenance.get("kind") == WHAT_IF and not opened.summary
     if wish is not None and is_derived:
         original = str(opened.program.provenance["original_hash"])
-        return "" if _is_sample(wish[0]) else original
-    return "" if _is_sample(opened.name) else opened.identity
-
-
-def _is_sample(name: str) -> bool:
-    """Whether a sample or a held-out program has the name."""
-    return any(entry.name == name for entry in (*caching.sample_index(), *library.held_out()))
+        return "" if library.is_sample(wish[0]) else original
+    return "" if library.is_sample(opened.name) else opened.identity
 
 
 def keep(session: Session, summary: Summary) -> None:
@@ -283,7 +278,7 @@ def keep(session: Session, summary: Summary) -> None:
     """
     opened = session.open
     opened.summary = summary
-    if not _is_sample(opened.name):
+    if not library.is_sample(opened.name):
         own = OwnProgram(opened.name, opened.program, summary)
         caching.own_programs().save(session.identity, own)
 
