@@ -81,9 +81,9 @@ def plan_of(practised: Practised) -> Plan:
 def practising(config: AgentConfig) -> AgentConfig:
     """The settings to practise with on one program, where those of a training were `config`.
 
-    A training must not forget the other programs, and has time. Here the games are noisier, sweeps
-    come first, after the sweeps a tree is grown in every fifth round only, most of what is learned
-    are the best games, and the heuristics' games are not learned by heart.
+    A training must not forget the other programs, and has time. Here the games are noisier, after
+    the sweeps a tree is grown in every fifth round only, most of what is learned are the best
+    games, and the heuristics' games are not learned by heart.
     """
     return replace(
         config,

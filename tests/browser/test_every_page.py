@@ -50,6 +50,8 @@ PRACTISE = ".st-key-practise_first button, .stPopover button"
 """The offer to practise, or, where the agent's first game has come meanwhile, the form for it."""
 STOP = '[class*="st-key-stop_"] button, .stPopover button'
 """What stops a job of the page, or, where all are over by now, the game's report."""
+RECORDED = ".st-key-recorded .stPopover button"
+"""The offer to practise, beside what is said of a recorded game."""
 SEARCHED = ".search[data-move]"
 COMPARED = "program=alexnet-v4-b24&plans=xla_compiled,greedy&mode="
 
@@ -78,7 +80,7 @@ CASES = {
     "play": Case("play", QUERY, ".map"),
     "search": Case("search", f"program={UNPLAYED}", PRACTISE, is_busy=True),
     "debug": Case("debug", f"program={UNPLAYED}", STOP, is_busy=True),
-    "a recorded game": Case("debug", "program=gptdecode-v5e-b8", ".stPopover button", SEARCHED),
+    "a recorded game": Case("debug", "program=gptdecode-v5e-b8", RECORDED, SEARCHED),
     "runtimes": Case("compare", f"{COMPARED}runtimes", ".st-key-run button"),
     "layouts": Case("compare", f"{COMPARED}layouts", ".sheet"),
     "time": Case("compare", f"{COMPARED}time", ".st-key-run button"),

@@ -8,9 +8,12 @@ from engine.debugging.gap_account import account
 from engine.debugging.regret import RegretStudy
 from engine.game.notes import noted_game
 from engine.plan.check import check
+from tests.ui.apps import open_view, session_of
+from ui.jobs.queue import Workshop
 from ui.jobs.weights import digest, shipped
 from ui.model.search.recording import Recording, recording_of
 from ui.model.search.state import Searches
+from ui.session import caching
 from ui.session.best_plan import best_beside, identity_of
 from ui.session.record_games import opened_as_in_the_explorer
 from ui.session.recordings import RECORDINGS
@@ -56,9 +59,26 @@ def test_its_game_is_valid_and_its_figures_are_those_of_that_game(name: str) -> 
     for move in sorted(study.regrets, key=lambda m: -(study.regrets[m].regret_us or 0))[:3]:
         assert regrets.at(move).regret_us == pytest.approx(study.regrets[move].regret_us)
     best = best_beside(opened, thought.plan)
-    gap = searches.gaps[thought.identity]
-    assert gap.best == identity_of(best)
+    gap = searches.gaps[thought.identity, identity_of(best)]
     known = None if best is None else best.plan
     found = account(opened.program, thought.plan, known, opened.bound_s, gap.corrections)
     parts_s = found.explained_s + found.open_s + found.bounds_s
     assert parts_s == pytest.approx(found.gap_s, rel=1e-3, abs=1e-12)
+
+
+def _debug() -> None:
+    from ui.debug import page
+
+    page.render()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_left_to_measure_where_it_is_shown(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = Workshop(at_once=0)
+    monkeypatch.setattr(caching, "workshop", lambda: idle)
+    opened = session_of(open_view(_debug, program=name)).open
+    assert opened.searches.thought is not None
+    assert opened.searches.thought.facts.get("recorded")
+    assert not opened.all_jobs()

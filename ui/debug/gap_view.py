@@ -80,9 +80,7 @@ def _account(session: Session, thought: Thought) -> _Shown | None:
     best = best_beside(opened, thought.plan)
     if best is None and opened.bound_s is None:
         return None
-    study = opened.searches.gaps.get(thought.identity)
-    if study is not None and study.best != identity_of(best):
-        study = None
+    study = opened.searches.gaps.get((thought.identity, identity_of(best)))
     found = caching.account_of(
         (opened.identity_of(thought.plan), identity_of(best)),
         () if study is None else study.corrections,

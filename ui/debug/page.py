@@ -37,8 +37,8 @@ def render() -> None:
     narrow_note()
     opening.ensure_open(session)
     _take_link(session)
-    board_view.collect(session)
     recordings.take_up(session.open)
+    board_view.collect(session)
     thought = session.open.searches.thought
     if thought is None:
         _nothing_yet(session)

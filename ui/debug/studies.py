@@ -27,8 +27,8 @@ def begin(session: Session, thought: Thought) -> None:
     debug, state = session.open.debug, session.open.searches
     begun = debug.begun
     best = best_beside(session.open, thought.plan)
-    study, gap = state.gaps.get(thought.identity), (thought.identity, identity_of(best))
-    if gap not in debug.gaps and (study is None or study.best != identity_of(best)):
+    gap = (thought.identity, identity_of(best))
+    if gap not in debug.gaps and gap not in state.gaps:
         order_gap(session, thought, best)
     debug.gaps.add(gap)
     if thought.identity in begun:
@@ -43,10 +43,15 @@ def begin(session: Session, thought: Thought) -> None:
 
 
 def order_gap(session: Session, thought: Thought, best: OpenPlan | None) -> None:
-    """Order what the gap of a game is made of; what was ordered for another best plan ends."""
+    """Order what the gap of a game is made of; what was ordered for another best plan ends.
+
+    It is ordered again where that plan becomes the best one again.
+    """
     for job in session.open.searches.jobs:
-        if (job.order.kind, job.order.basis) == (GAP, thought.identity):
+        if (job.order.kind, job.order.basis) == (GAP, thought.identity) and not job.is_over:
             job.stop()
+            former = str(dict(job.order.details)["best"])
+            session.open.debug.gaps.discard((thought.identity, former))
     order = gap_order(thought, identity_of(best), _GAP_SECONDS)
     jobs_view.start(session, thought, order, files_of(best))
 

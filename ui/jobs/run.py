@@ -218,6 +218,8 @@ class Job:
 
     run: Run
     holder: str = ""
+    is_kept: bool = False
+    """Whether an earlier visit left the result, so that nobody waits for it."""
     _is_stopped: bool = False
     _is_taken: bool = False
     _is_announced: bool = False

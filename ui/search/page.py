@@ -36,8 +36,8 @@ def render() -> None:
     session = current_session()
     narrow_note()
     opening.ensure_open(session)
-    board_view.collect(session)
     recordings.take_up(session.open)
+    board_view.collect(session)
     thought = session.open.searches.thought
     if thought is None:
         watch_view.first_game(session)

@@ -48,8 +48,12 @@ def recorded_note(session: Session, thought: Thought) -> None:
     if not digest:
         return
     study = session.open.searches.studies.get(thought.identity)
-    known = "" if study is None else f" Measured are {share_text(study.completeness)} of its moves."
-    text, practise = st.columns([5, 1], vertical_alignment="center")
+    known = ""
+    if study is not None:
+        share = share_text(study.completeness, 0)
+        known = f" The cost of {share} of its moves with a choice was measured."
+    with st.container(key="recorded"):
+        text, practise = st.columns([5, 1], vertical_alignment="center")
     text.caption(
         f"A recorded game of {words(str(thought.facts['weights']))} (`{digest[:8]}`, version"
         f" {RULES_VERSION} of the rules), with both searches.{known}"

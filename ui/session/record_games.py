@@ -3,8 +3,9 @@
 To be run again when the weights, the rules of the game, these programs or their best plans change;
 a recording that does not fit is ignored, and the explorer then makes a game itself. What the
 explorer would do for a visitor is done here beforehand: the agent's game, both searches along it,
-what its moves cost, what its gap is made of. A program whose recording fits is passed over, and the
-steps that a killed run has finished are not made again.
+what its moves cost, what its gap is made of. A program whose recording fits and was measured by the
+best plan of now is passed over, and the steps that a killed run has finished are not made again;
+with `--again` all are.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from ui.jobs.store import ResultStore
 from ui.jobs.weights import digest, shipped, stamp
 from ui.model.search.orders import findings_order, gap_order, other_search
 from ui.model.search.recording import Recording
+from ui.model.search.state import GapStudy, Study
 from ui.session.best_plan import best_beside, files_of, identity_of
 from ui.session.opening import BEST_KNOWN, COMPILED
 from ui.session.record_films import shipped_plans
@@ -50,27 +52,45 @@ _POLL_S = 0.2
 def main(arguments: list[str] | None = None) -> int:
     """Write the recordings; returns the exit status, 2 if one could not be made."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"default: {len(USUAL)}")
+    usual = f"default: {', '.join(USUAL)}"
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=usual)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for the costs of the moves")
-    parser.add_argument("--again", action="store_true", help="also where a recording fits")
+    parser.add_argument("--again", action="store_true", help="make every step anew")
     options = parser.parse_args(arguments)
-    workshop = Workshop(at_once=1, store=ResultStore(cache_folder("recorded"), stamp=stamp()))
+    # What an earlier run has finished would be given back as it is.
+    kept = None if options.again else ResultStore(cache_folder("recorded"), stamp=stamp())
+    workshop = Workshop(at_once=1, store=kept)
     status = 0
     RECORDINGS.mkdir(exist_ok=True)
-    for name in options.programs or USUAL:
-        try:
-            opened = opened_as_in_the_explorer(name)
-            if found(opened) is not None and not options.again:
-                print(f"{name}: is recorded already", flush=True)
-                continue
-            write_bytes(path_of(name), record(opened, workshop, options.seconds).to_bytes())
-        except EngineError as error:
-            print(f"{name}: {error}", file=sys.stderr, flush=True)
-            status = 2
-            continue
-        print(f"{path_of(name)} ({path_of(name).stat().st_size:,} bytes)", flush=True)
-    workshop.close()
+    try:
+        for name in options.programs or USUAL:
+            try:
+                print(recorded(name, workshop, options.seconds, options.again), flush=True)
+            except EngineError as error:
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+                status = 2
+    finally:
+        workshop.close()
     return status
+
+
+def recorded(name: str, workshop: Workshop, seconds: float, is_forced: bool = False) -> str:
+    """Write the recording of a program unless there is one that fits; returns what was done.
+
+    Raises EngineError.
+    """
+    opened = opened_as_in_the_explorer(name)
+    if is_up_to_date(opened) and not is_forced:
+        return f"{name}: is recorded already"
+    data = record(opened, workshop, seconds).to_bytes()
+    write_bytes(path_of(name), data)
+    return f"{path_of(name)} ({len(data):,} bytes)"
+
+
+def is_up_to_date(opened: OpenProgram) -> bool:
+    """Whether there is a recording of now, its gap measured by the best plan that ships now."""
+    known = found(opened)
+    return known is not None and known.gap.best == identity_of(best_beside(opened, known.plan))
 
 
 def opened_as_in_the_explorer(name: str) -> OpenProgram:
@@ -109,9 +129,8 @@ def record(opened: OpenProgram, workshop: Workshop, seconds: float) -> Recording
         plan=thought.plan,
         game=thought.data,
         second=second.files[TRACE],
-        findings=costs.result,
-        gap=gap.result,
-        best=identity_of(best),
+        study=Study.of(costs.result),
+        gap=GapStudy.of(gap.result, identity_of(best)),
     )
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import CheckpointError, EngineError
+from engine.errors import CheckpointError
 from engine.files import State, state_of
 from engine.plan.model import Plan
 from engine.program import library
 from engine.program.library import SAMPLES_FOLDER
+from engine.program.model import Program
 from ui.jobs.protocol import Order
 from ui.jobs.weights import digest, shipped
 from ui.model.search.recording import Recording, recording_of
@@ -30,43 +31,34 @@ def path_of(name: str, folder: Path = RECORDINGS) -> Path:
 def found(opened: OpenProgram, folder: Path = RECORDINGS) -> Recording | None:
     """The recorded game on a program; None without one of this very program, weights and rules."""
     path, weights = path_of(opened.program.name, folder), next(iter(shipped()), "")
-    if not weights or not _is_sample(opened.program.name) or not path.exists():
+    if not weights or not library.is_sample(opened.program.name) or not path.exists():
         return None
-    recording = _read(state_of(path), path)
-    is_fitting = recording and not recording.refusal(opened.identity, digest(weights))
-    return recording if is_fitting else None
+    return _read(state_of(path), opened.identity, digest(weights), path, opened.program)
 
 
-def _is_sample(name: str) -> bool:
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _read(
+    state: State, identity: str, weights: str, _path: Path, _program: Program
+) -> Recording | None:
+    del state
     try:
-        library.find_sample(name)
-    except EngineError:
-        return False
-    return True
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _read(state: State, _path: Path) -> Recording | None:
-    try:
-        return recording_of(_path.read_bytes(), _path.name)
+        recording = recording_of(_path.read_bytes(), _path.name)
+        if recording.refusal(identity, weights):
+            return None
+        recording.require_game_of(_program)
     except (CheckpointError, OSError):
         return None
+    return recording
 
 
-def take_up(opened: OpenProgram) -> bool:
-    """Show the recorded game, where there is one and no other game yet; whether it is shown now."""
+def take_up(opened: OpenProgram) -> None:
+    """Show the recorded game, where there is one and no other game yet but of earlier visits."""
     state = opened.searches
-    if state.thoughts or state.is_watched:
-        return False
+    if state.has_new or state.is_watched:
+        return
     recording = found(opened)
-    if recording is None:
-        return False
-    try:
+    if recording is not None:
         recording.add_to(state)
-    except CheckpointError:
-        return False
-    state.is_watched = True
-    return True
 
 
 def first_order(opened: OpenProgram) -> tuple[Order, Plan | None]:

@@ -150,7 +150,8 @@ class OpenProgram:
             if job.order.kind == SOLVE and job.plan is not None:
                 self.add_plan(job.solver, job.plan)
                 if TRACE in job.files:
-                    self.searches.add(practised(job.plan, job.files, job.result))
+                    game = practised(job.plan, job.files, job.result)
+                    self.searches.add(game, is_kept=job.is_kept)
             elif job.order.kind == FOLLOW:
                 self.records[job.order.basis] = job.result
             elif job.order.kind in OF_COMPILER and job.plan is not None:
@@ -162,6 +163,7 @@ class OpenProgram:
     def adopt(self, job: Job) -> None:
         """Take up a run that an earlier visit left."""
         if job.is_over:
+            job.is_kept = True
             job.announce()
         if job.order.kind in (SOLVE, BOUND, FOLLOW, *OF_COMPILER):
             self.jobs.append(job)

@@ -30,7 +30,7 @@ from ui.jobs.protocol import DUEL, FINDINGS, FORCE, GAP, RETRACE, Order
 from ui.jobs.queue import Workshop
 from ui.jobs.run import Job, Run
 from ui.model.debug.table import Filter
-from ui.model.search.state import Second, Thought, brought
+from ui.model.search.state import GapStudy, Second, Thought, brought
 from ui.session import caching, recordings
 from ui.session.state import OpenPlan
 
@@ -123,6 +123,32 @@ def test_another_best_plan_has_the_gap_looked_at_anew(shown: AppTest) -> None:
     shown.run()
     again = [job for job in opened.searches.jobs if job.order.kind == GAP and not job.is_over]
     assert len(again) == 1, "once for each"
+
+
+def test_a_best_plan_that_comes_back_has_the_gap_measured_after_all(shown: AppTest) -> None:
+    opened = session_of(shown).open
+    slow = all_slow_plan(opened.program)
+    for name in ("one", "other", "one"):
+        opened.plans = {name: OpenPlan(name, slow, name)}
+        shown.run()
+    busy = [job for job in opened.searches.jobs if job.order.kind == GAP and not job.is_over]
+    assert [dict(job.order.details)["best"] for job in busy] == ["one"]
+    busy[0].stop()
+    shown.run()
+    assert not [j for j in opened.searches.jobs if j.order.kind == GAP and not j.is_over], "stopped"
+
+
+def test_what_was_measured_by_each_best_plan_is_kept(shown: AppTest, thought: Thought) -> None:
+    opened = session_of(shown).open
+    slow = all_slow_plan(opened.program)
+    for name in ("one", "other"):
+        opened.searches.gaps[thought.identity, name] = GapStudy(name, (), 0, 1, (0.0,))
+    for name in ("one", "other", "one"):
+        opened.plans = {name: OpenPlan(name, slow, name)}
+        shown.run()
+        assert not shown.exception
+    jobs = [job for job in opened.searches.jobs if job.order.kind == GAP and not job.is_over]
+    assert not {dict(job.order.details)["best"] for job in jobs} & {"one", "other"}
 
 
 def test_it_opens_on_the_costliest_move_with_both_searches(shown: AppTest) -> None:

@@ -130,8 +130,8 @@ class Searches:
     seconds: list[Second] = field(default_factory=list)
     studies: dict[str, Study] = field(default_factory=dict)
     """Studies by the identity of the thought."""
-    gaps: dict[str, GapStudy] = field(default_factory=dict)
-    """What the gaps of games are made of, by the identity of the thought."""
+    gaps: dict[tuple[str, str], GapStudy] = field(default_factory=dict)
+    """What the gaps of games are made of, by the identities of the thought and of the best plan."""
     forced: list[Job] = field(default_factory=list)
     """Finished jobs that forced an action; `order.basis` is the identity of the thought."""
     duels: list[Job] = field(default_factory=list)
@@ -140,6 +140,8 @@ class Searches:
     """All work of this kind under way; practice is a solver's run like others."""
     is_watched: bool = False
     """Whether a first game was ordered because there was none to look at."""
+    has_new: bool = False
+    """Whether a game is listed that no earlier visit left."""
     rows: tuple[int, ...] | None = None
     """The moves of the inbox as it stands on Debug; None: its usual order."""
     beside: int = -1
@@ -155,8 +157,13 @@ class Searches:
         """The game that is looked at; None while there is none."""
         return self.thoughts.get(self.current)
 
-    def add(self, thought: Thought, is_shown: bool = True) -> None:
-        """List a game and look at it, if that is wished; the same one is listed once."""
+    def add(self, thought: Thought, is_shown: bool = True, is_kept: bool = False) -> None:
+        """List a game and look at it, if that is wished; the same one is listed once.
+
+        `is_kept`: an earlier visit left it, so that it is looked at only where there is no other.
+        """
+        is_shown = is_shown and not (is_kept and self.thoughts)
+        self.has_new = self.has_new or not is_kept
         name, number = thought.name, 1
         while name in self.thoughts and self.thoughts[name].identity != thought.identity:
             number += 1
@@ -186,15 +193,15 @@ class Searches:
         return bool(finished)
 
     def _take_game(self, job: Job) -> None:
-        self.add(played_on(job), is_shown=not self.thoughts)
+        self.add(played_on(job), is_shown=not self.thoughts, is_kept=job.is_kept)
 
     def _take_search(self, job: Job) -> None:
-        """Another search of one position: it is shown at once, beside that of the game."""
+        """Another search of one position: shown at once, beside that of the game, if it is new."""
         move = int(dict(job.order.details)["move"])
         trace = trace_from_bytes(job.files[TRACE], job.solver)
         self.again.append(Again(job.order.basis, move, trace, job.result))
         shown = next((n for n, t in self.thoughts.items() if t.identity == job.order.basis), None)
-        if shown is not None:
+        if shown is not None and not job.is_kept:
             self.show(shown)
             self.move = move
             self.jump(move, len(self.of_game()) + len(self.of_move()))
@@ -202,7 +209,8 @@ class Searches:
     def _take_trace(self, job: Job) -> None:
         """Searches of a whole game: the game itself if it was not looked at before."""
         if not job.order.basis:
-            self.add(Thought.of_game(job.order.name, plan_of(job), job.files, job.result))
+            game = Thought.of_game(job.order.name, plan_of(job), job.files, job.result)
+            self.add(game, is_kept=job.is_kept)
             return
         trace = trace_from_bytes(job.files[TRACE], job.solver)
         self.seconds.append(Second(job.order.basis, trace, job.result))
@@ -219,7 +227,7 @@ class Searches:
 
     def _take_gap(self, job: Job) -> None:
         best = str(dict(job.order.details)["best"])
-        self.gaps[job.order.basis] = GapStudy.of(job.result, best)
+        self.gaps[job.order.basis, best] = GapStudy.of(job.result, best)
 
     def _take_forced(self, job: Job) -> None:
         self.forced.append(job)
