@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -175,6 +176,24 @@ def test_rooms_keep_their_order_and_packages_their_fences() -> None:
 def test_what_would_break_the_order_is_noticed(relative: str, text: str) -> None:
     seen = [is_allowed(relative, m) and is_inside_its_fence(relative, m) for m in imports(text)]
     assert seen == [False]
+
+
+def test_packages_describe_modules_that_exist() -> None:
+    told = 0
+    for path in (p for p in SOURCES if p.name == "__init__.py"):
+        folder = path.parent
+        files = {p.stem for p in folder.iterdir() if p.is_dir() or p.suffix in (".py", ".js")}
+        defined = {
+            node.name
+            for module in folder.glob("*.py")
+            for node in ast.walk(parsed(module.read_text()))
+            if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        }
+        words = re.findall(r"`([a-z_]+)`", ast.get_docstring(parsed(path.read_text())) or "")
+        missing = set(words) - files - defined - {folder.name}
+        assert not missing, f"{path} speaks of {missing}"
+        told += len(words)
+    assert told > 50
 
 
 def test_fences_stand_around_what_exists() -> None:

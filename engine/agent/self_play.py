@@ -1,8 +1,7 @@
 """Playing games: `B` games of one program in step, some moves per compiled call.
 
 The same function plays freely and follows a script (demonstrations, the beginning of an earlier
-game). Letters as in
-`engine.agent.search`; `C` moves of one call, `L` moves of a game.
+game). Letters as in `engine.agent.search`; `C` moves of one call, `L` moves of a game.
 """
 
 from __future__ import annotations

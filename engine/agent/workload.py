@@ -66,14 +66,13 @@ def make_workload(
     """Prepare `program`; `demonstrations` are games' actions, one per move, and set the baseline.
 
     `taught`: a teacher's games, which are shown in their place. `wishes`: of the draft whose rules
-    these are. Without a `bound` points are shares
-    of what all fast would save. Raises SolverError if the JAX game cannot hold the program, and
-    ValueError if an action of any game is illegal.
+    these are. Without a `bound` points are shares of what all fast would save. Raises SolverError
+    if the JAX game cannot hold the program, and ValueError if an action of any game is illegal.
     """
     rules = rules or Rules()
     encoded = encode(program, rules, shape)
     if shape is None:
-        encoded = encode(program, rules, rung_of(encoded.shape))
+        encoded = encode(program, rules, padded_shape(encoded.shape))
     known = features(program, encoded, bound, config.hidden, wishes=wishes)
     point_s = possible_s(program, bound) / 100
     rewards = [points_of(program, rules, game, point_s) for game in demonstrations]
@@ -93,8 +92,8 @@ def make_workload(
     )
 
 
-def rung_of(shape: Shape) -> Shape:
-    """The first opponent that covers a shape; the shape itself if none does."""
+def padded_shape(shape: Shape) -> Shape:
+    """The smallest of `SHAPES` that holds this shape; the shape itself if none does."""
     for num_moves, num_slots, look_back in SHAPES:
         if shape.num_moves <= num_moves and shape.num_slots <= num_slots:
             width = max(shape.look_back, look_back)

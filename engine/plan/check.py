@@ -34,7 +34,7 @@ def check(program: Program, plan: Plan) -> Violation | None:
     >>> check(load_sample("teach-keep-or-drop"), plan).rule
     'wrong-program'
     """
-    for rule in _PLACE_RULES:
+    for rule in _RULES_BEFORE_CONTENT:
         for violation in rule(program, plan):
             return violation
     violations = [*_cross_program(program, plan), *content_violations(program, plan)]
@@ -131,7 +131,7 @@ def _must_be_slow(program: Program, plan: Plan) -> Iterator[Violation]:
             yield Violation("must-be-slow", message, access.time, group)
 
 
-_PLACE_RULES = (
+_RULES_BEFORE_CONTENT = (
     _wrong_program,
     _unknown,
     _capacity,

@@ -105,6 +105,14 @@ def test_every_order_is_made_with_every_setting_of_the_knobs(program: Program, p
         assert numbers == list(range(-len(numbers), 0))
 
 
+def test_the_title_of_a_plans_own_options_has_their_values(program: Program) -> None:
+    chosen = PlanSteering(max_cross_program_prefetches=3, inefficient_use_to_copy_ratio=0.35)
+    notes = {"steering": in_names(program, chosen)}
+    made = own_steering(replace(place(program, chosen), notes=notes))
+    assert made is not None
+    assert made.title == "its own order, cross-program prefetches 3, ratio 0.35"
+
+
 def test_a_plan_of_the_steered_heuristic_is_exported_as_it_was_made(program: Program) -> None:
     """What was placed first and last, and the knobs, come back out of the options."""
     chosen = PlanSteering(

@@ -8,6 +8,7 @@ import pytest
 
 from engine.compiler.costs.calibrate import total_cycles
 from engine.compiler.costs.observations import load_observations, observations_path
+from engine.compiler.steering.export import INEFFICIENT_RATIO
 from engine.compiler.steering.instruction_cycles import (
     instruction_cycles,
     kept_compiles,
@@ -34,6 +35,12 @@ def test_the_default_comes_first_and_cycles_are_those_that_were_observed() -> No
 
 def test_a_held_out_program_has_its_own_compiles() -> None:
     assert kept_compiles(library.load_sample("inceptionv3-v4-b32"))
+
+
+def test_titles_say_what_was_asked_and_with_which_values() -> None:
+    kept = kept_compiles(library.resolve("earlyexit-v5e-b48"))
+    (again,) = [one for one in kept if one.options.get(INEFFICIENT_RATIO) == "2"]
+    assert again.title.endswith(": asked again for its costs, ratio 2")
 
 
 def test_without_observations_there_are_none() -> None:

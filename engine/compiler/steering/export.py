@@ -1,8 +1,9 @@
 """A plan as options that steer XLA's own memory pass towards it.
 
-The pass places values one after another and never takes one back, so the order decides. A rule per
-planned value moves it to the front; no single order of the rules wins on all programs, so several
-are made, with and without two knobs that decide whether a plan can be had at all. What cannot be
+The pass commits values one after another and does not revisit a committed one, so the order
+decides. A rule per planned value moves it to the front; no single order of the rules wins on all
+programs, so several are made, with and without two knobs that decide whether a plan can be had at
+all. What cannot be
 steered: offsets, one slow use of a value that is otherwise fast, an early end of a stay, and copies
 without an instruction to overlap.
 """
@@ -142,8 +143,8 @@ def own_steering(plan: Plan) -> Steering | None:
 
 def in_words(knobs: Mapping[str, str]) -> str:
     """The settings of the knobs in words, as the end of a title."""
-    words = {CROSS_PROGRAM: "no cross-program prefetch", INEFFICIENT_RATIO: "ratio 0.2"}
-    return "".join(f", {words[k]}" for k in knobs if k in words)
+    words = {CROSS_PROGRAM: "cross-program prefetches {}", INEFFICIENT_RATIO: "ratio {}"}
+    return "".join(f", {words[k].format(value)}" for k, value in knobs.items() if k in words)
 
 
 def sort_rules(names: Sequence[str]) -> str:

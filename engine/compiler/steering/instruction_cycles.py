@@ -64,6 +64,7 @@ _TITLES: Mapping[str, str] = {
     "plan": "a plan of ours",
     "best": "a plan of ours",
     "stake": "asked for its costs",
+    "again": "asked again for its costs",
     "rand": "values in random order",
 }
 """What was compiled, by the first word of the compile's name (`engine.compiler.capture.study`)."""

@@ -206,7 +206,7 @@ class Tuning:
 
     @property
     def best(self) -> Trial | None:
-        """The trial with the fewest compiled cycles and stalls; None if the default is as good."""
+        """The trial with the lowest compiled `total`; None if the default is as good."""
         whole = [t for t in self.trials if t.full is not None]
         best = min(whole, key=lambda t: total(t.full), default=None)
         return best if best is not None and total(best.full) < total(self.default) else None
@@ -405,7 +405,7 @@ def _key(candidate: Candidate) -> str:
 
 
 def total(outcome: Outcome | None) -> float:
-    """Cycles and stalls of a whole compile."""
+    """Cycles, stalls and prices of a whole compile."""
     assert outcome is not None
     assert outcome.total_cycles is not None
     return outcome.total_cycles

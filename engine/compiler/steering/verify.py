@@ -16,7 +16,7 @@ from engine.program.io import content_hash
 from engine.program.model import Program
 
 NOT_SAID = "the memory pass gives no reason"
-"""The reason for a value that it never tried, or gave up for another one without a word."""
+"""The reason for a value that the pass never tried, or tried without logging why it failed."""
 
 
 @dataclass(frozen=True)

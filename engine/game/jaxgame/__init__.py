@@ -1,6 +1,6 @@
-"""The mallocGame in JAX: the same rules for many games in step, under `jit` and `vmap`.
+"""The mallocGame in JAX: the same rules for many games in step, under jit and vmap.
 
-`encoding` makes arrays of a program; `step` analyses a position and plays an action, with
-`options`, `entry`, `placement`, `idle_ledger`, `effect` and `returns` as its parts; `env` plays
+`encoding` makes arrays of a program; `state` and `lanes` hold a position; `step` analyses it and
+plays an action, with `options`, `placement`, `idle_ledger` and `effect` as its parts; `env` plays
 whole games and `batching` many scripted ones.
 """

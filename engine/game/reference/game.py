@@ -66,10 +66,10 @@ class ReferenceGame:
     State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
     still remembered), `ledger` (idle ticks per slot, final for slots before the current move's, and
     waits), `valid_from` (slot from which each group's slow copy is valid; void while its block is
-    dirty), `horizon`, `num_stayed_before`, `actions` (one
-    per move played), `spare_s` and `spare_ticks` (how far the slot is above its floor yet, or below
-    if savings would take it there, see `Quantised`), `forced` (moves that Drop-backup has forced to
-    Drop), `records`, `return_stall_ticks` (of kept inputs that come back after the last move),
+    dirty), `horizon`, `num_stayed_before`, `actions` (one per move played), `spare_s` and
+    `spare_ticks` (how much the moves of this slot can still save before the instruction takes its
+    least time; negative once they have promised more), `forced` (moves that Drop-backup has forced
+    to Drop), `records`, `return_stall_ticks` (of kept inputs that come back after the last move),
     `total_reward`.
     """
 
