@@ -60,7 +60,7 @@ def test_a_position_is_answered_by_key_and_kept(browser: Browser, server: str) -
     assert page.locator(".turn .thought").count() == 0, "no value before the answer"
     page.keyboard.press("3")
     page.wait_for_selector(".turn.lesson .verdict", timeout=PATIENCE_MS)
-    assert page.locator(".turn .thought").count() >= 2
+    assert eventually(lambda: page.locator(".turn .thought").count() >= 2)
     assert eventually(lambda: '"cards":{"' in page.evaluate(KEPT))
     page.get_by_role("button", name="Next position").focus()
     page.keyboard.press("Enter")

@@ -30,7 +30,7 @@ from ui.components.memory_map.board import estimates_of
 from ui.jobs import agent, what_if
 from ui.jobs.protocol import DONE, FINDINGS, MUZERO, RESEARCH, SOLVE, TRACE, Order, Progress
 from ui.jobs.queue import Workshop
-from ui.jobs.weights import FRESH, PRACTISED
+from ui.jobs.weights import FRESH, GENERALIST, PRACTISED
 from ui.model.play.film import Film
 from ui.model.search.state import Thought
 from ui.session.state import OpenProgram
@@ -83,7 +83,7 @@ def test_a_practice_leaves_a_plan_and_its_thoughts(practised: OpenProgram) -> No
     assert estimates[-1] == pytest.approx(last, rel=1e-3, abs=1e-12)
 
 
-@pytest.mark.parametrize("weights", [PRACTISED, FRESH])
+@pytest.mark.parametrize("weights", [PRACTISED, GENERALIST])
 def test_a_position_is_searched_again(practised: OpenProgram, tmp_path: Path, weights: str) -> None:
     thought = thought_of(practised)
     folder = worked_on(tmp_path, thought)
