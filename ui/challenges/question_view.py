@@ -12,6 +12,7 @@ from engine.lessons.themes import THEMES
 from ui.components.markdown import plain
 from ui.components.units import count_text
 from ui.learn import board_view
+from ui.learn.classroom_view import standing
 from ui.model.challenges.practice import (
     MINE,
     MINUTES,
@@ -77,10 +78,20 @@ def _ask(learning: Learning, state: ChallengeState, positions: dict[str, Asked])
     scene = QuestionScene(question, asked, learning, state)
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
+        _class_of(learning, state.question)
         st.caption(
             f"**{asked.mined.program}**, move {asked.move + 1:,} of {len(asked.mined.game):,}."
         )
     board_view.show(scene, seat, left, right)
+
+
+def _class_of(learning: Learning, key: str) -> None:
+    """Show the way back to the class that asks for this position, if one does."""
+    wanted = learning.class_set
+    if wanted is None or key not in wanted.positions:
+        return
+    if st.button(standing(wanted, learning), key="to_class", icon=":material/arrow_back:"):
+        st.switch_page(current_session().pages["learn"])
 
 
 def _settings(learning: Learning, state: ChallengeState, known: set[str]) -> None:
@@ -132,8 +143,10 @@ def _advance(learning: Learning, state: ChallengeState, positions: dict[str, Ask
     if state.run is not None:
         state.question = state.run.next(positions) or ""
     else:
-        progress = learning.progress
-        found = following(positions, progress.cards, today(), progress.rating, last)
+        progress, wanted = learning.progress, learning.class_set
+        found = None if wanted is None else wanted.next_after(last, progress)
+        if found not in positions:
+            found = following(positions, progress.cards, today(), progress.rating, last)
         state.question = found or ""
     learning.seats.pop(f"position {state.question}", None)
     state.answers.pop(state.question, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -10,43 +11,71 @@ from engine.errors import EngineError, LessonError
 from engine.lessons.catalogue import Catalogue
 from ui.components.markdown import plain
 from ui.components.table_view import show_table
-from ui.model.challenges.practice import positions_of
-from ui.model.learn.classroom import MOST_ITEMS, ClassSet, class_table, csv_of, set_of
-from ui.model.learn.progress import MOST_BYTES, Card, Progress, name_of, progress_of
+from ui.model.challenges.practice import Asked, positions_of
+from ui.model.learn.classroom import (
+    MOST_ITEMS,
+    ClassSet,
+    class_table,
+    csv_of,
+    file_name_of,
+    set_of,
+)
+from ui.model.learn.progress import MOST_BYTES, Progress, name_of, progress_of
 from ui.model.learn.state import Learning
 from ui.session import caching
 from ui.session.state import current_session
 
 _MOST_FILES = 200
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+_ONLY_HERE = (
+    "This address is for this machine alone. Students on your network reach the explorer by the"
+    " machine's name in place of it; those who run their own keep the address, with their port."
+)
 _COLUMNS = {
     "name": st.column_config.TextColumn("Name", width="medium"),
     "solved": st.column_config.NumberColumn("Solved"),
     "stars": st.column_config.NumberColumn("Stars"),
     "right": st.column_config.NumberColumn("Positions right"),
-    "wrong": st.column_config.NumberColumn("wrong"),
+    "wrong": st.column_config.NumberColumn("Positions wrong"),
     "tries": st.column_config.NumberColumn("Tries"),
-    "minutes": st.column_config.NumberColumn("Minutes"),
+    "minutes": st.column_config.NumberColumn("Minutes", format="%.1f"),
     "rating": st.column_config.NumberColumn("Rating"),
 }
 
 
-def position_keys() -> list[str]:
-    """The keys of all positions; none where they cannot be read."""
+def positions() -> dict[str, Asked]:
+    """All positions by key, the easiest first; none where they cannot be read."""
     try:
-        return list(positions_of(caching.mined_positions()))
+        found = positions_of(caching.mined_positions())
     except EngineError:
-        return []
+        return {}
+    return dict(sorted(found.items(), key=lambda item: item[1].rating.points))
+
+
+def position_title(asked: Asked) -> str:
+    """A position as a teacher looks for it: what it is about, how hard it is, and where it is."""
+    where = f"{asked.mined.program}, move {asked.move + 1:,}"
+    if asked.about is None:
+        return where
+    about = asked.about
+    return f"{about.rating.points:,.0f} · {', '.join(about.themes) or 'no theme'} · {where}"
 
 
 def take_class(learning: Learning, lessons: Catalogue) -> None:
     """Take up the set of the link with which a student came."""
     names = [lesson.name for lesson in lessons.lessons]
-    found, missing = set_of(st.query_params.to_dict(), names, position_keys())
+    found, missing = set_of(st.query_params.to_dict(), names, positions())
     if found is not None:
         learning.class_set = found
         if missing:
             text = f"Not here, and left out of the class: {', '.join(missing[:5])}"
             st.warning(plain(text), icon=":material/link_off:")
+
+
+def standing(wanted: ClassSet, learning: Learning) -> str:
+    """The class and how much of it is solved."""
+    solved = wanted.num_solved(learning.progress)
+    return f"{plain(wanted.title)}: {solved} of {wanted.num_items} solved"
 
 
 def show_class(learning: Learning, lessons: Catalogue) -> str | None:
@@ -56,15 +85,15 @@ def show_class(learning: Learning, lessons: Catalogue) -> str | None:
         return None
     chosen = None
     with st.container(border=True):
-        solved = wanted.num_solved(learning.progress)
-        st.markdown(f"##### {plain(wanted.title)}: {solved} of {wanted.num_items} solved")
+        solved = wanted.solved(learning.progress)
+        st.markdown(f"##### {standing(wanted, learning)}")
         with st.container(horizontal=True, key="class_items"):
             for name in wanted.lessons:
-                done = "✓ " if name in learning.progress.done else ""
+                done = "✓ " if name in solved else ""
                 if st.button(f"{done}{plain(lessons.find(name).title)}", key=f"class_{name}"):
                     chosen = name
             for number, key in enumerate(wanted.positions, 1):
-                done = "✓ " if learning.progress.cards.get(key, Card()).right else ""
+                done = "✓ " if key in solved else ""
                 if st.button(f"{done}Position {number}", key=f"class_{key}", help=key):
                     current_session().challenges.open_position(key)
                     st.switch_page(
@@ -78,7 +107,7 @@ def show_class(learning: Learning, lessons: Catalogue) -> str | None:
         file.download_button(
             "Save for your teacher",
             data=learning.progress.text,
-            file_name="mallocmuzero-progress.json",
+            file_name=file_name_of(learning.progress.name),
             mime="application/json",
             icon=":material/download:",
             on_click="ignore",
@@ -108,13 +137,31 @@ def show_teachers(lessons: Catalogue) -> None:
             "Lessons", list(titles), format_func=titles.__getitem__, max_selections=MOST_ITEMS,
             key="class_lessons",
         )  # fmt: skip
+        known = positions()
         keys = right.multiselect(
-            "Positions", position_keys(), max_selections=MOST_ITEMS, key="class_positions"
-        )
+            f"Positions, the easiest first (at most {MOST_ITEMS})", list(known),
+            format_func=lambda key: position_title(known[key]), max_selections=MOST_ITEMS,
+            key="class_positions", placeholder="a theme, a rating, a program",
+        )  # fmt: skip
         wanted = ClassSet(title or "My class", tuple(chosen), tuple(keys))
         if wanted.num_items:
             st.code(f"{_address()}?{wanted.query}", language=None, wrap_lines=True)
+            if urlsplit(_address()).hostname in _THIS_MACHINE:
+                st.caption(_ONLY_HERE)
         _merge(wanted if wanted.num_items else None)
+
+
+def _item_columns(wanted: ClassSet | None) -> dict[str, Any]:
+    """A column for each item of the set; its help says what the item is."""
+    if wanted is None:
+        return {}
+    titles = {lesson.name: lesson.title for lesson in caching.lesson_catalogue().lessons}
+    known = positions()
+    lessons = {n: st.column_config.TextColumn(titles.get(n, n)) for n in wanted.lessons}
+    return lessons | {
+        key: st.column_config.TextColumn(f"Position {number}", help=position_title(known[key]))
+        for number, key in enumerate(wanted.positions, 1)
+    }
 
 
 def _address() -> str:
@@ -141,7 +188,9 @@ def _merge(wanted: ClassSet | None) -> None:
     if not students:
         return
     table = class_table(students, wanted)
-    show_table(table, _COLUMNS, key="class_table")
+    show_table(table, _COLUMNS | _item_columns(wanted), key="class_table")
+    if wanted is not None:
+        st.caption("A column for each item: ✓ solved, ✗ tried; empty: not begun.")
     st.download_button(
         "Table (CSV)", csv_of(table), "class.csv", "text/csv", on_click="ignore",
         key="class_csv",

@@ -50,13 +50,21 @@ def _follow(learning: Learning, lessons: Catalogue) -> None:
     """Open the lesson or the map that a command on the board asked for."""
     wanted, learning.wanted = learning.wanted, ""
     if wanted == "next":
-        done = learning.progress.done | {st.query_params.get(_QUERY, "")}
-        following = lessons.next_after(done)
-        wanted = "" if following else "map"
-        if following:
-            st.query_params.from_dict({_QUERY: following.name})
+        name = _lesson_after(learning, lessons, st.query_params.get(_QUERY, ""))
+        wanted = "" if name else "map"
+        if name:
+            st.query_params.from_dict({_QUERY: name})
     if wanted == "map":
         st.query_params.clear()
+
+
+def _lesson_after(learning: Learning, lessons: Catalogue, name: str) -> str | None:
+    """The next lesson of the class that has set this one, else the next of all; None: no more."""
+    wanted = learning.class_set
+    if wanted is not None and name in wanted.lessons:
+        return wanted.next_after(name, learning.progress)
+    following = lessons.next_after(learning.progress.done | {name})
+    return following.name if following else None
 
 
 def _overview(learning: Learning, lessons: Catalogue) -> None:

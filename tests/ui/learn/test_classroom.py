@@ -9,12 +9,13 @@ from streamlit.testing.v1 import AppTest
 from engine.lessons.catalogue import load_catalogue
 from engine.lessons.rating import Rating
 from tests.ui.apps import open_view
-from ui.learn.classroom_view import position_keys
-from ui.model.learn.classroom import ClassSet, class_table, csv_of, set_of
+from ui.learn.classroom_view import position_title, positions
+from ui.model.learn.classroom import ClassSet, class_table, csv_of, file_name_of, set_of
 from ui.model.learn.progress import Card, Progress, Spent
 
 LESSONS = [lesson.name for lesson in load_catalogue().lessons]
-KEYS = position_keys()
+POSITIONS = positions()
+KEYS = list(POSITIONS)
 SET = ClassSet("Compilers, 2nd year", tuple(LESSONS[:2]), tuple(KEYS[:2]))
 ADA = Progress(
     stars={LESSONS[0]: 3, LESSONS[5]: 2},
@@ -56,6 +57,14 @@ def test_the_table_has_a_row_per_student_and_counts_what_was_set() -> None:
     assert list(table["tries"]) == [5, 0]
     assert list(table["minutes"]) == [2.5, 0.0]
     assert list(table["rating"]) == [1612, 1500]
+    assert list(table[LESSONS[0]]) == ["✓", ""]
+    assert list(table[KEYS[0]]) == ["✓", ""]
+    assert "✗" not in set(table[LESSONS[1]])
+
+
+def test_what_was_tried_in_vain_has_a_mark() -> None:
+    tried = Progress(spent={f"lesson {LESSONS[0]}": Spent(1, 9)}, name="Bob")
+    assert list(class_table([("b.json", tried)], SET)[LESSONS[0]]) == ["✗"]
 
 
 def test_students_without_a_name_are_not_one() -> None:
@@ -107,3 +116,46 @@ def test_a_teacher_gets_a_link() -> None:
     query = dict(parse_qsl(link.partition("?")[2]))
     found, missing = set_of(query, LESSONS, KEYS)
     assert found == ClassSet("My class", tuple(LESSONS[:2])) and not missing
+
+
+def test_a_teacher_reads_what_a_position_is_about_the_easiest_first() -> None:
+    at = open_view(_learn)
+    offered = at.multiselect(key="class_positions").options
+    assert offered[0] == position_title(POSITIONS[KEYS[0]])
+    about = POSITIONS[KEYS[0]].about
+    assert about is not None and all(theme in offered[0] for theme in about.themes)
+    ratings = [asked.rating.points for asked in POSITIONS.values()]
+    assert ratings == sorted(ratings) and len(set(offered)) == len(offered)
+
+
+def test_after_an_item_of_the_class_comes_its_next_one_that_is_not_solved() -> None:
+    assert SET.next_after(LESSONS[0], Progress()) == LESSONS[1]
+    assert SET.next_after(LESSONS[1], Progress(stars={LESSONS[0]: 1})) is None
+    assert SET.next_after(KEYS[1], Progress()) == KEYS[0]
+    assert SET.next_after(LESSONS[5], Progress()) is None, "not of the class"
+
+
+def test_a_position_of_the_class_leads_to_its_next_and_back() -> None:
+    at = open_view(_challenges, KEYS[1], tab="find")
+    session = at.session_state["explorer"]
+    assert "0 of 4 solved" in at.button(key="to_class").label
+    session.learning.wanted = "next"
+    at.run()
+    assert session.challenges.question == KEYS[0]
+
+
+def _challenges(key: str) -> None:
+    from tests.ui.learn.test_classroom import SET
+    from ui.challenges import page
+    from ui.session.state import current_session
+
+    session = current_session()
+    if session.learning.class_set is None:
+        session.learning.class_set = SET
+        session.challenges.open_position(key)
+    page.render()
+
+
+def test_the_files_of_students_have_different_names() -> None:
+    assert file_name_of("Ada L. / ../x") == "mallocmuzero-progress-ada-l-x.json"
+    assert file_name_of("") == "mallocmuzero-progress.json"

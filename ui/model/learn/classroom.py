@@ -44,8 +44,21 @@ class ClassSet:
 
     def num_solved(self, progress: Progress) -> int:
         """How many of them a student has solved."""
-        lessons = sum(name in progress.done for name in self.lessons)
-        return lessons + sum(progress.cards.get(k, Card()).right > 0 for k in self.positions)
+        return len(self.solved(progress))
+
+    def solved(self, progress: Progress) -> frozenset[str]:
+        """The lessons and positions of it that a student has solved."""
+        right = {key for key, card in progress.cards.items() if card.right > 0}
+        return (progress.done | right) & {*self.lessons, *self.positions}
+
+    def next_after(self, item: str, progress: Progress) -> str | None:
+        """The next item of the same kind that is not solved; None if the set has no more."""
+        kind = self.lessons if item in self.lessons else self.positions
+        if item not in kind:
+            return None
+        here = kind.index(item)
+        solved = self.solved(progress)
+        return next((i for i in kind[here + 1 :] + kind[:here] if i not in solved), None)
 
 
 def set_of(
@@ -80,6 +93,8 @@ def class_table(
 ) -> pd.DataFrame:
     """One row per student, files of one name merged: solved, stars, tries, minutes, rating.
 
+    With `wanted` follows a column for each item, by its name or key: ✓ solved, ✗ tried.
+
     Without a name it is called by its file, by a number too where several are called so.
     `students`: the name of the file, and its progress. `wanted`: count these items alone.
     """
@@ -89,16 +104,39 @@ def class_table(
         stem = file.removesuffix(".json")
         name = progress.name or (f"{stem} ({number})" if nameless[file] > 1 else stem)
         merged[name] = progress.merged(merged[name]) if name in merged else progress
+    sums = ["name", "solved", "stars", "right", "wrong", "tries", "minutes", "rating"]
+    items = [] if wanted is None else [*wanted.lessons, *wanted.positions]
     return pd.DataFrame(
-        [_row(name, progress, wanted) for name, progress in sorted(merged.items())],
-        columns=["name", "solved", "stars", "right", "wrong", "tries", "minutes", "rating"],
+        [
+            _row(name, progress, wanted) + _marks(progress, wanted)
+            for name, progress in sorted(merged.items())
+        ],
+        columns=[*sums, *items],
     )
+
+
+def file_name_of(name: str) -> str:
+    """What a student's progress file is called, so that a teacher can tell the files apart."""
+    letters = "".join(c if c.isalnum() else " " for c in name)
+    return "-".join(["mallocmuzero-progress", *letters.lower().split()]) + ".json"
 
 
 def csv_of(table: pd.DataFrame) -> str:
     """A class table as CSV; no name is a formula to a spreadsheet."""
     safe = table["name"].astype(str).str.replace(r"^(?=[=+\-@\t])", "'", regex=True)
     return table.assign(name=safe).to_csv(index=False)
+
+
+def _marks(progress: Progress, wanted: ClassSet | None) -> tuple[str, ...]:
+    """For each item of the set whether it was solved, or tried."""
+    if wanted is None:
+        return ()
+    solved = wanted.solved(progress)
+    tried = {board.partition(" ")[2] for board, spent in progress.spent.items() if spent.tries}
+    return tuple(
+        "✓" if item in solved else "✗" if item in tried else ""
+        for item in (*wanted.lessons, *wanted.positions)
+    )
 
 
 def _row(name: str, progress: Progress, wanted: ClassSet | None) -> tuple[object, ...]:
