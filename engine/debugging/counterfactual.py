@@ -149,7 +149,7 @@ class Forcing:
 
 
 def _refuse_illegal(game: ReferenceGame, move: int, action: int) -> None:
-    if not 0 <= action < NUM_ACTIONS or not game.placement(action).is_legal:
+    if not 0 <= action < NUM_ACTIONS or not game.effect(action).is_legal:
         name = ACTION_NAMES[action] if 0 <= action < NUM_ACTIONS else str(action)
         raise UsageError(f"{game.program.name}: {name} is illegal at move {move}")
 

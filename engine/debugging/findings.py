@@ -206,7 +206,7 @@ def kind_of(group: Group) -> str:
 def pressure(game: ReferenceGame) -> float:
     """The share of fast memory that is taken in the slot of the move, scratch included."""
     numbers, time = game.facts.numbers, min(game.move.time, game.program.num_slots - 1)
-    standing = [*game.live.values(), *(b for b in game.ended if b.stands_at(time))]
+    standing = [*game.state.live.values(), *(b for b in game.state.ended if b.stands_at(time))]
     taken = sum(block.size for block in standing if block.start <= time) + numbers.reserved[time]
     return float(taken / max(1, numbers.fast_granules))
 

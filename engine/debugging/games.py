@@ -55,7 +55,7 @@ def likewise(actions: Sequence[int], rewards: Sequence[float]) -> Continuation:
         wanted = actions[game.move_index]
         kind, floor = KINDS[wanted], min(0.0, rewards[game.move_index])
         for action in (wanted, kind):
-            is_legal = game.placement(action).is_legal
+            is_legal = game.effect(action).is_legal
             if is_legal and (kind != COPY or immediate_reward(game, action) >= floor):
                 return action
         return _nearest(game, kind)
@@ -66,7 +66,7 @@ def likewise(actions: Sequence[int], rewards: Sequence[float]) -> Continuation:
 def _nearest(game: ReferenceGame, wanted: int) -> int:
     """Another action than `wanted` that serves the touch from fast memory if it can."""
     legal = game.legal()
-    if wanted == COPY and legal[NO_COPY] and not game.placement(NO_COPY).is_new:
+    if wanted == COPY and legal[NO_COPY] and not game.effect(NO_COPY).is_new:
         return NO_COPY
     if wanted == NO_COPY and legal[COPY] and immediate_reward(game, COPY) >= 0:
         return COPY

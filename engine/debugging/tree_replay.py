@@ -55,7 +55,7 @@ def replay_tree(
         if before is None or before.is_over:
             replayed.state[node] = replayed.state[parent[node]] if before is None else UNKNOWN
             continue
-        effect = before.placement(action[node])
+        effect = before.effect(action[node])
         if not effect.is_legal:
             replayed.state[node] = ILLEGAL
             continue
@@ -73,7 +73,7 @@ def _describe(replayed: TreeReplay, node: int, game: ReferenceGame, effect: Effe
         block = effect.block
         until = max(block.busy + 1, min(move.next_time + 1, game.program.num_slots))
         replayed.place[node] = (block.offset, block.size, block.start, block.busy + 1, until)
-    gone = [block.group for block in effect.evicted]
+    gone = [block.group for block in effect.displaced]
     if effect.dropped is not None:
         gone.append(effect.dropped.group)
     if gone:
@@ -86,7 +86,7 @@ def standing(game: ReferenceGame, until: int) -> list[tuple[int, int, int, int, 
     Those that ended before the position's slot, or begin after slot `until`, are left out.
     """
     time = game.program.num_slots if game.is_over else game.move.time
-    blocks: list[Block] = [*game.live.values(), *game.records.stays]
+    blocks: list[Block] = [*game.state.live.values(), *game.records.stays]
     return [
         (b.group, b.offset, b.start, _end(b, time), int(b.is_live))
         for b in blocks

@@ -161,7 +161,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
         }
 
     def _move_features(self, game: ReferenceGame) -> NDArray[np.float64]:
-        move, block = game.move, game.live.get(game.move.group)
+        move, block = game.move, game.state.live.get(game.move.group)
         return np.array(
             [
                 move.reads,
@@ -203,7 +203,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
         occupied, ghosts = np.zeros(NUM_CELLS), np.zeros(NUM_CELLS)
         if time < self.program.num_slots:
             occupied += _coverage(edges, 0, numbers.reserved[time])
-        for block in [*game.ended, *game.live.values()]:
+        for block in [*game.state.ended, *game.state.live.values()]:
             if block.stands_at(time):
                 cells = ghosts if block.is_ghost(time) else occupied
                 cells += _coverage(edges, block.offset, block.offset + block.size)
@@ -211,7 +211,7 @@ class MallocEnv(gymnasium.Env[Observation, np.int64]):
 
     def _idle(self, game: ReferenceGame) -> NDArray[np.float64]:
         time = game.move.time
-        recent = game.ledger.left[max(0, time - NUM_IDLE_SLOTS) : time]
+        recent = game.state.ledger.left[max(0, time - NUM_IDLE_SLOTS) : time]
         shares = [_log_share(ticks) for ticks in recent]
         return np.array([0.0] * (NUM_IDLE_SLOTS - len(shares)) + shares)
 

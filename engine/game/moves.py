@@ -4,12 +4,14 @@ Words and rules stand in `docs/model.md`. What that page leaves open is read as 
 sides:
 
 1. *Scratch ahead.* A block must be able to stand until its group no longer needs it, so a newcomer
-   avoids the scratch of all slots from its start to `Move.life_end`: its floor is the larger of
-   `Move.reserved_ahead` and the scratch in `[s, t)`. So NoCopy of a resident is always possible.
+   avoids the scratch of all slots from its start to `Move.life_end`: its lowest offset is the
+   larger of `Move.reserved_ahead` and the scratch in `[s, t)`. So NoCopy of a resident is always
+   possible.
 2. *Levels of write-backs.* A write-back has the level of its block's start. Its latest deadline
    for a time `t` is `t` where `t` has that level (or ends that level's region), else the begin of
-   the outermost region inside the level that holds `t`: content made before a loop is saved before
-   the loop. Ghosts that were written at one slot are written back from the lowest address on.
+   the outermost region inside the level that holds `t`: content made before a loop is written
+   back before the loop. Of ghosts that were written at one slot the one at the lowest address is
+   written back first.
 3. *Zero-length write-backs.* A write-back whose level has no slot between the last write and its
    deadline starts at its deadline, all of it a stall. At a sink its work is that of the region
    which ends: the simulator runs such a copy once per iteration, too.
@@ -113,50 +115,54 @@ class Hoist:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One decision: a touch of a group that may be fast, or a sink.
-
-    `touch`: index into `Program.touches`, -1 for a sink. `end`: first slot before which the touch
-    is over (of a sink, its time). `level`: of slot `time`; of a sink, the region that ends there
-    (`TOP_LEVEL`: the program).
-    `saving_s`, `saving_ticks`: taken when served fast. `draw_ticks`: slow memory's time when not.
-    `work_ticks`: of one copy of the group at `level`. `rank`: place of saving per granule among all
-    touches (equal densities, equal ranks; compare ranks instead of quotients). `next_…`: of the
-    group's next touch; none: time `T + 1`, rank -1. `is_first`: first touch of the group;
-    `is_last`: last move of the group, sinks included; `last_time`: its last touch. `life_end`: last
-    slot + 1 which a block beginning at `level` may have to hold from here on; `reserved_ahead`:
-    most granules of scratch in `[time, life_end)`. `may_stay_before`: NoCopy may be a cross-program
-    prefetch (a first touch of an input that is never written). `needed_until`: the group's last
-    touch that is reached from here in steps of at most `NEAR_TOUCH` slots. `hoist`: see `Hoist`.
-    `must_be_slow`: a touch that can only be dropped. `is_lasting`: `life_end` is past the
-    slot in which a kept input comes back (`Quantised.return_slot`).
-    """
+    """One decision: a touch of a group that may be fast, or a sink."""
 
     time: int
+    """Its slot; of a sink, the end of the region or of the program."""
     group: int
     is_sink: bool
     level: int
+    """Of slot `time`; of a sink, the region that ends there (`TOP_LEVEL`: the program)."""
     work_ticks: int
+    """Of one copy of the group at `level`."""
     size_granules: int
     next_time: int
+    """Slot of the group's next touch; `T + 1` if there is none."""
     next_rank: int
+    """`rank` of the group's next touch; -1 if there is none."""
     is_last: bool
+    """Last move of the group, sinks included."""
     life_end: int
+    """End of the interval that a block begun here, at `level`, must be able to hold."""
     end: int
+    """First slot before which the touch is over; of a sink, its time."""
     last_time: int
+    """Slot of the group's last touch."""
     needed_until: int
+    """The group's last touch that is reached from here in steps of at most `NEAR_TOUCH` slots."""
     reads: bool
     writes: bool
     is_first: bool
+    """First touch of the group."""
     may_stay_before: bool
+    """NoCopy may be a cross-program prefetch: a first touch of an input that is never written."""
     hoist: Hoist | None
     must_be_slow: bool
+    """A touch that can only be dropped."""
     is_lasting: bool
+    """`life_end` is past the slot in which a kept input comes back (`Quantised.return_slot`)."""
     touch: int = -1
+    """Index into `Program.touches`; -1 for a sink."""
     saving_s: float = 0.0
+    """Seconds saved when served fast."""
     saving_ticks: int = 0
+    """The same in ticks, rounded down."""
     draw_ticks: int = 0
+    """Ticks that slow memory needs when it serves the touch."""
     rank: int = -1
+    """Rank of its saving per granule among all touches; equal ones share a rank."""
     reserved_ahead: int = 0
+    """Most granules of scratch in `[time, life_end)`."""
 
     @property
     def region(self) -> int:

@@ -242,8 +242,8 @@ def _follow(followed: Followed, choose: Choice) -> Followed:
 def _note(followed: Followed, action: int) -> None:
     """Note what the action is about to lose, and why."""
     game, desired, number = followed.game, followed.desired, followed.game.move_index
-    move, effect = game.move, game.placement(action)
-    wanted = desired.action(move, game.live.get(move.group))
+    move, effect = game.move, game.effect(action)
+    wanted = desired.action(move, game.state.live.get(move.group))
     if wanted != DROP and KINDS[action] == DROP:
         blocks = _in_the_way(followed)
         reasons = [desired.key(b.group, b.busy) for b in blocks]
@@ -259,7 +259,7 @@ def _note(followed: Followed, action: int) -> None:
         ]
         followed.waits += [(number, key) for key in waiting]
         seconds = effect.stall_ticks / TICKS * game.program.all_slow_s
-        gone = [desired.key(b.group, b.busy) for b in effect.evicted]
+        gone = [desired.key(b.group, b.busy) for b in effect.displaced]
         followed.losses.append(Loss(number, seconds, list(dict.fromkeys(waiting + gone))))
 
 
@@ -288,7 +288,9 @@ def _in_the_way(followed: Followed) -> list[Block]:
         return []
     low = stay.offset // game.facts.numbers.granule
     high = low + move.size_granules
-    known = [b for b in (*game.live.values(), *game.ended) if b.end > stay.start <= move.time]
+    known = [
+        b for b in (*game.state.live.values(), *game.state.ended) if b.end > stay.start <= move.time
+    ]
     return sorted(known, key=lambda b: (max(low - b.offset - b.size, b.offset - high, 0), -b.size))
 
 
@@ -409,7 +411,7 @@ def _nearer_end(game: ReferenceGame, desired: Desired) -> int:
     other = OTHER_END.get(action)
     if other is None or not game.legal()[other]:
         return action
-    here, there = game.placement(action), game.placement(other)
+    here, there = game.effect(action), game.effect(other)
     stay = desired.stay(game.move)
     if stay is None or here.block is None or there.block is None:
         return action
@@ -425,9 +427,9 @@ def _choose(game: ReferenceGame, desired: Desired) -> int:
     cross-program prefetch that the plan has not.
     """
     move, legal = game.move, game.legal()
-    wanted = desired.action(move, game.live.get(move.group))
-    stay = game.placement(NO_COPY).block
-    is_kept = stay is not None and stay.start == BEFORE_START and move.group not in game.live
+    wanted = desired.action(move, game.state.live.get(move.group))
+    stay = game.effect(NO_COPY).block
+    is_kept = stay is not None and stay.start == BEFORE_START and move.group not in game.state.live
     may_stay = legal[NO_COPY] and (not is_kept or desired.is_kept(move.group))
     if wanted == DROP and legal[DROP]:
         return DROP
@@ -435,7 +437,7 @@ def _choose(game: ReferenceGame, desired: Desired) -> int:
         return NO_COPY
     if wanted == COPY and legal[COPY] and immediate_reward(game, COPY) >= 0:
         return COPY
-    if move.group in game.live and may_stay:
+    if move.group in game.state.live and may_stay:
         return NO_COPY
     if wanted != DROP and legal[COPY] and immediate_reward(game, COPY) >= 0:
         return COPY
@@ -444,7 +446,7 @@ def _choose(game: ReferenceGame, desired: Desired) -> int:
 
 def immediate_reward(game: ReferenceGame, action: int) -> float:
     """What a legal action would earn at once: its saving less its stall, over `all_slow_s`."""
-    effect = game.placement(action)
+    effect = game.effect(action)
     return effect.saving_s / game.program.all_slow_s - effect.stall_ticks / TICKS
 
 

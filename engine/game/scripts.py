@@ -46,9 +46,9 @@ def _action(game: ReferenceGame, word: int) -> int:
 
 def earning(game: ReferenceGame) -> int:
     """The action of the word `EARN`: what keeps or brings the group in, where that pays."""
-    saving = above_floor(game.move.saving_ticks, game.spare_ticks)
-    is_there = game.move.group in game.live
-    stay, copy = game.placement(NO_COPY), game.placement(COPY)
+    saving = above_floor(game.move.saving_ticks, game.state.spare_ticks)
+    is_there = game.move.group in game.state.live
+    stay, copy = game.effect(NO_COPY), game.effect(COPY)
     is_hoisted = stay.is_legal and stay.is_hoisted and _pays(stay, saving)
     if copy.is_legal and _pays(copy, saving) and not (is_there or is_hoisted):
         return COPY

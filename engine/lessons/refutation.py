@@ -118,7 +118,7 @@ def _moments(
                 why = explain(position, better)
                 refusal = None if why.is_legal else why
             does = explain(position, action).reason
-            stall_s = position.placement(action).stall_ticks * position.facts.numbers.tick_s
+            stall_s = position.effect(action).stall_ticks * position.facts.numbers.tick_s
             lost, move = lost_s[number], position.move_index
             moments.append(Moment(move, lost, action, better, refusal, does, stall_s))
         position.step(action)

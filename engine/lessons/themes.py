@@ -77,12 +77,12 @@ def about(game: ReferenceGame, refutation: Refutation, seed: int = 0) -> About:
 def themes(game: ReferenceGame, refutation: Refutation) -> tuple[str, ...]:
     """The themes of a position, in the order of `THEMES`."""
     right, wrong = refutation.right[0], refutation.wrong[0]
-    good, bad = game.placement(right), game.placement(wrong)
+    good, bad = game.effect(right), game.effect(wrong)
     refusals = [m.refusal for m in refutation.moments if m.refusal is not None and m.lost_s > 0]
     level = game.program.level_at(min(game.move.time, game.program.num_slots - 1))
     seen = {
         GREEDY_TRAP: KINDS[best_action(game)] != KINDS[right],
-        EVICTION: bool(good.evicted or bad.evicted),
+        EVICTION: bool(good.displaced or bad.displaced),
         FRAGMENTATION: any(_is_fragmented(game, r) for r in refusals),
         LATE: any(
             m.lost_s > 0 and KINDS[m.wrong] == COPY and m.stall_s > 0

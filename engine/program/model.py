@@ -321,11 +321,17 @@ class Program:
         """End of a level's region; `T` for the top level."""
         return self.num_slots if level == TOP_LEVEL else self.regions[level].end
 
+    def outwards(self, level: int) -> list[int]:
+        """The level and all around it, from the innermost region to the top level."""
+        levels = [level]
+        while levels[-1] != TOP_LEVEL:
+            levels.append(self.regions[levels[-1]].parent)
+        return levels
+
     def loop_around(self, level: int) -> int:
         """The level itself, or, of a branch, that of the loop around its conditional."""
-        while level != TOP_LEVEL and self.regions[level].kind == "branch":
-            level = self.regions[level].parent
-        return level
+        around = self.outwards(level)
+        return next(x for x in around if x == TOP_LEVEL or self.regions[x].kind != "branch")
 
     def ends_at_level(self, start: int, end: int, level: int) -> bool:
         """Whether what begins at slot `start`, at that level, ends there at `end`.

@@ -70,7 +70,7 @@ def held_after(workload: Workload, actions: list[int]) -> set[int]:
     game = ReferenceGame(workload.program, workload.rules)
     for action in actions:
         game.step(action)
-    return set(game.live)
+    return set(game.state.live)
 
 
 def swept(trainer: Trainer) -> Sweep:

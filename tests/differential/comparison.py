@@ -25,8 +25,8 @@ def compare(program: Program, rules: Rules, record: Record) -> tuple[ReferenceGa
         if tuple(found["mask"]) != game.legal():
             return game, f"{where}: mask {found['mask']}, not {game.legal()}"
         action = int(found["action"])
-        effect = game.placement(action)
-        saving = above_floor(move.saving_ticks, game.spare_ticks) if action != DROP else 0
+        effect = game.effect(action)
+        saving = above_floor(move.saving_ticks, game.state.spare_ticks) if action != DROP else 0
         game.step(action)
         stall = effect.stall_ticks + game.return_stall_ticks
         expected = {"reward_ticks": saving - stall, "stall_ticks": stall}

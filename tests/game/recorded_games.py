@@ -45,8 +45,10 @@ def _program(seed: int) -> Program:
 def _digest(game: ReferenceGame, chance: random.Random) -> str:
     digest = hashlib.sha256()
     while not game.is_over and not game.is_dead_end:
-        effects = [game.placement(action) for action in range(NUM_ACTIONS)]
-        digest.update(repr((game.move, effects, game.ledger.left, game.horizon)).encode())
+        effects = [game.effect(action) for action in range(NUM_ACTIONS)]
+        digest.update(
+            repr((game.move, effects, game.state.ledger.left, game.state.horizon)).encode()
+        )
         game.step(chance.choice([e.action for e in effects if e.is_legal]))
     digest.update(repr((game.records, game.total_reward)).encode())
     return digest.hexdigest()[:12]

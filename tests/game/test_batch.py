@@ -98,10 +98,10 @@ def test_earn_brings_in_what_its_stall_does_not_eat() -> None:
         actions = play_script(program, [EARN] * game.num_moves).actions
         for action in actions:
             legal = game.legal()
-            saving = above_floor(game.move.saving_ticks, game.spare_ticks)
-            stay = game.placement(NO_COPY)
-            pays = legal[COPY] and game.placement(COPY).stall_ticks < saving
-            is_there = game.move.group in game.live
+            saving = above_floor(game.move.saving_ticks, game.state.spare_ticks)
+            stay = game.effect(NO_COPY)
+            pays = legal[COPY] and game.effect(COPY).stall_ticks < saving
+            is_there = game.move.group in game.state.live
             may_stay = legal[NO_COPY] and stay.stall_ticks < max(1, saving)
             copies = pays and not is_there and not (may_stay and stay.is_hoisted)
             assert action == (COPY if copies else NO_COPY if may_stay else DROP)

@@ -6,7 +6,8 @@ import pytest
 
 from engine.game.move_list import moves
 from engine.game.moves import LONG_LIFE, SIMPLE_RULES, Rules, goes_high
-from engine.game.reference.blocks import OPEN, Block, choose_offset, free_gaps
+from engine.game.reference.blocks import OPEN, Block
+from engine.game.reference.placement import choose_offset, free_gaps
 from tests.game.tiny_programs import Buffer, program_of
 
 GAPS = [(2, 6), (8, 10), (12, 15)]

@@ -99,7 +99,7 @@ def test_sinks_say_what_they_do() -> None:
     assert explain(game, DROP).reason == (
         "a0 is written back to slow memory during slot 1, but stalls 3.00 s."
     )
-    assert "Drop is the one action" in explain(game, COPY).reason
+    assert "only Drop is legal" in explain(game, COPY).reason
 
 
 def test_what_must_be_made_slow_can_be_copied_in_later() -> None:
@@ -168,7 +168,7 @@ def test_every_action_of_random_games_is_explained_in_agreement_with_the_mask() 
                 assert found.is_legal == legal[action]
                 assert found.reason.endswith(".")
                 assert "{" not in found.reason
-                refusal = game.placement(action).refusal
+                refusal = game.effect(action).refusal
                 if refusal is not None:
                     seen[refusal.reason] += 1
                 if refusal is not None and refusal.reason is Reason.NO_PLACE:

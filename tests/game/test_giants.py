@@ -11,12 +11,23 @@ from engine.game.reference.blocks import Facts
 from engine.game.reference.placement import GiantTouch, Newcomer, giant_touches, room_for_giants
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, play, program_of
 
-SMALL = Newcomer(size=2, start=5, until=9, is_long=False, floor=2, capacity=20)
+SMALL = Newcomer(
+    group=0,
+    time=5,
+    rank=0,
+    size=2,
+    start=5,
+    needed_until=9,
+    lowest=2,
+    capacity=20,
+    is_long=False,
+    is_lasting=False,
+)
 
 
 def room(*touches: GiantTouch, newcomer: Newcomer = SMALL) -> int:
     """What the newcomer, of group 0, leaves free above the scratch."""
-    return room_for_giants(newcomer, 0, touches)
+    return room_for_giants(newcomer, touches)
 
 
 def test_the_largest_giant_that_fits_beside_the_newcomer_counts() -> None:
@@ -51,8 +62,8 @@ def test_a_small_tensor_stays_out_of_the_middle(place: str, offset: int) -> None
     giant = Buffer(14, writes={7: 9}, reads={8: 9})
     program = program_of([30] * 22, [at_the_end, at_the_start, small, giant], fast_bytes=16)
     game = play(program, "NNNNN", Rules(place=place))
-    assert game.live[2].offset == offset
-    effect = game.placement(NO_COPY)
+    assert game.state.live[2].offset == offset
+    effect = game.effect(NO_COPY)
     if place != "support":
         assert effect.stall_ticks > 0
         return

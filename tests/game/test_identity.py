@@ -34,11 +34,11 @@ def play_randomly(game: ReferenceGame, chance: random.Random) -> Counter[str]:
         action = chance.choice(
             [a for a in range(NUM_ACTIONS) for _ in range(liking[a]) if legal[a]]
         )
-        effect, move = game.placement(action), game.move
+        effect, move = game.effect(action), game.move
         has_write_back = any(not b.is_prefetch for b in effect.bookings)
         seen["stall"] += effect.stall_ticks > 0
-        seen["ghost taken"] += bool(effect.evicted)
-        seen["dirty ghost taken"] += bool(effect.evicted) and has_write_back
+        seen["ghost taken"] += bool(effect.displaced)
+        seen["dirty ghost taken"] += bool(effect.displaced) and has_write_back
         seen["saved at a sink"] += move.is_sink and has_write_back
         seen["saved on Drop"] += not move.is_sink and effect.dropped is not None and has_write_back
         seen["was there before"] += effect.is_new and effect.block.start == -1
@@ -60,7 +60,7 @@ def test_the_return_is_the_simulated_saving(batch: int) -> None:
         )
         game = ReferenceGame(program, rules)
         seen += play_randomly(game, chance)
-        assert not game.live
+        assert not game.state.live
         if program.all_slow_s > 0:
             assert_is_judged_alike(game)
     events = {"stall", "ghost taken", "dirty ghost taken", "saved at a sink", "saved on Drop"}

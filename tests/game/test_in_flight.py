@@ -46,7 +46,7 @@ def test_a_block_is_no_ghost_while_its_content_is_read() -> None:
     # Both are larger than half of what there is: the second finds no place while the first is read.
     program = program_of([Buffer(768, "w1 r2+3 r8"), Buffer(768, "w3 r7"), Buffer(768, "w6 r7")])
     game = played(program, NO_COPY, NO_COPY)
-    assert game.live[0].busy == 5
+    assert game.state.live[0].busy == 5
     assert not game.legal()[NO_COPY], "slot 3 is within the flight"
     game.step(DROP)
     assert game.legal()[NO_COPY], "slot 6 is after it"

@@ -11,11 +11,27 @@ from engine.errors import ConfigError
 from engine.game.jaxgame.encoding import encode
 from engine.game.move_list import moves
 from engine.game.moves import COPY, LOOK_AHEAD_RULES, NO_COPY, Rules
-from engine.game.reference.blocks import OPEN, Block, free_gaps
-from engine.game.reference.placement import Newcomer, roomiest_offset, supported_offset
+from engine.game.reference.blocks import OPEN, Block
+from engine.game.reference.placement import (
+    Newcomer,
+    free_gaps,
+    roomiest_offset,
+    supported_offset,
+)
 from tests.game.tiny_programs import Buffer, assert_is_judged_alike, play, program_of
 
-WALLS = Newcomer(size=2, start=0, until=9, is_long=False, floor=2, capacity=20)
+WALLS = Newcomer(
+    group=0,
+    time=0,
+    rank=0,
+    size=2,
+    start=0,
+    needed_until=9,
+    lowest=2,
+    capacity=20,
+    is_long=False,
+    is_lasting=False,
+)
 
 
 def standing(offset: int, size: int, until: int) -> Block:
@@ -39,7 +55,7 @@ def standing(offset: int, size: int, until: int) -> Block:
 
 def offsets(newcomer: Newcomer, *blocks: Block) -> tuple[int | None, int | None]:
     """Where `support` and `roomy` put the newcomer among `blocks`."""
-    gaps = free_gaps(blocks, newcomer.floor, newcomer.capacity)
+    gaps = free_gaps(blocks, newcomer.lowest, newcomer.capacity)
     return supported_offset(newcomer, blocks, gaps), roomiest_offset(newcomer, blocks, gaps)
 
 
@@ -80,12 +96,12 @@ def test_the_room_left_is_that_of_a_memory_with_the_newcomer_in_it() -> None:
             standing(chance.randrange(2, 19), chance.randint(1, 3), chance.randrange(12))
             for _ in range(chance.randrange(6))
         ]
-        gaps = free_gaps(blocks, WALLS.floor, WALLS.capacity)
+        gaps = free_gaps(blocks, WALLS.lowest, WALLS.capacity)
         ends = [o for low, high in gaps if high - low >= 2 for o in (low, high - 2)]
 
         def room(offset: int, blocks: list[Block] = blocks) -> int:
             lasting = [b for b in blocks if b.needed_until >= 9]
-            rest = free_gaps([*lasting, standing(offset, 2, 9)], WALLS.floor, WALLS.capacity)
+            rest = free_gaps([*lasting, standing(offset, 2, 9)], WALLS.lowest, WALLS.capacity)
             return max((high - low for low, high in rest), default=0)
 
         most = max((room(o) for o in ends), default=0)
@@ -116,14 +132,14 @@ def test_a_ghost_that_cannot_be_saved_turns_a_look_ahead_elsewhere(place: str) -
     b = Buffer(8, writes={3: 1}, reads={6: 1})
     n = Buffer(8, writes={4: 9}, reads={5: 9})
     game = play(program_of([30] * 7, [early, a, b, n]), "NNNN", Rules(place=place))
-    assert [game.live[g].offset for g in (1, 2)] == [8, 0]
-    effect = game.placement(NO_COPY)
+    assert [game.state.live[g].offset for g in (1, 2)] == [8, 0]
+    effect = game.effect(NO_COPY)
     if place == "first_fit":
-        assert [g.group for g in effect.evicted] == [2]
+        assert [g.group for g in effect.displaced] == [2]
         assert effect.stall_ticks > 0
         return
     assert effect.block is not None
-    assert (effect.block.offset, [g.group for g in effect.evicted]) == (8, [1])
+    assert (effect.block.offset, [g.group for g in effect.displaced]) == (8, [1])
     while not game.is_over:
         game.step(next(x for x in (NO_COPY, COPY, 2) if game.legal()[x]))
     assert_is_judged_alike(game)

@@ -32,7 +32,7 @@ def test_a_write_is_kept_for_its_read() -> None:
     assert game.step(NO_COPY) == pytest.approx(3 / 16)
     # Dropping the read needs a write-back in slots [1, 1): four seconds, all of them a stall.
     assert mask(game) == "ND"
-    assert game.placement(DROP).stall_ticks * 16 / 2**30 == pytest.approx(4)
+    assert game.effect(DROP).stall_ticks * 16 / 2**30 == pytest.approx(4)
     assert game.step(NO_COPY) == pytest.approx(3 / 16)
     # 4 of 16 bytes are 1/8 or more: high end.
     assert game.plan("x").stays == (Stay(0, 12, 0, 2),)
@@ -67,8 +67,8 @@ def test_a_prefetch_starts_as_late_as_it_can() -> None:
     game = play(program, "")
     assert mask(game) == "CD"
     assert game.step(COPY) == pytest.approx(4 / 19)
-    assert game.ledger.left[0] * 19 / 2**30 == pytest.approx(5)
-    assert game.ledger.left[1] * 19 / 2**30 == pytest.approx(1)
+    assert game.state.ledger.left[0] * 19 / 2**30 == pytest.approx(5)
+    assert game.state.ledger.left[1] * 19 / 2**30 == pytest.approx(1)
     assert game.plan("x").stays == (Stay(0, 12, 1, 3),)
     assert game.plan("x").copies == (Copy(0, True, 1, 2),)
     assert_is_judged_alike(game)
@@ -79,7 +79,7 @@ def test_slow_accesses_draw_from_the_idle_time() -> None:
     a = Buffer(4, reads={2: 4}, is_input=True)
     b = Buffer(6, reads={1: 2}, is_input=True, slow_bytes=6)
     game = play(program_of([5, 5, 5], [a, b]), "D")
-    assert game.placement(COPY).bookings[0].start == 0
+    assert game.effect(COPY).bookings[0].start == 0
     game.step(COPY)
     assert_is_judged_alike(game)
 
@@ -91,7 +91,7 @@ def test_what_has_started_shares_a_wait_for_the_other_direction() -> None:
     game = play(program_of([1, 1, 5], [a, b]), "")
     assert game.step(COPY) == pytest.approx((4 - 2) / 17)
     # A write-back that has started is served while compute waits, which then waits longer.
-    served = game.ledger.run(0, 3, game.move.work_ticks, is_prefetch=False)
+    served = game.state.ledger.run(0, 3, game.move.work_ticks, is_prefetch=False)
     (wait,) = served.shares
     assert wait.slot == 2 and wait.ticks * 17 / 2**30 == pytest.approx(2)
     assert game.step(COPY) == pytest.approx((6 - 4) / 17)
@@ -102,7 +102,7 @@ def test_what_has_started_shares_a_wait_for_the_other_direction() -> None:
 def test_copies_look_back_only_so_far() -> None:
     program = program_of([9, 1, 5], [Buffer(4, reads={2: 4}, is_input=True)])
     game = play(program, "", replace(TWO_ENDED, look_back=1))
-    effect = game.placement(COPY)
+    effect = game.effect(COPY)
     assert effect.bookings[0].start == 1
     assert effect.stall_ticks * 19 / 2**30 == pytest.approx(3)
 
@@ -111,11 +111,11 @@ def test_a_clean_ghost_is_taken_only_if_nothing_else_is_free() -> None:
     a = Buffer(10, reads={1: 9, 5: 9}, is_input=True)
     b = Buffer(10, reads={3: 1}, is_input=True)
     roomy = play(program_of([30] * 6, [a, b], fast_bytes=32), "C")
-    assert roomy.placement(COPY).evicted == ()
-    assert roomy.placement(COPY).block.offset == 12
+    assert roomy.effect(COPY).displaced == ()
+    assert roomy.effect(COPY).block.offset == 12
     tight = play(program_of([30] * 6, [a, b]), "C")
-    effect = tight.placement(COPY)
-    assert [(g.group, g.end) for g in effect.evicted] == [(0, 2)]
+    effect = tight.effect(COPY)
+    assert [(g.group, g.end) for g in effect.displaced] == [(0, 2)]
     assert effect.bookings[:-1] == ()
     tight.step(COPY)
     assert mask(tight) == "CD"
@@ -130,8 +130,8 @@ def test_ghosts_of_less_saving_per_byte_are_taken_first() -> None:
     c = Buffer(6, reads={2: 1, 7: 3}, is_input=True)
     b = Buffer(6, reads={4: 6}, is_input=True)
     game = play(program_of([30] * 8, [a, c, b]), "CC")
-    effect = game.placement(COPY)
-    assert [g.group for g in effect.evicted] == [1]
+    effect = game.effect(COPY)
+    assert [g.group for g in effect.displaced] == [1]
     assert effect.block.offset == 4
     for letter in "CNC":
         game.step("CND".index(letter))
@@ -142,13 +142,13 @@ def test_a_dirty_ghost_is_written_back_before_it_is_taken() -> None:
     a = Buffer(10, writes={0: 9}, reads={5: 9})
     b = Buffer(10, reads={3: 9}, is_input=True)
     game = play(program_of([30] * 6, [a, b]), "N")
-    effect = game.placement(COPY)
+    effect = game.effect(COPY)
     assert [(w.group, w.is_prefetch, w.start, w.deadline) for w in effect.bookings] == [
         (0, False, 1, 2),
         (1, True, 2, 3),
     ]
     game.step(COPY)
-    assert game.valid_from[0] == 2
+    assert game.state.valid_from[0] == 2
     game.step(COPY)
     assert game.plan("x").stays == (Stay(0, 6, 0, 2), Stay(1, 6, 2, 4), Stay(0, 6, 4, 6))
     assert_is_judged_alike(game)
@@ -160,7 +160,7 @@ def test_a_dirty_ghost_that_cannot_be_saved_in_time_is_awaited() -> None:
     game = play(program_of([30, 2, 30, 30, 30], [a, b]), "N")
     # Ten seconds of write-back, two of them idle, before the copy starts in slot 2.
     assert mask(game) == "CD"
-    effect = game.placement(COPY)
+    effect = game.effect(COPY)
     assert [(b.group, b.start, b.deadline) for b in effect.bookings] == [(0, 1, 2), (1, 2, 3)]
     assert effect.stall_ticks == effect.bookings[0].stall_ticks
     while not game.is_over:
@@ -175,7 +175,7 @@ def test_a_stay_from_before_a_loop_covers_it() -> None:
     # Unless it leaves, and is copied in anew in every iteration.
     assert mask(game) == "CND"
     game.step(NO_COPY)
-    assert game.live[0].busy == 2
+    assert game.state.live[0].busy == 2
     assert mask(game) == "N"
     game.step(NO_COPY)
     # The sink at the end of the loop asks nothing of it.
@@ -212,7 +212,11 @@ def test_a_copy_is_taken_out_of_a_loop_if_it_fits_before() -> None:
     )
     # Once, in slot 0, and clear of the scratch that comes after the loop.
     assert game.step(NO_COPY) == pytest.approx(8 / 68)
-    assert (game.live[0].busy, game.live[0].level, game.live[0].offset) == (2, -1, 8)
+    assert (game.state.live[0].busy, game.state.live[0].level, game.state.live[0].offset) == (
+        2,
+        -1,
+        8,
+    )
     assert mask(game) == "N"
     assert game.step(NO_COPY) == pytest.approx(8 / 68)
     assert game.step(DROP) == 0
@@ -252,9 +256,9 @@ def test_no_one_waits_where_copies_are_under_way() -> None:
     b = Buffer(4, reads={3: 8}, is_input=True)
     loops = [Region("while", 2, 3, 4.0), Region("while", 3, 5, 4.0)]
     game = play(program_of([5, 1, 99, 99, 99], [a, b], regions=loops), "NN")
-    assert game.ledger.settled == 3
+    assert game.state.ledger.settled == 3
     assert mask(game) == "N"
-    assert game.placement(DROP).refusal.reason is Reason.NO_TIME
+    assert game.effect(DROP).refusal.reason is Reason.NO_TIME
 
 
 def test_compute_may_wait_where_the_loop_begins_though_copies_in_it_have_begun() -> None:
@@ -262,8 +266,8 @@ def test_compute_may_wait_where_the_loop_begins_though_copies_in_it_have_begun()
     b = Buffer(4, reads={3: 8}, is_input=True)
     loop = Region("while", 2, 5, 4.0)
     game = play(program_of([5, 1, 99, 99, 99], [a, b], regions=[loop]), "NC")
-    assert game.ledger.settled == 3
-    (saved,) = game.placement(DROP).bookings
+    assert game.state.ledger.settled == 3
+    (saved,) = game.effect(DROP).bookings
     assert (saved.start, saved.deadline) == (1, 2)
     assert saved.stall_ticks > 0
     game.step(DROP)
@@ -274,7 +278,7 @@ def test_a_copy_that_finds_no_place_starts_later_and_stalls() -> None:
     a = Buffer(10, writes={0: 1}, reads={2: 1})
     b = Buffer(10, reads={3: 30}, is_input=True)
     game = play(program_of([9, 9, 5, 9], [a, b]), "NN")
-    effect = game.placement(COPY)
+    effect = game.effect(COPY)
     # Ten seconds would be hidden from slot 1 on, but a stands to the end of slot 2.
     assert [(c.start, c.deadline) for c in effect.bookings] == [(3, 3)]
     game.step(COPY)
@@ -297,9 +301,9 @@ def test_the_previous_run_may_leave_one_input_in_place() -> None:
     assert mask(game) == "CND"
     game.step(NO_COPY)
     assert mask(game) == "CD"
-    assert game.placement(NO_COPY).refusal.reason is Reason.INPUTS_TAKEN
+    assert game.effect(NO_COPY).refusal.reason is Reason.INPUTS_TAKEN
     game.step(DROP)
-    assert game.placement(NO_COPY).refusal.reason is Reason.NOT_THERE
+    assert game.effect(NO_COPY).refusal.reason is Reason.NOT_THERE
     game.step(DROP)
     assert mask(game) == "ND"
     game.step(NO_COPY)
@@ -325,14 +329,14 @@ def test_what_lasts_to_the_end_avoids_the_place_of_a_kept_input() -> None:
     a = Buffer(4, reads={0: 3}, is_input=True)
     b = Buffer(14, writes={1: 30}, reads={3: 30})
     game = play(program_of([5, 5, 5, 5], [a, b], max_inputs=1), "N")
-    assert game.placement(NO_COPY).refusal.reason is Reason.NO_PLACE
+    assert game.effect(NO_COPY).refusal.reason is Reason.NO_PLACE
 
 
 def test_only_a_first_read_may_have_been_there_before() -> None:
     a = Buffer(4, reads={0: 3, 1: 3}, is_input=True)
     game = play(program_of([5, 5], [a], max_inputs=1), "D")
     assert mask(game) == "CD"
-    assert game.placement(NO_COPY).refusal.reason is Reason.NOT_THERE
+    assert game.effect(NO_COPY).refusal.reason is Reason.NOT_THERE
 
 
 def test_a_live_out_is_written_back_in_idle_time_or_stalls() -> None:
@@ -361,7 +365,7 @@ def test_a_strict_sink_is_a_dead_end_and_drop_backup_undoes_it() -> None:
     game = play(program_of([5, 1], [out]), "NN", replace(TWO_ENDED, strict=True))
     assert game.is_dead_end
     assert mask(game) == ""
-    assert game.placement(DROP).refusal.reason is Reason.STALL
+    assert game.effect(DROP).refusal.reason is Reason.STALL
     drop_backup(game)
     # The write is forced to Drop; the read's NoCopy has become illegal and is replaced by Drop.
     assert game.actions == [DROP, DROP]
@@ -381,7 +385,7 @@ def test_drop_backup_leaves_other_groups_alone() -> None:
     assert game.is_dead_end
     drop_backup(game)
     assert game.actions == [NO_COPY, NO_COPY, DROP]
-    assert game.placement(DROP).is_legal
+    assert game.effect(DROP).is_legal
 
 
 def test_a_block_keeps_clear_of_all_scratch_to_come() -> None:
@@ -399,13 +403,13 @@ def test_a_full_table_forgets_and_then_nothing_starts_before() -> None:
     c = Buffer(4, reads={4: 3}, is_input=True)
     program = program_of([5, 5, 1, 1, 5], [a, b, c], max_inputs=1)
     game = play(program, "NNNN", replace(TWO_ENDED, max_blocks=1))
-    assert game.horizon == 2
+    assert game.state.horizon == 2
     # Slots 2 and 3 have too little time, but no copy may start before.
-    assert game.placement(COPY).bookings[0].start == 2
-    assert game.placement(COPY).stall_ticks > 0
-    assert game.placement(NO_COPY).refusal.reason is Reason.FORGOTTEN
+    assert game.effect(COPY).bookings[0].start == 2
+    assert game.effect(COPY).stall_ticks > 0
+    assert game.effect(NO_COPY).refusal.reason is Reason.FORGOTTEN
     game.step(COPY)
-    assert game.horizon == 4
+    assert game.state.horizon == 4
     assert_is_judged_alike(game)
 
 
@@ -414,16 +418,16 @@ def test_a_table_full_of_live_blocks_takes_no_newcomer() -> None:
     b = Buffer(4, writes={0: 3}, reads={2: 3})
     game = play(program_of([5] * 3, [a, b]), "N", replace(TWO_ENDED, max_blocks=1))
     assert mask(game) == "D"
-    assert game.placement(NO_COPY).refusal.reason is Reason.TABLE_FULL
+    assert game.effect(NO_COPY).refusal.reason is Reason.TABLE_FULL
 
 
 def test_a_ghost_gives_its_row_with_its_place() -> None:
     a = Buffer(4, reads={1: 3, 4: 1}, is_input=True)
     b = Buffer(4, reads={3: 3}, is_input=True)
     game = play(program_of([5] * 5, [a, b]), "C", replace(TWO_ENDED, max_blocks=1))
-    assert [g.group for g in game.placement(COPY).evicted] == [0]
+    assert [g.group for g in game.effect(COPY).displaced] == [0]
     game.step(COPY)
-    assert game.horizon == 2
+    assert game.state.horizon == 2
     game.step(DROP)
     assert_is_judged_alike(game)
 
@@ -436,7 +440,7 @@ def test_dirty_ghosts_are_written_back_one_by_one_each_at_its_level() -> None:
     for size, expected in [(6, [(1, 1, 2)]), (14, [(1, 1, 2), (0, 4, 5)])]:
         n = Buffer(size, reads={6: 99}, is_input=True)
         game = play(program_of([1000] * 9, [a, b, n], regions=[loop]), "NN")
-        saved = [w for w in game.placement(COPY).bookings if not w.is_prefetch]
+        saved = [w for w in game.effect(COPY).bookings if not w.is_prefetch]
         assert [(w.group, w.start, w.deadline) for w in saved] == expected
         game.step(COPY)
         while not game.is_over:
@@ -453,9 +457,9 @@ def test_a_copy_does_not_reach_into_its_groups_earlier_stay() -> None:
     program = program_of([50, 1, 1, 20, 0.3, 0.3, 1], [x, d, b, a], fast_bytes=24)
     game = play(program, "NNCNC")
     # What is taken ends where it is not needed any more, not where b begins, at slot 3.
-    assert (3, 4, 0, 2) in [(e.group, e.offset, e.start, e.end) for e in game.ended]
+    assert (3, 4, 0, 2) in [(e.group, e.offset, e.start, e.end) for e in game.state.ended]
     # Slots before 2 have more idle time, but hold the earlier stay.
-    block = game.placement(COPY).block
+    block = game.effect(COPY).block
     assert (block.offset, block.start) == (0, 2)
     game.step(COPY)
     assert_is_judged_alike(game)
@@ -467,7 +471,7 @@ def test_the_place_of_a_taken_ghost_is_free_from_its_last_touch_on() -> None:
     b = Buffer(4, writes={5: 9}, reads={6: 9})
     c = Buffer(4, reads={6: 9}, is_input=True)
     game = play(program_of([20, 1, 1, 1, 1, 1, 1, 1], [a, b, c], fast_bytes=12), "CNN")
-    effect = game.placement(COPY)
+    effect = game.effect(COPY)
     assert (effect.block.start, effect.stall_ticks) == (1, 0)
     game.step(COPY)
     game.step(DROP)
@@ -477,9 +481,9 @@ def test_the_place_of_a_taken_ghost_is_free_from_its_last_touch_on() -> None:
 def test_a_copy_as_long_as_the_program_is_refused() -> None:
     a = Buffer(1000, reads={1: 3}, is_input=True)
     game = play(program_of([5, 5], [a], fast_bytes=2000, max_inputs=1), "")
-    assert game.placement(COPY).refusal.reason is Reason.TOO_LONG
+    assert game.effect(COPY).refusal.reason is Reason.TOO_LONG
     # Nor may it have been left there by the run before: it could not come back.
-    assert game.placement(NO_COPY).refusal.reason is Reason.TOO_LONG
+    assert game.effect(NO_COPY).refusal.reason is Reason.TOO_LONG
 
 
 def test_illegal_and_early_calls_raise() -> None:
@@ -503,8 +507,8 @@ def test_a_clone_goes_its_own_way() -> None:
     twin.step(DROP)
     assert game.move_index == 1
     assert game.records.copies == []
-    assert game.live[0].is_dirty
-    assert sum(game.ledger.left) > sum(twin.ledger.left)
+    assert game.state.live[0].is_dirty
+    assert sum(game.state.ledger.left) > sum(twin.state.ledger.left)
     game.step(NO_COPY)
     assert game.total_reward > twin.total_reward
     assert_is_judged_alike(game)
@@ -515,9 +519,9 @@ def test_the_other_end_is_high_where_the_rule_is_low_and_the_reverse() -> None:
     small, large = Buffer(1, writes={0: 3}, reads={1: 3}), Buffer(4, writes={0: 3}, reads={1: 3})
     program = program_of([5, 5], [small, large])
     game = play(program, "nN")
-    assert [game.live[g].offset for g in (0, 1)] == [15, 11]
+    assert [game.state.live[g].offset for g in (0, 1)] == [15, 11]
     game = play(program, "Nn")
-    assert [game.live[g].offset for g in (0, 1)] == [0, 1]
+    assert [game.state.live[g].offset for g in (0, 1)] == [0, 1]
 
 
 def test_a_place_that_both_ends_have_is_offered_once() -> None:
@@ -533,6 +537,6 @@ def test_a_place_that_both_ends_have_is_offered_once() -> None:
 def test_the_other_end_is_high_where_a_rule_knows_more_than_two_places(place: str) -> None:
     a = Buffer(1, writes={0: 3}, reads={1: 3})
     game = play(program_of([5, 5], [a]), "", Rules(place=place))
-    low, high = (game.placement(action).block for action in (NO_COPY, NO_COPY_OTHER))
+    low, high = (game.effect(action).block for action in (NO_COPY, NO_COPY_OTHER))
     assert low is not None and high is not None
     assert (low.offset, high.offset) == (0, 15)

@@ -91,30 +91,30 @@ def test_residents_idle_time_and_memory_agree_with_the_reference(name: str) -> N
         ahead = game.moves[game.move_index + 1 : game.move_index + 1 + NUM_AHEAD]
         is_here, is_dirty = np.split(part(seen, "residents"), 2)
         for index, move in enumerate(ahead):
-            block = game.live.get(move.group)
+            block = game.state.live.get(move.group)
             assert is_here[index] == (block is not None)
             assert is_dirty[index] == (block is not None and block.is_dirty)
         now = game.move.time
         for index, span in enumerate(SPANS):
-            idle_s = sum(game.ledger.left[max(0, now - span) : now]) * tick_s
+            idle_s = sum(game.state.ledger.left[max(0, now - span) : now]) * tick_s
             told = untame(float(part(seen, "ledger")[index]))
             assert told == pytest.approx(idle_s / point_s, rel=0.02, abs=0.05)
         certain = part(seen, "memory")[:NUM_BINS]
         width = -(-game.facts.numbers.fast_granules // NUM_BINS)
-        blocks = [*game.live.values(), *game.ended]
+        blocks = [*game.state.live.values(), *game.state.ended]
         for cell in range(NUM_BINS):
             low, high = cell * width, (cell + 1) * width
             taken = sum(
                 max(0, min(b.offset + b.size, high) - max(b.offset, low))
                 for b in blocks
-                if b.stands_at(now) and not (b in game.live.values() and b.is_ghost(now))
+                if b.stands_at(now) and not (b in game.state.live.values() and b.is_ghost(now))
             )
             assert certain[cell] == pytest.approx(min(1.0, taken / width), abs=1e-4)
 
 
 def test_the_options_tell_who_is_resident(program: Program) -> None:
     for game, seen in walk(program, 2):
-        block = game.live.get(game.move.group)
+        block = game.state.live.get(game.move.group)
         assert bool(part(seen, "options")[0]) == (block is not None)
 
 

@@ -91,7 +91,7 @@ class Effect:
 
     `number`: row of the group's own block (none: -1), which gets `until`, `written` and `rank`, and
     is written back in the run `departure` until `departure_deadline`. Ghosts that
-    `[offset, offset + size)` overlaps at `evicted_by` end (none do: `size` is far below 0), dirty
+    `[offset, offset + size)` overlaps at `displaced_by` end (none do: `size` is far below 0), dirty
     ones when they are written back. The `copy` of the newcomer is due at `copy_deadline`. -1 stands
     for no deadline. `block`: the newcomer, if `is_new`.
     """
@@ -103,7 +103,7 @@ class Effect:
     rank: Array
     departure: Run
     departure_deadline: Array
-    evicted_by: Array
+    displaced_by: Array
     offset: Array
     size: Array
     copy: Run
@@ -133,15 +133,15 @@ def effect_of(encoded: EncodedProgram, state: State, options: Options, action: A
     )
     is_leaving = is_on & own.is_resident & (is_copy | (action == DROP))
     is_prefetch = is_copy | is_hoisted
-    evicts = is_placed & entry.is_saved
-    leaves = is_leaving & departure.is_saved
+    displaces = is_placed & entry.writes_back
+    leaves = is_leaving & departure.writes_back
     until, written, rank = _own_after(row, options, is_leaving)
     gain, open_ticks = _served(row, state, is_fast, is_on & (action == DROP))
     block = _new_block(encoded, row, ways.offset_before, entry, is_before)
     copy, departs = entry.copy.only(is_prefetch), departure.run.only(leaves)
-    stall = copy.stall + departs.stall + jnp.where(evicts, entry.saved_stall, 0)
+    stall = copy.stall + departs.stall + jnp.where(displaces, entry.write_back_stall, 0)
     ticks = gain - stall
-    start = entry.wish.start
+    start = entry.newcomer.start
     effect = Effect(
         outcome=StepOutcome(
             reward=ticks.astype(jnp.float32) / TICKS,
@@ -157,7 +157,7 @@ def effect_of(encoded: EncodedProgram, state: State, options: Options, action: A
         rank=rank,
         departure=departs,
         departure_deadline=jnp.where(leaves, departure.deadline, NO_DEADLINE),
-        evicted_by=entry.evicted_by,
+        displaced_by=entry.displaced_by,
         offset=entry.offset,
         size=jnp.where(is_placed, row.size, -TICKS),
         copy=copy,
@@ -216,7 +216,7 @@ def _of_every_game(effect: Effect, games: tuple[int, ...]) -> Effect:
 def _own_after(row: MoveRow, options: Options, is_leaving: Array) -> tuple[Array, Array, Array]:
     """`until`, `written` and `rank` of the group's own block after the move."""
     own, departure, is_touch = options.own, options.departure, row.is_sink == 0
-    is_ended = is_leaving & (is_touch | departure.is_saved)
+    is_ended = is_leaving & (is_touch | departure.writes_back)
     kept = jnp.where(is_touch, jnp.maximum(own.until, row.busy_after(own.level_start)), own.until)
     written = jnp.where(row.writes > 0, row.end, own.written)
     stays = _stays_live(row, own.level_end, written) & ~is_ended

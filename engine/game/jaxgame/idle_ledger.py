@@ -24,7 +24,7 @@ class Waits:
     """The last two slots before which compute waits for copies of one direction, or 0.
 
     `ticks_…`: how many ticks of the wait copies of the other direction may share yet; more than
-    none unless the slot is 0. None of them may start before `barrier`: what older waits allow is
+    none unless the slot is 0. None of them may start before `forgotten`: what older waits allow is
     forgotten.
     """
 
@@ -32,7 +32,7 @@ class Waits:
     ticks_last: Array  # []
     before: Array  # []
     ticks_before: Array  # []
-    barrier: Array  # []
+    forgotten: Array  # []
 
     def shared(self, slot: Array, ticks: Array) -> Waits:
         """After a copy of the other direction was served `ticks` of the wait before `slot`."""
@@ -48,7 +48,7 @@ class Waits:
             ticks_last=jnp.where(is_last, ticks_last, ticks_before),
             before=jnp.where(is_last, before, 0),
             ticks_before=jnp.where(is_last, ticks_before, 0),
-            barrier=self.barrier,
+            forgotten=self.forgotten,
         )
 
     def left_at(self, slot: Array) -> Array:
@@ -73,7 +73,7 @@ class Waits:
             ticks_before=jnp.where(
                 is_latest, self.ticks_last, jnp.where(is_middle, ticks, ticks_before)
             ),
-            barrier=jnp.maximum(self.barrier, forgotten),
+            forgotten=jnp.maximum(self.forgotten, forgotten),
         )
 
 
@@ -196,30 +196,30 @@ class Window:
         return replace(self, ledger=Ledger(idle_before, reads, writes, settled, waited))
 
     def latest(
-        self, level: Array, deadline: Array, work: Array, hidden: Array, earliest: Array
+        self, level: Array, deadline: Array, work: Array, cover: Array, earliest: Array
     ) -> Run:
-        """A prefetch as late as it can be without need to wait, with `hidden` ticks of its work.
+        """A prefetch as late as it can be without need to wait, with `cover` ticks of its work.
 
         In each part between two waits it is the latest start with so many idle ticks until the
         part's end, else the earliest; of these the one for which compute waits least, the last of
-        them. Where not all of the work is to be hidden only the last part counts.
+        them. Where not all of the work is to be covered only the last part counts.
         """
         begin, middle, last = self._parts(earliest, deadline, is_prefetch=True)
-        best = self._latest_in(level, last, deadline, deadline, work, hidden)
+        best = self._latest_in(level, last, deadline, deadline, work, cover)
         for low, end in ((middle, last), (begin, middle)):
-            run = self._latest_in(level, low, end, deadline, work, hidden)
-            is_better = run.is_possible & (low < end) & (hidden == work) & (run.stall < best.stall)
+            run = self._latest_in(level, low, end, deadline, work, cover)
+            is_better = run.is_possible & (low < end) & (cover == work) & (run.stall < best.stall)
             is_better = is_better | (run.is_possible & (low < end) & ~best.is_possible)
             best = _chosen(is_better, run, best)
         return best
 
     def _latest_in(
-        self, level: Array, low: Array, end: Array, deadline: Array, work: Array, hidden: Array
+        self, level: Array, low: Array, end: Array, deadline: Array, work: Array, cover: Array
     ) -> Run:
         """The latest start in `[low, end)`, or at the deadline, with enough idle ticks to `end`."""
         idle_before, is_last = self.ledger.idle_before, end == deadline
         first = self.encoded.first_of(level, low)
-        bound = self._idle_at(end) - hidden
+        bound = self._idle_at(end) - cover
         num_ample = jnp.sum(idle_before <= bound, axis=0, dtype=jnp.int32)
         top = jnp.where(is_last, end, end - 1)
         ample = jnp.minimum(self._oldest + num_ample - 1, top)
@@ -257,7 +257,7 @@ class Window:
     ) -> tuple[Array, Array, Array]:
         """Where a copy may begin, and where the two last of three parts between waits do."""
         waits = self._others(is_prefetch)
-        begin = self._not_before(earliest, waits.barrier)
+        begin = self._not_before(earliest, waits.forgotten)
 
         def inside(slot: Array) -> Array:
             return jnp.where((begin < slot) & (slot < deadline), slot, begin)
@@ -280,9 +280,9 @@ class Window:
     def _oldest(self) -> Array:
         return self.time - self.encoded.look_back
 
-    def _not_before(self, slot: Array, barrier: Array) -> Array:
+    def _not_before(self, slot: Array, forgotten: Array) -> Array:
         """The first slot from `slot` on in which a copy may start, levels apart."""
-        return jnp.maximum(jnp.maximum(slot, 0), jnp.maximum(barrier, self._oldest))
+        return jnp.maximum(jnp.maximum(slot, 0), jnp.maximum(forgotten, self._oldest))
 
     def _idle_at(self, slot: Array) -> Array:
         return at(self.ledger.idle_before, slot - self._oldest)

@@ -14,7 +14,7 @@ from engine.game.jaxgame.lanes import at, in_lanes, numbers_of, rows_of
 from engine.game.jaxgame.placement import (
     NO_PLACE,
     Ends,
-    Wish,
+    Newcomer,
     find_last_places,
     find_places,
     find_places_before,
@@ -44,25 +44,25 @@ from engine.game.quantise import TICKS
 class Entry:
     """How the move's group would enter: its block, its copy, and the ghosts that it takes.
 
-    The block, which stands at `offset` from `wish.start` on, is of `level` and a ghost from slot
-    `until` on. The copy (if the move reads) needs `work` ticks until `deadline`. Ghosts there leave
-    before slot `evicted_by`, all dirty ones by slot `cleared`; `is_saved`: there are such, and to
-    write them back needs `saved_work` ticks and stalls for `saved_stall`.
+    The block, which stands at `offset` from `newcomer.start` on, is of `level` and a ghost from
+    slot `until` on. The copy (if the move reads) needs `work` ticks until `deadline`. Ghosts there
+    leave before slot `displaced_by`, all dirty ones by slot `cleared`; `writes_back`: there are
+    such, and to write them back needs `write_back_work` ticks and stalls for `write_back_stall`.
     """
 
     is_possible: Array
-    wish: Wish
+    newcomer: Newcomer
     until: Array
     level: Array
     work: Array
     copy: Run
     deadline: Array
     offset: Array
-    evicted_by: Array
+    displaced_by: Array
     cleared: Array
-    is_saved: Array
-    saved_work: Array
-    saved_stall: Array
+    writes_back: Array
+    write_back_work: Array
+    write_back_stall: Array
 
 
 @jax.tree_util.register_dataclass
@@ -118,7 +118,7 @@ def find_hoisted(now: Situation) -> tuple[Entry, Pair]:
     may_hoist = (now.row.is_sink == 0) & ~now.own.is_resident & (now.row.hoist_start >= 0)
     plain = numbers_of(jnp.any(may_hoist), lambda: _hoisted(now))
     planned = _in_planned(now, plain)
-    is_early = (planned.wish.start < now.row.hoist_start) & (planned.copy.stall == 0)
+    is_early = (planned.newcomer.start < now.row.hoist_start) & (planned.copy.stall == 0)
     planned = replace(planned, is_possible=planned.is_possible & is_early)
     return planned, _placed(now, plain)
 
@@ -135,9 +135,9 @@ def offsets_before(now: Situation) -> tuple[Array, Ends]:
     may_stay = (row.may_stay_before > 0) & is_left & is_untouched & now.has_row
 
     def find() -> tuple[Array, Array, Array]:
-        wish = _wish(now, jnp.full_like(none, FIRST_HORIZON), encoded.max_reserved, none)
-        places = find_places_before(state.table, wish, encoded.fast_granules)
-        is_free = fits_at(wish, row.planned, encoded.fast_granules)
+        newcomer = _newcomer(now, jnp.full_like(none, FIRST_HORIZON), encoded.max_reserved, none)
+        places = find_places_before(state.table, newcomer, encoded.fast_granules)
+        is_free = fits_at(newcomer, row.planned, encoded.fast_granules)
         is_free &= ~jnp.any(overlaps(state.table, row.planned, row.size), axis=0)
         every = (jnp.where(is_free, row.planned, NO_PLACE), *places)
         planned, rule, other = (jnp.where(may_stay, place, NO_PLACE) for place in every)
@@ -170,9 +170,9 @@ def _plain(now: Situation, leaving: Leaving, halves: Array) -> Entry:
     row, reads, state = now.row, now.row.reads > 0, now.state
     valid = jnp.maximum(row.slow_valid, now.stood_until)
     valid = jnp.where(leaving.is_possible, leaving.end, valid)
-    hidden = jnp.where(halves == 0, row.work, jnp.where(halves == 1, row.work // 2, 0))
+    cover = jnp.where(halves == 0, row.work, jnp.where(halves == 1, row.work // 2, 0))
     earliest = jnp.maximum(state.horizon, valid)
-    copy = now.window.latest(row.level, row.time, row.work, hidden, earliest)
+    copy = now.window.latest(row.level, row.time, row.work, cover, earliest)
     is_in_time = jnp.where(reads, copy.is_possible, row.time >= state.horizon)
     must_return = now.must_return & (row.is_lasting > 0)
     return _unplaced(
@@ -228,35 +228,35 @@ def _unplaced(
     deadline: Array,
     reserved: Array,
 ) -> Entry:
-    """An entry that has no place yet; `floor` takes in the scratch up to the move."""
+    """An entry that has no place yet; `lowest` takes in the scratch up to the move."""
     none = jnp.zeros_like(now.state.open_ticks)
-    floor = jnp.maximum(reserved, now.encoded.most_reserved(start, now.row.time))
+    lowest = jnp.maximum(reserved, now.encoded.most_reserved(start, now.row.time))
     entry = Entry(
         is_possible=is_possible,
-        wish=_wish(now, start, floor, is_lasting, reserved),
+        newcomer=_newcomer(now, start, lowest, is_lasting, reserved),
         until=until,
         level=level,
         work=work,
         copy=copy,
         deadline=deadline,
         offset=none + NO_PLACE,
-        evicted_by=none,
+        displaced_by=none,
         cleared=none,
-        is_saved=none < 0,
-        saved_work=none,
-        saved_stall=none,
+        writes_back=none < 0,
+        write_back_work=none,
+        write_back_stall=none,
     )
     every: Entry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, none.shape), entry)
     return every
 
 
-def _wish(
-    now: Situation, start: Array, floor: Array, is_lasting: Array, reserved: Array | int = 0
-) -> Wish:
+def _newcomer(
+    now: Situation, start: Array, lowest: Array, is_lasting: Array, reserved: Array | int = 0
+) -> Newcomer:
     row = now.row
-    return Wish(
+    return Newcomer(
         start=start,
-        floor=floor,
+        lowest=lowest,
         reserved=jnp.asarray(reserved),
         size=row.size,
         rank=row.rank,
@@ -274,24 +274,26 @@ def _in_planned(now: Situation, entry: Entry) -> Entry:
 
     def find() -> Entry:
         table = now.state.table
-        wish = replace(entry.wish, start=entry.deadline)
+        newcomer = replace(entry.newcomer, start=entry.deadline)
         here = overlaps(table, place, row.size)
-        is_barred = jnp.any(here & is_certain(table, wish), axis=0)
-        cleared = _evicting_at(now, replace(entry, wish=wish), place, may_stall=True)
+        is_barred = jnp.any(here & is_certain(table, newcomer), axis=0)
+        cleared = _displacing_at(now, replace(entry, newcomer=newcomer), place, may_stall=True)
         since = jnp.max(jnp.where(here, table.until, FIRST_HORIZON), axis=0)
         since = jnp.maximum(since, cleared.cleared)
         is_late = (row.reads > 0) & (since > entry.copy.start)
         start = jnp.minimum(now.encoded.first_of(entry.level, since), entry.deadline)
         later = now.window.run(start, entry.deadline, entry.work, is_prefetch=True)
         copy = jax.tree.map(lambda a, b: jnp.where(is_late, a, b), later, entry.copy)
-        start = jnp.where(is_late, start, entry.wish.start)
-        floor = jnp.maximum(entry.wish.reserved, now.encoded.most_reserved(start, now.row.time))
-        wish = replace(entry.wish, start=start, floor=floor)
-        is_free = ~is_barred & fits_at(wish, place, now.encoded.fast_granules)
+        start = jnp.where(is_late, start, entry.newcomer.start)
+        lowest = jnp.maximum(
+            entry.newcomer.reserved, now.encoded.most_reserved(start, now.row.time)
+        )
+        newcomer = replace(entry.newcomer, start=start, lowest=lowest)
+        is_free = ~is_barred & fits_at(newcomer, place, now.encoded.fast_granules)
         is_free &= start >= now.state.horizon
         is_possible = entry.is_possible & cleared.is_possible & is_free & (place >= 0)
         entered: Entry = replace(
-            cleared, is_possible=is_possible, wish=wish, copy=copy.only(row.reads > 0)
+            cleared, is_possible=is_possible, newcomer=newcomer, copy=copy.only(row.reads > 0)
         )
         return entered
 
@@ -304,22 +306,22 @@ def _placed(now: Situation, entry: Entry) -> Pair:
     table, capacity = now.state.table, now.encoded.fast_granules
 
     def place() -> Pair:
-        rule, other = find_places(table, entry.wish, capacity)
+        rule, other = find_places(table, entry.newcomer, capacity)
         # Whether a gap is large enough is the same for both ends.
         is_free = (rule[0] != NO_PLACE) & now.has_row
         free = replace(
             entry,
             is_possible=entry.is_possible & is_free,
             offset=rule[0],
-            evicted_by=entry.wish.start,
+            displaced_by=entry.newcomer.start,
         )
         both = free, replace(free, offset=other[0])
 
-        def evict() -> Pair:
-            at_rule, at_other = _evicting(now, entry, jnp.stack([rule[1:], other[1:]], axis=1))
+        def displace() -> Pair:
+            at_rule, at_other = _displacing(now, entry, jnp.stack([rule[1:], other[1:]], axis=1))
             return _chosen(is_free, both[0], at_rule), _chosen(is_free, both[1], at_other)
 
-        placed: Pair = jax.lax.cond(jnp.any(entry.is_possible & ~is_free), evict, lambda: both)
+        placed: Pair = jax.lax.cond(jnp.any(entry.is_possible & ~is_free), displace, lambda: both)
         return placed
 
     pair: Pair = jax.lax.cond(jnp.any(entry.is_possible), place, lambda: (entry, entry))
@@ -328,11 +330,11 @@ def _placed(now: Situation, entry: Entry) -> Pair:
 
 def _placed_last(now: Situation, entry: Entry) -> Pair:
     """The entry in the places that spare no ghost; their write-back may stall."""
-    rule, other = find_last_places(now.state.table, entry.wish, now.encoded.fast_granules)
-    return _evicting(now, entry, jnp.stack([rule, other])[None])
+    rule, other = find_last_places(now.state.table, entry.newcomer, now.encoded.fast_granules)
+    return _displacing(now, entry, jnp.stack([rule, other])[None])
 
 
-def _evicting(now: Situation, entry: Entry, offsets: Array) -> Pair:
+def _displacing(now: Situation, entry: Entry, offsets: Array) -> Pair:
     """The entry at the first of `offsets` `[L, 2]` at each end that can be had.
 
     The last try may take a stall. A loop, as compiling is what takes time.
@@ -341,7 +343,7 @@ def _evicting(now: Situation, entry: Entry, offsets: Array) -> Pair:
 
     def try_place(number: Array, pair: Pair) -> Pair:
         here, end = number // 2, number % 2
-        found = _evicting_at(now, entry, offsets[here, end], may_stall=here == last)
+        found = _displacing_at(now, entry, offsets[here, end], may_stall=here == last)
         rule, other = pair
         return (
             _chosen(found.is_possible & ~rule.is_possible & (end == 0), found, rule),
@@ -358,32 +360,34 @@ def _chosen(is_one: Array, one: Entry, other: Entry) -> Entry:
     return picked
 
 
-def _evicting_at(now: Situation, entry: Entry, offset: Array, may_stall: Array | bool) -> Entry:
-    """The entry at `offset`, for which ghosts may have to go by slot `wish.start`."""
-    table, wish = now.state.table, entry.wish
-    taken = is_taken(table, wish.start, offset, wish.size)
+def _displacing_at(now: Situation, entry: Entry, offset: Array, may_stall: Array | bool) -> Entry:
+    """The entry at `offset`, for which ghosts may have to go by slot `newcomer.start`."""
+    table, newcomer = now.state.table, entry.newcomer
+    taken = is_taken(table, newcomer.start, offset, newcomer.size)
     work = sum_of_ticks(jnp.where(taken & table.is_dirty, table.work, 0))
     # One maximum tells whether any ghost is taken, and whether one is dirty: kept inputs are -1.
     written = jnp.max(jnp.where(taken, table.written, -1), axis=0)
     has_place = (offset != NO_PLACE) & ((written >= 0) | now.has_row)
     may_wait = (work < TICKS) & may_stall
-    saved = save_ghosts(now.encoded, now.row, now.state, taken, wish.start, may_wait)
-    can_be_saved = (written <= 0) | (saved.is_possible & ~now.own.is_resident)
+    written_back = write_back_ghosts(
+        now.encoded, now.row, now.state, taken, newcomer.start, may_wait
+    )
+    can_be_written_back = (written <= 0) | (written_back.is_possible & ~now.own.is_resident)
     return replace(
         entry,
-        is_possible=entry.is_possible & has_place & can_be_saved,
+        is_possible=entry.is_possible & has_place & can_be_written_back,
         offset=offset,
-        evicted_by=wish.start,
-        cleared=saved.done,
-        is_saved=written > 0,
-        saved_work=work,
-        saved_stall=saved.stall,
+        displaced_by=newcomer.start,
+        cleared=written_back.done,
+        writes_back=written > 0,
+        write_back_work=work,
+        write_back_stall=written_back.stall,
     )
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Saved:
+class WrittenBack:
     """Ghosts that were written back: the ledger and the blocks after that, and what it took.
 
     `stall`: ticks that compute waits for it. `done`: the slot by which all are.
@@ -396,14 +400,14 @@ class Saved:
     table: Table
 
 
-def save_ghosts(
+def write_back_ghosts(
     encoded: EncodedProgram,
     row: MoveRow,
     state: State,
     taken: Array,
     deadline: Array,
     may_wait: Array | bool,
-) -> Saved:
+) -> WrittenBack:
     """Write back the dirty ones of `taken` ghosts `[K]`, the earliest written first, one by one.
 
     Each starts as soon as it can and is done by the slot `deadline`. Compute may wait for it where
@@ -411,34 +415,36 @@ def save_ghosts(
     """
     table, none = state.table, jnp.zeros_like(state.open_ticks)
     pending = taken & table.is_dirty
-    first = Saved(none == 0, none, none + FIRST_HORIZON, state.ledger, table)
+    first = WrittenBack(none == 0, none, none + FIRST_HORIZON, state.ledger, table)
 
-    def save(carry: tuple[Saved, Array]) -> tuple[Saved, Array]:
-        saved, pending = carry
+    def write_back(carry: tuple[WrittenBack, Array]) -> tuple[WrittenBack, Array]:
+        written_back, pending = carry
         written = jnp.where(pending, table.written, INT32_MAX)
         number, is_any = jnp.argmin(written, axis=0), jnp.any(pending, axis=0)
         level = level_of(at(table.group_and_level, number))
         work = jnp.where(is_any, at(table.work, number), 0)
-        window = Window(encoded, row.time, saved.ledger)
+        window = Window(encoded, row.time, written_back.ledger)
         run, done = window.earliest(level, deadline, work, at(table.written, number))
         end = window.deadline(level, deadline)
-        can_wait = can_stall(row, saved.ledger, end) & may_wait
+        can_wait = can_stall(row, written_back.ledger, end) & may_wait
         is_possible = run.is_possible & ((run.stall == 0) | can_wait)
         run = run.only(is_any)
         ledger = window.booked(run, jnp.where(is_any, done, 0), is_prefetch=False).ledger
         here = (rows_of(table.rank) == number) & is_any
-        until = jnp.where(here, jnp.maximum(table.until, done), saved.table.until)
-        after = Saved(
-            is_possible=saved.is_possible & (is_possible | ~is_any),
-            stall=jnp.minimum(saved.stall + run.stall, TICKS),
-            done=jnp.where(is_any, jnp.maximum(saved.done, done), saved.done),
+        until = jnp.where(here, jnp.maximum(table.until, done), written_back.table.until)
+        after = WrittenBack(
+            is_possible=written_back.is_possible & (is_possible | ~is_any),
+            stall=jnp.minimum(written_back.stall + run.stall, TICKS),
+            done=jnp.where(is_any, jnp.maximum(written_back.done, done), written_back.done),
             ledger=ledger,
-            table=replace(saved.table, until=until),
+            table=replace(written_back.table, until=until),
         )
         return after, pending & ~here
 
-    saved, _ = jax.lax.while_loop(lambda carry: jnp.any(carry[1]), save, (first, pending))
-    return saved
+    written_back, _ = jax.lax.while_loop(
+        lambda carry: jnp.any(carry[1]), write_back, (first, pending)
+    )
+    return written_back
 
 
 def can_stall(row: MoveRow, ledger: Ledger, deadline: Array) -> Array:
@@ -451,13 +457,13 @@ def can_stall(row: MoveRow, ledger: Ledger, deadline: Array) -> Array:
 class Departure:
     """How the group's own block would end by a Drop, at a sink, or to be copied in anew.
 
-    It ends at slot `end`. If `is_saved`, it is written back first, in a `run` until `deadline`,
+    It ends at slot `end`. If `writes_back`, it is written back first, in a `run` until `deadline`,
     which needs `work` ticks and stalls for `stall`.
     """
 
     is_possible: Array
     end: Array
-    is_saved: Array
+    writes_back: Array
     run: Run
     work: Array
     deadline: Array
@@ -485,11 +491,11 @@ class Ways:
     def arrival(self, row: MoveRow) -> tuple[Array, Array]:
         """First slot and offset of the block that a NoCopy would bring in."""
         hoisted, entry, is_hoisted = self.hoisted, self.entry, self.hoisted.is_possible
-        start = jnp.where(is_hoisted, hoisted.wish.start, FIRST_HORIZON)
+        start = jnp.where(is_hoisted, hoisted.newcomer.start, FIRST_HORIZON)
         offset = jnp.where(is_hoisted, hoisted.offset, self.offset_before)
         reads = row.reads > 0
         return (
-            jnp.where(reads, start, entry.wish.start),
+            jnp.where(reads, start, entry.newcomer.start),
             jnp.where(reads, offset, entry.offset),
         )
 
@@ -520,11 +526,11 @@ def earning(options: Options, row: MoveRow, spare: Array) -> Array:
     """The action of the word `EARN` (`engine.game.scripts`) at a move that can save `spare` yet."""
     saving, reads = gained(row, spare), row.reads > 0
     entry, hoisted = options.rule.entry, options.rule.hoisted
-    pays = entry.copy.stall + entry.saved_stall < saving
-    is_hoisted = hoisted.is_possible & (hoisted.saved_stall < saving)
+    pays = entry.copy.stall + entry.write_back_stall < saving
+    is_hoisted = hoisted.is_possible & (hoisted.write_back_stall < saving)
     copies = options.mask[COPY] & pays & ~options.own.is_resident & ~is_hoisted
     # Of a NoCopy that reads there is a stall if it is hoisted, of one that does not, at its entry.
-    enters = jnp.where(reads, hoisted.saved_stall, entry.saved_stall)
+    enters = jnp.where(reads, hoisted.write_back_stall, entry.write_back_stall)
     stall = jnp.where(options.own.is_resident, 0, enters)
     stays = options.mask[NO_COPY] & (stall < jnp.maximum(saving, 1))
     return jnp.where(copies, COPY, jnp.where(stays, NO_COPY, DROP)).astype(jnp.int32)
@@ -590,23 +596,23 @@ def _departure(now: Situation) -> Departure:
     row, own, window = now.row, now.own, now.window
     is_sink = row.is_sink > 0
     run, done = window.earliest(own.level, row.time, own.work, own.written)
-    is_saved = own.is_resident & _needs_saving(row, own)
-    run = run.only(is_saved)
+    writes_back = own.is_resident & _needs_write_back(row, own)
+    run = run.only(writes_back)
     in_time = (run.stall == 0) | can_stall(
         row, now.state.ledger, window.deadline(own.level, row.time)
     )
-    may_go = (own.until <= row.time) & (~is_saved | (run.is_possible & in_time))
+    may_go = (own.until <= row.time) & (~writes_back | (run.is_possible & in_time))
     is_possible = jnp.where(is_sink, (run.stall == 0) | (not now.encoded.is_strict), may_go)
     deadline = jnp.where(is_sink, window.deadline(own.level, row.time), done)
     end = jnp.where(
-        is_saved, jnp.where(is_sink, deadline, jnp.maximum(own.until, deadline)), own.until
+        writes_back, jnp.where(is_sink, deadline, jnp.maximum(own.until, deadline)), own.until
     )
     # Where a kept input comes back, it must not have stood since: else it stays to the end.
     is_late = own.is_kept & (own.until > now.encoded.return_slot)
     return Departure(
         is_possible=is_possible | ~own.is_resident,
         end=jnp.where(is_late, now.encoded.num_slots, end),
-        is_saved=is_saved,
+        writes_back=writes_back,
         run=run,
         work=own.work,
         deadline=deadline,
@@ -625,7 +631,7 @@ def _leaving(now: Situation, departure: Departure) -> Leaving:
     return Leaving(may_leave & departure.is_possible, departure.end)
 
 
-def _needs_saving(row: MoveRow, own: Own) -> Array:
+def _needs_write_back(row: MoveRow, own: Own) -> Array:
     """Whether the end of the resident block needs its content in slow memory."""
     is_sunk = (row.is_sink > 0) & (own.level_start >= row.region_start)
     return own.is_dirty & ((row.reads > 0) | is_sunk)
@@ -638,7 +644,7 @@ def _mask(now: Situation, departure: Departure, rule: Ways, other: Ways) -> Arra
     copies = is_touch & rule.entry.is_possible & reads
     copies_other = is_touch & other.entry.is_possible & reads
     is_same = (rule.entry.offset == other.entry.offset) & (
-        rule.entry.wish.start == other.entry.wish.start
+        rule.entry.newcomer.start == other.entry.newcomer.start
     )
     enters, enters_other = rule.enters(row), other.enters(row)
     (start, offset), (start_other, offset_other) = rule.arrival(row), other.arrival(row)

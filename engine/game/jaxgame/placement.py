@@ -26,8 +26,8 @@ STRIDE = 8
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Wish:
-    """A newcomer that wants a place: from slot `start` on, at or above address `floor`.
+class Newcomer:
+    """A newcomer that wants a place: from slot `start` on, at or above address `lowest`.
 
     `reserved`: the scratch that it must be clear of wherever it starts.
     `is_lasting`: it may have to stand where kept inputs come back. `is_high`: whether the place
@@ -36,7 +36,7 @@ class Wish:
     """
 
     start: Array
-    floor: Array
+    lowest: Array
     reserved: Array
     size: Array
     rank: Array
@@ -49,57 +49,59 @@ Ends = tuple[Array, Array]
 """Offsets of the place that the place rule chooses, and of the one at the other end."""
 
 
-def find_places(table: Table, wish: Wish, capacity: Array) -> Ends:
+def find_places(table: Table, newcomer: Newcomer, capacity: Array) -> Ends:
     """Offsets of the places in each try, or `NO_PLACE`, each `[L]`."""
     tries = beside(jnp.arange(3, dtype=jnp.int32), table.rank.shape[1:])
-    spare_above = jnp.where(tries == 0, ENDED, jnp.where(tries == 1, wish.rank, INT32_MAX))
-    certain = is_certain(table, wish)[:, None]
-    return _find(table, certain | (table.rank[:, None] > spare_above), wish, capacity)
+    spare_above = jnp.where(tries == 0, ENDED, jnp.where(tries == 1, newcomer.rank, INT32_MAX))
+    certain = is_certain(table, newcomer)[:, None]
+    return _find(table, certain | (table.rank[:, None] > spare_above), newcomer, capacity)
 
 
-def find_last_places(table: Table, wish: Wish, capacity: Array) -> Ends:
+def find_last_places(table: Table, newcomer: Newcomer, capacity: Array) -> Ends:
     """Offsets of the places that spare no ghost, or `NO_PLACE`."""
-    rule, other = _find(table, is_certain(table, wish)[:, None], wish, capacity)
+    rule, other = _find(table, is_certain(table, newcomer)[:, None], newcomer, capacity)
     return rule[0], other[0]
 
 
-def is_certain(table: Table, wish: Wish) -> Array:
+def is_certain(table: Table, newcomer: Newcomer) -> Array:
     """Which blocks a newcomer must avoid, `[K]`; the other ones are ghosts or gone."""
-    return (table.until > wish.start) | (table.is_kept & wish.is_lasting)
+    return (table.until > newcomer.start) | (table.is_kept & newcomer.is_lasting)
 
 
-def find_places_before(table: Table, wish: Wish, capacity: Array) -> Ends:
+def find_places_before(table: Table, newcomer: Newcomer, capacity: Array) -> Ends:
     """Offsets of places that no block ever had, or `NO_PLACE`; for cross-program prefetches."""
-    rule, other = _find(table, (table.group != NOBODY)[:, None], wish, capacity)
+    rule, other = _find(table, (table.group != NOBODY)[:, None], newcomer, capacity)
     return rule[0], other[0]
 
 
-def _find(table: Table, is_here: Array, wish: Wish, capacity: Array) -> Ends:
+def _find(table: Table, is_here: Array, newcomer: Newcomer, capacity: Array) -> Ends:
     """Offsets of places that are clear of the blocks `is_here`, `[K, L]`, in each try."""
     offset = table.offset[:, None]
     ends = jnp.where(is_here, offset + table.size[:, None], 0)
-    low, top = _running_max(ends, jnp.broadcast_to(wish.floor, ends.shape[1:]))
+    low, top = _running_max(ends, jnp.broadcast_to(newcomer.lowest, ends.shape[1:]))
     gap = offset - low
-    fits = is_here & (gap >= wish.size)
+    fits = is_here & (gap >= newcomer.size)
     last = capacity - top
     # The upper end of the highest gap between blocks that is large enough.
     gap_end = jnp.max(jnp.where(fits, offset, NO_PLACE), axis=0)
-    has_gap, fits_last = gap_end > NO_PLACE, last >= wish.size
+    has_gap, fits_last = gap_end > NO_PLACE, last >= newcomer.size
     has_place = has_gap | fits_last
-    highest = jnp.where(has_place, jnp.where(fits_last, capacity, gap_end) - wish.size, NO_PLACE)
-    if wish.is_best_fit:
+    highest = jnp.where(
+        has_place, jnp.where(fits_last, capacity, gap_end) - newcomer.size, NO_PLACE
+    )
+    if newcomer.is_best_fit:
         least = jnp.min(jnp.where(fits, gap, INT32_MAX), axis=0)
         first = jnp.min(jnp.where(fits & (gap == least), low, INT32_MAX), axis=0)
         is_last = fits_last & (last < least)
         return jnp.where(is_last, top, jnp.where(has_gap, first, NO_PLACE)), highest
     first = jnp.min(jnp.where(fits, low, INT32_MAX), axis=0)
     lowest = jnp.where(has_gap, first, jnp.where(fits_last, top, NO_PLACE))
-    is_high = wish.is_high
+    is_high = newcomer.is_high
     return jnp.where(is_high, highest, lowest), jnp.where(is_high, lowest, highest)
 
 
-def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:
-    """The largest entry before each row, at least `floor`; and the largest of all.
+def _running_max(ends: Array, lowest: Array) -> tuple[Array, Array]:
+    """The largest entry before each row, at least `lowest`; and the largest of all.
 
     Within groups of rows first, then across groups: a chain of all rows is slow on a CPU.
     """
@@ -110,7 +112,7 @@ def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:
     within = [groups[:, 0]]
     for row in range(1, STRIDE):
         within.append(jnp.maximum(within[-1], groups[:, row]))
-    across = [floor]
+    across = [lowest]
     for group in range(groups.shape[0]):
         across.append(jnp.maximum(across[-1], within[-1][group]))
     base = jnp.stack(across[:-1])
@@ -118,9 +120,9 @@ def _running_max(ends: Array, floor: Array) -> tuple[Array, Array]:
     return low.reshape(padded.shape)[:num_rows], across[-1]
 
 
-def fits_at(wish: Wish, offset: Array, capacity: Array) -> Array:
+def fits_at(newcomer: Newcomer, offset: Array, capacity: Array) -> Array:
     """Whether the newcomer at `offset` is clear of scratch and inside the memory."""
-    return (offset >= wish.floor) & (offset + wish.size <= capacity)
+    return (offset >= newcomer.lowest) & (offset + newcomer.size <= capacity)
 
 
 def overlaps(table: Table, offset: Array, size: Array) -> Array:

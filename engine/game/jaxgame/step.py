@@ -16,7 +16,7 @@ from engine.game.jaxgame.effect import Effect, StepOutcome, effect_of, nearest_l
 from engine.game.jaxgame.encoding import INT32_MAX, EncodedProgram, MoveRow
 from engine.game.jaxgame.idle_ledger import Window, advance
 from engine.game.jaxgame.lanes import in_lanes, numbers_of, rows_of
-from engine.game.jaxgame.options import Options, analyse, save_ghosts
+from engine.game.jaxgame.options import Options, analyse, write_back_ghosts
 from engine.game.jaxgame.placement import is_taken
 from engine.game.jaxgame.state import ENDED, FIRST_HORIZON, NOBODY, State, Table, insert
 from engine.game.quantise import TICKS
@@ -41,11 +41,11 @@ def apply(
     row = encoded.row(state.move)
     is_running = jnp.any(state.move < encoded.num_moves)
     effect = numbers_of(is_running, lambda: effect_of(encoded, state, options, action))
-    taken = is_taken(state.table, effect.evicted_by, effect.offset, effect.size)
+    taken = is_taken(state.table, effect.displaced_by, effect.offset, effect.size)
     taken &= rows_of(taken) != effect.number
-    saved = save_ghosts(encoded, row, state, taken, effect.evicted_by, True)
-    table, forgotten = _next_table(saved.table, state, row, effect, taken)
-    window = Window(encoded, row.time, saved.ledger)
+    written_back = write_back_ghosts(encoded, row, state, taken, effect.displaced_by, True)
+    table, forgotten = _next_table(written_back.table, state, row, effect, taken)
+    window = Window(encoded, row.time, written_back.ledger)
     window = window.booked(effect.departure, effect.departure_deadline, is_prefetch=False)
     ledger = window.booked(effect.copy, effect.copy_deadline, is_prefetch=True).ledger
     # The move's number depends on no action: games of one program can keep in step, unbatched.

@@ -55,7 +55,7 @@ def plain_choice(encoded: EncodedProgram, known: Features, position: Position) -
     earned = earning(options, row, state.spare)
     entry, own = options.rule.entry, options.own
     leaving = jnp.where(own.is_resident, options.departure.stall, 0)
-    stall = entry.copy.stall + entry.saved_stall + leaving
+    stall = entry.copy.stall + entry.write_back_stall + leaving
     pays = mask[COPY] & (stall <= gained(row, state.spare))
     hoists = options.rule.hoisted.is_possible | (row.reads == 0)
     may_stay = mask[NO_COPY] & (own.is_resident | hoists | (known.may_keep[state.move] > 0))
@@ -103,12 +103,12 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
     enters = ~options.own.is_resident & entry.is_possible
     enters_other = ~options.own.is_resident & options.other.entry.is_possible
     # Where nothing enters, `start` means nothing: the search for one just stopped there.
-    early = jnp.where(enters, jnp.maximum(row.time - entry.wish.start, 0), 0)
+    early = jnp.where(enters, jnp.maximum(row.time - entry.newcomer.start, 0), 0)
     here = _arrival(known, table, row, entry, enters, fast)
     there = _arrival(known, table, row, options.other.entry, enters_other, fast)
     is_there = options.own.is_resident
-    is_saved = jnp.where(is_there, departure.is_saved, entry.is_saved)
-    saved = jnp.where(is_there, departure.work, entry.saved_work) / known.point_ticks
+    writes_back = jnp.where(is_there, departure.writes_back, entry.writes_back)
+    ticks = jnp.where(is_there, departure.work, entry.write_back_work) / known.point_ticks
     stall = jnp.where(options.mask[0], entry.copy.stall, 0) / known.point_ticks
     cells = jnp.stack(
         [
@@ -117,14 +117,14 @@ def _options(encoded: EncodedProgram, known: Features, position: Position) -> Ar
             options.own.is_resident & (options.own.until > row.time),
             enters,
             options.rule.offset_before >= 0,
-            is_saved,
+            writes_back,
             *options.mask,
         ]
     ).astype(jnp.float32)
     amounts = jnp.stack(
         [
             squash(stall),
-            squash(jnp.where(is_saved, saved, 0)),
+            squash(jnp.where(writes_back, ticks, 0)),
             squash(departure.stall / known.point_ticks),
             jnp.log1p(early.astype(jnp.float32)) / 5.0,
             jnp.log1p(jnp.maximum(row.time - state.ledger.waited, 0).astype(jnp.float32)) / 5.0,
@@ -140,10 +140,10 @@ def _arrival(
 
     Shape `[6]`; nothing where the group does not enter.
     """
-    taken = is_taken(table, entry.evicted_by, entry.offset, row.size) & enters
+    taken = is_taken(table, entry.displaced_by, entry.offset, row.size) & enters
     worth = jnp.where(taken, known.density[jnp.clip(table.rank, 0)] * table.size, 0.0)
     worth = jnp.where(table.rank >= 0, worth, 0.0)
-    stall = jnp.where(enters, entry.saved_stall, 0) / known.point_ticks
+    stall = jnp.where(enters, entry.write_back_stall, 0) / known.point_ticks
     return jnp.stack(
         [
             jnp.any(taken).astype(jnp.float32),

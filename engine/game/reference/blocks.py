@@ -1,4 +1,4 @@
-"""What stands in the fast memory: blocks, booked copies, what an action would do, and free gaps.
+"""What a game knows: blocks in fast memory, booked copies, and what an action would do.
 
 Addresses are granules, times are slots, intervals are half-open, idle time is in ticks.
 """
@@ -6,10 +6,9 @@ Addresses are granules, times are slots, intervals are half-open, idle time is i
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
 
 from engine.game.move_list import moves
 from engine.game.moves import KINDS, NO_COPY, Move, PlannedPlaces, Rules
@@ -62,9 +61,9 @@ class Block:
         return self.is_live and self.busy < slot
 
     def may_give_way(self, slot: int, *, is_lasting: bool) -> bool:
-        """Whether it is gone by `slot`, or a ghost.
+        """Whether a newcomer from `slot` on may use its bytes: it has ended, or is a ghost.
 
-        A kept input needs its place at the end again, so it bars that to a lasting newcomer.
+        A kept input never yields to a newcomer that may last past the slot in which it comes back.
         """
         is_gone = self.is_ghost(slot) or not self.stands_at(slot)
         return is_gone and not (self.is_kept and is_lasting)
@@ -94,6 +93,10 @@ class Booking:
         return self.run.stall
 
 
+NOT_SET = -1
+"""The action of an effect before `effect_of` says whose it is."""
+
+
 class Reason(StrEnum):
     """Why an action is illegal."""
 
@@ -120,16 +123,16 @@ class Reason(StrEnum):
 class Refusal:
     """Why an action is illegal, with what a person needs to see it.
 
-    `start`, `end`: the interval wanted. `blockers`: blocks in the way. `floor`: granules of scratch
-    at the low end. `hole`: largest free gap, in granules. `needed_ticks` and `free_ticks`: of a
-    write-back that does not fit.
+    `start`, `end`: the interval wanted. `blockers`: blocks in the way. `lowest`: the least offset
+    that is clear of scratch. `hole`: largest free gap, in granules. `needed_ticks` and
+    `free_ticks`: of a write-back that does not fit.
     """
 
     reason: Reason
     start: int = 0
     end: int = 0
     blockers: tuple[Block, ...] = ()
-    floor: int = 0
+    lowest: int = 0
     hole: int = 0
     needed_ticks: int = 0
     free_ticks: int = 0
@@ -139,17 +142,16 @@ class Refusal:
 class Effect:
     """What an action would do, or why it is illegal.
 
-    `block`: the group's block as the action leaves it (created, kept, or saved by a sink);
-    `dropped`: the group's block as it ends; `evicted`: the ghosts taken, as they end. `bookings`
-    are in order of service.
+    `block`: the group's block as the action leaves it; `dropped`: the group's block as it ends;
+    `displaced`: the ghosts whose places it takes, as they end. `bookings` are in order of service.
     """
 
-    action: int
+    action: int = NOT_SET
     refusal: Refusal | None = None
     block: Block | None = None
     is_new: bool = False
     dropped: Block | None = None
-    evicted: tuple[Block, ...] = ()
+    displaced: tuple[Block, ...] = ()
     bookings: tuple[Booking, ...] = ()
     saving_s: float = 0.0
     stall_ticks: int = 0
@@ -163,34 +165,6 @@ class Effect:
     def is_hoisted(self) -> bool:
         """Whether it is a NoCopy whose content is copied in before the loop."""
         return KINDS[self.action] == NO_COPY and any(b.is_prefetch for b in self.bookings)
-
-
-def free_gaps(obstacles: Iterable[Block], floor: int, capacity: int) -> list[tuple[int, int]]:
-    """Free address ranges in `[floor, capacity)`, from low to high."""
-    gaps = []
-    low = floor
-    for block in sorted(obstacles, key=lambda b: b.offset):
-        if block.offset > low:
-            gaps.append((low, min(block.offset, capacity)))
-        low = max(low, block.offset + block.size)
-    if low < capacity:
-        gaps.append((low, capacity))
-    return gaps
-
-
-def choose_offset(
-    gaps: list[tuple[int, int]], size: int, *, is_high: bool, is_best_fit: bool
-) -> int | None:
-    """Where `size` granules go, or None if no gap is large enough.
-
-    The high end of the highest gap, the low end of the smallest (best fit), or of the lowest one.
-    """
-    fitting = [(low, high) for low, high in gaps if high - low >= size]
-    if not fitting:
-        return None
-    if is_best_fit:
-        return min(fitting, key=lambda gap: gap[1] - gap[0])[0]
-    return fitting[-1][1] - size if is_high else fitting[0][0]
 
 
 FIRST_HORIZON = -1
@@ -232,39 +206,60 @@ class Facts:
         return last if last in (-1, time) else last + 1
 
 
-class State(Protocol):
-    """The attributes of a game that its rules read."""
+@dataclass
+class State:
+    """What the rules know of a game in progress.
+
+    `live`: blocks by group. `ended`: blocks that are still remembered. `ledger`: idle ticks per
+    slot, final for slots before the current move's, and waits. `valid_from`: slot from which each
+    group's slow copy is valid; void while its block is dirty. `horizon`: nothing starts before it.
+    `num_stayed_before`: cross-program prefetches so far. `spare_s`, `spare_ticks`: how much the
+    moves of this slot can still save before the instruction takes its least time; negative once
+    they have promised more.
+    """
 
     facts: Facts
-    live: dict[int, Block]
-    ended: list[Block]
     ledger: Ledger
     valid_from: list[int]
-    horizon: int
-    num_stayed_before: int
-    spare_s: float
+    live: dict[int, Block] = field(default_factory=dict)
+    ended: list[Block] = field(default_factory=list)
+    horizon: int = FIRST_HORIZON
+    num_stayed_before: int = 0
+    spare_s: float = 0.0
+    spare_ticks: int = 0
+
+    @classmethod
+    def first(cls, facts: Facts) -> State:
+        """The first position: an empty memory."""
+        numbers = facts.numbers
+        idle = [numbers.idle(slot) for slot in range(facts.program.num_slots)]
+        return cls(facts, Ledger(idle, numbers.slot_level), list(numbers.valid_from))
+
+    def copy(self) -> State:
+        """A state that changes by itself."""
+        return replace(
+            self,
+            ledger=self.ledger.copy(),
+            valid_from=list(self.valid_from),
+            live=dict(self.live),
+            ended=list(self.ended),
+        )
 
 
 def outermost_entered(program: Program, start: int, time: int) -> int:
     """The outermost region that holds slot `time` but not slot `start`, or `TOP_LEVEL`."""
-    outermost = TOP_LEVEL
-    level = program.level_at(time)
-    while level != TOP_LEVEL:
+    entered = TOP_LEVEL
+    for level in program.outwards(program.level_at(time))[:-1]:
         region = program.regions[level]
         if not region.start <= start < region.end:
-            outermost = level
-        level = region.parent
-    return outermost
+            entered = level
+    return entered
 
 
 def begins_loop_of(program: Program, slot: int, time: int) -> bool:
     """Whether a region that holds slot `time` begins at `slot`."""
-    level = program.level_at(time)
-    while level != TOP_LEVEL:
-        if program.regions[level].start == slot:
-            return True
-        level = program.regions[level].parent
-    return False
+    around = program.outwards(program.level_at(time))[:-1]
+    return any(program.regions[level].start == slot for level in around)
 
 
 def slots_of_level(numbers: Quantised) -> dict[int, Sequence[int]]:

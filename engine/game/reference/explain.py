@@ -52,7 +52,7 @@ class Explanation:
 
 def explain(game: ReferenceGame, action: int) -> Explanation:
     """Explain `action` at the game's current move. Raises IndexError when the game is over."""
-    effect = game.placement(action)
+    effect = game.effect(action)
     if effect.refusal is None:
         return Explanation(action, True, _describe(game, effect))
     refusal = effect.refusal
@@ -64,7 +64,7 @@ def explain(game: ReferenceGame, action: int) -> Explanation:
         blockers=tuple(_blocker(game, b) for b in sorted(refusal.blockers, key=lambda b: b.offset)),
         needed_bytes=game.move.size_granules * granule,
         largest_hole=refusal.hole * granule,
-        scratch_bytes=refusal.floor * granule,
+        scratch_bytes=refusal.lowest * granule,
         start=refusal.start,
         end=refusal.end,
     )
@@ -109,7 +109,7 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
     name = group_name(game, game.move.group)
     if refusal.reason in (Reason.NO_PLACE, Reason.NO_TIME, Reason.STALL):
         return _refuse_for_room(game, action, refusal, name)
-    is_there = action == NO_COPY_OTHER and game.move.group in game.live
+    is_there = action == NO_COPY_OTHER and game.move.group in game.state.live
     if refusal.reason is Reason.SAME_PLACE and is_there:
         return f"{name} is in fast memory already and stays at its place; no end is chosen."
     if refusal.reason is Reason.MUST_STAND:
@@ -131,7 +131,7 @@ def _refuse(game: ReferenceGame, action: int, refusal: Refusal) -> str:
 _PLAIN = {
     Reason.SINK: (
         "This move only makes sure that slow memory holds {name} here, so {action} means nothing;"
-        " Drop is the one action."
+        " only Drop is legal."
     ),
     Reason.RESIDENT: (
         "{name} is in fast memory already, so there is nothing to copy in; NoCopy keeps it there."
@@ -142,8 +142,8 @@ _PLAIN = {
     ),
     Reason.FORCED: ("A dead end later on forced this touch of {name} to Drop (Drop-backup)."),
     Reason.MUST_BE_SLOW: (
-        "Instruction {time} cannot serve {name} from fast memory on this hardware. Drop is the one"
-        " action; a later Copy can bring it in."
+        "Instruction {time} cannot serve {name} from fast memory on this hardware. Only Drop is"
+        " legal; a later Copy can bring it in."
     ),
     Reason.RETURNS: (
         "{name} was there from before the start and gave up its place, to which it must come back"
@@ -184,7 +184,7 @@ def _standing(count: int) -> str:
 def _refuse_for_room(game: ReferenceGame, action: int, refusal: Refusal, name: str) -> str:
     if refusal.reason is Reason.NO_PLACE:
         granule = game.facts.numbers.granule
-        scratch = refusal.floor * granule
+        scratch = refusal.lowest * granule
         below = f", above {size_text(scratch)} of scratch" if scratch else ""
         hole = f"the largest hole is {size_text(refusal.hole * granule)}"
         return (
@@ -221,8 +221,8 @@ def _describe(game: ReferenceGame, effect: Effect) -> str:
     parts = [_headline(game, effect, move, name)]
     if effect.is_new and effect.dropped is not None:
         parts.append(f"Its stay so far ends at slot {effect.dropped.end:,}.")
-    if effect.evicted:
-        taken = ", ".join(group_name(game, b.group) for b in effect.evicted)
+    if effect.displaced:
+        taken = ", ".join(group_name(game, b.group) for b in effect.displaced)
         parts.append(f"It takes the place of {taken}.")
     parts += [_write_back(game, b) for b in effect.bookings if not b.is_prefetch]
     return " ".join(parts) + _in_flight(move)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, NUM_ACTIONS, Move, Rules
+from engine.game.moves import ACTION_NAMES, DROP, KINDS, NO_COPY, NUM_ACTIONS, Move, Rules
 from engine.game.quantise import TICKS
 from engine.game.reference.blocks import (
     FIRST_HORIZON,
@@ -16,9 +17,9 @@ from engine.game.reference.blocks import (
     Facts,
     Reason,
     Refusal,
+    State,
 )
-from engine.game.reference.effects import effect_of, is_same_place, returned
-from engine.game.reference.ledger import Ledger
+from engine.game.reference.effects import effect_of, is_same_place, return_copy
 from engine.plan.model import Copy, Plan, Stay
 from engine.program.io import content_hash
 from engine.program.model import Program
@@ -61,16 +62,11 @@ _DEFAULT_RULES = Rules()
 
 
 class ReferenceGame:
-    """One game in progress.
+    """One game in progress; its attributes may be read, never written, from outside.
 
-    State that may be read, never written, from outside: `live` (blocks by group), `ended` (blocks
-    still remembered), `ledger` (idle ticks per slot, final for slots before the current move's, and
-    waits), `valid_from` (slot from which each group's slow copy is valid; void while its block is
-    dirty), `horizon`, `num_stayed_before`, `actions` (one per move played), `spare_s` and
-    `spare_ticks` (how much the moves of this slot can still save before the instruction takes its
-    least time; negative once they have promised more), `forced` (moves that Drop-backup has forced
-    to Drop), `records`, `return_stall_ticks` (of kept inputs that come back after the last move),
-    `total_reward`.
+    `state`: what the rules read, see `State`. `actions`: one per move played. `forced`: moves that
+    Drop-backup has forced to Drop. `records`: what the plan is made of. `return_stall_ticks`: of
+    kept inputs that come back after the last move.
     """
 
     def __init__(
@@ -80,32 +76,29 @@ class ReferenceGame:
         forced: frozenset[int] = frozenset(),
     ) -> None:
         """Set up the first position of `program`; at the moves `forced` only Drop is legal."""
-        self.facts = Facts(program, rules)
         self.forced = forced
-        self.reset()
+        self._start(Facts(program, rules))
 
     def reset(self) -> None:
         """Go back to the first position; `forced` stays as it is."""
-        numbers = self.facts.numbers
+        self._start(self.facts)
+
+    def _start(self, facts: Facts) -> None:
+        self.state = State.first(facts)
         self.move_index = 0
-        self.live: dict[int, Block] = {}
-        self.ended: list[Block] = []
-        self.ledger = Ledger(
-            [numbers.idle(slot) for slot in range(self.program.num_slots)], numbers.slot_level
-        )
-        self.valid_from = list(numbers.valid_from)
-        self.horizon = FIRST_HORIZON
-        self.num_stayed_before = 0
         self.actions: list[int] = []
         self.records = Records()
         self.total_reward = 0.0
         self.return_stall_ticks = 0
         self._slow_ticks = 0
         self._slow_draw = 0
-        self.spare_s: float
-        self.spare_ticks: int
         self._begin_slot()
         self._effects: dict[int, Effect] = {}
+
+    @property
+    def facts(self) -> Facts:
+        """What never changes: program, rules, moves and numbers."""
+        return self.state.facts
 
     @property
     def program(self) -> Program:
@@ -142,20 +135,21 @@ class ReferenceGame:
         """The move to be decided. Raises IndexError when the game is over."""
         return self.facts.moves[self.move_index]
 
-    def placement(self, action: int) -> Effect:
-        """The effect that `action` would have now, or its refusal. Raises IndexError when over."""
+    def effect(self, action: int) -> Effect:
+        """What `action` would do now, or its refusal. Raises IndexError when the game is over."""
         effect = self._effects.get(action)
         if effect is None:
             if action != DROP and self.move_index in self.forced:
                 effect = Effect(action, Refusal(Reason.FORCED))
             else:
-                effect = self._effect(action)
+                effect = self._other_than_its_kind(action)
             self._effects[action] = effect
         return effect
 
-    def _effect(self, action: int) -> Effect:
-        effect, kind = effect_of(self, self.move, action), KINDS[action]
-        if action != kind and is_same_place(self.placement(kind), effect):
+    def _other_than_its_kind(self, action: int) -> Effect:
+        """The effect; refused if the action is at the other end and places nothing otherwise."""
+        effect, kind = effect_of(self.state, self.move, action), KINDS[action]
+        if action != kind and is_same_place(self.effect(kind), effect):
             return Effect(action, Refusal(Reason.SAME_PLACE))
         return effect
 
@@ -163,7 +157,7 @@ class ReferenceGame:
         """Whether each action is legal now; all False when the game is over."""
         if self.is_over:
             return (False,) * NUM_ACTIONS
-        return tuple(self.placement(action).is_legal for action in range(NUM_ACTIONS))
+        return tuple(self.effect(action).is_legal for action in range(NUM_ACTIONS))
 
     def legal_actions(self) -> list[int]:
         """The actions that are legal now, in ascending order; none when the game is over."""
@@ -173,11 +167,11 @@ class ReferenceGame:
         """Play `action`; returns its reward. Raises ValueError if illegal or the game is over."""
         if self.is_over:
             raise ValueError("the game is over")
-        effect = self.placement(action)
+        effect = self.effect(action)
         if not effect.is_legal:
             raise ValueError(f"{ACTION_NAMES[action]} is illegal at move {self.move_index}")
         move = self.move
-        self._book(effect)
+        self._book(effect.bookings)
         self._end_blocks(effect)
         if effect.block is not None:
             self._place(effect.block, effect.is_new)
@@ -194,48 +188,50 @@ class ReferenceGame:
         return reward
 
     def _end_blocks(self, effect: Effect) -> None:
-        for block in effect.evicted:
+        for block in effect.displaced:
             self._end(block)
         if effect.dropped is not None:
             self._end(effect.dropped)
 
     def _end(self, block: Block) -> None:
-        del self.live[block.group]
-        self.ended.append(block)
+        state, group = self.state, block.group
+        del state.live[group]
+        state.ended.append(block)
         # A later copy of the group must not reach back into this stay.
-        self.valid_from[block.group] = max(self.valid_from[block.group], block.end)
+        state.valid_from[group] = max(state.valid_from[group], block.end)
         self.records.stays.append(block)
 
-    def _book(self, effect: Effect) -> None:
-        for booking in effect.bookings:
-            self.ledger.book(booking.run, booking.deadline, is_prefetch=booking.is_prefetch)
-            self.records.copies.append(booking)
-            if not booking.is_prefetch:
-                self.valid_from[booking.group] = booking.deadline
+    def _book(self, bookings: Iterable[Booking]) -> None:
+        for one in bookings:
+            self.state.ledger.book(one.run, one.deadline, is_prefetch=one.is_prefetch)
+            self.records.copies.append(one)
+            if not one.is_prefetch:
+                self.state.valid_from[one.group] = one.deadline
 
     def _place(self, block: Block, is_new: bool) -> None:
-        if is_new and len(self.live) + len(self.ended) >= self.rules.max_blocks:
-            oldest = min((b for b in self.ended if not b.is_kept), key=lambda b: b.end)
-            self.ended.remove(oldest)
-            self.horizon = max(self.horizon, oldest.end)
+        state = self.state
+        if is_new and len(state.live) + len(state.ended) >= self.rules.max_blocks:
+            oldest = min((b for b in state.ended if not b.is_kept), key=lambda b: b.end)
+            state.ended.remove(oldest)
+            state.horizon = max(state.horizon, oldest.end)
         if is_new and block.start == FIRST_HORIZON:
-            self.num_stayed_before += 1
-        self.live[block.group] = block
+            state.num_stayed_before += 1
+        state.live[block.group] = block
 
     def _serve(self, move: Move, action: int) -> None:
         if action != DROP:
             self.records.fast_touches.append(move.touch)
-            self.spare_s -= move.saving_s
-            self.spare_ticks -= move.saving_ticks
+            self.state.spare_s -= move.saving_s
+            self.state.spare_ticks -= move.saving_ticks
             return
         self._slow_ticks += move.saving_ticks
         self._slow_draw += move.draw_ticks
         if move.writes:
-            self.valid_from[move.group] = move.end
+            self.state.valid_from[move.group] = move.end
 
     def _retire(self, move: Move) -> None:
         """End the group's block if no later move can use it."""
-        block = self.live.get(move.group)
+        block = self.state.live.get(move.group)
         if block is None or block.is_kept or move.next_time < block.level_end:
             return
         if move.is_last or not block.is_dirty:
@@ -247,43 +243,37 @@ class ReferenceGame:
         self._effects = {}
         if self.is_over or self.move.time > move.time:
             if self._slow_ticks or self._slow_draw:
-                self.ledger.left[move.time] = self.facts.numbers.idle(
+                self.state.ledger.left[move.time] = self.facts.numbers.idle(
                     move.time, self._slow_ticks, self._slow_draw
                 )
             self._slow_ticks = self._slow_draw = 0
             self._begin_slot()
 
     def _begin_slot(self) -> None:
-        self.spare_s, self.spare_ticks = 0.0, 0
+        state, numbers = self.state, self.facts.numbers
+        state.spare_s, state.spare_ticks = 0.0, 0
         if not self.is_over and self.move.time < self.program.num_slots:
-            self.spare_s = self.facts.numbers.spare_s[self.move.time]
-            self.spare_ticks = self.facts.numbers.spare_ticks[self.move.time]
+            state.spare_s = numbers.spare_s[self.move.time]
+            state.spare_ticks = numbers.spare_ticks[self.move.time]
 
     def _return_kept(self) -> int:
         """Bring back the inputs that were kept and gave up their places; returns the stall."""
         end = self.program.num_slots
-        for block in list(self.live.values()):
+        for block in list(self.state.live.values()):
             self._end(replace(block, end=end))
         stall = 0
-        for block in sorted((b for b in self.ended if b.is_kept), key=lambda b: b.offset):
+        for block in sorted((b for b in self.state.ended if b.is_kept), key=lambda b: b.offset):
             if block.end < end:
-                stall += self._return(block)
+                booking, stay = return_copy(self.state, block)
+                self._book([booking])
+                self.records.stays.append(stay)
+                stall += booking.stall_ticks
         return stall
-
-    def _return(self, block: Block) -> int:
-        booking, stay = returned(self, block)
-        self._book(Effect(COPY, bookings=(booking,)))
-        self.records.stays.append(stay)
-        return booking.stall_ticks
 
     def clone(self) -> ReferenceGame:
         """An independent copy that shares what never changes."""
-        twin = object.__new__(ReferenceGame)
-        twin.__dict__.update(self.__dict__)
-        twin.live = dict(self.live)
-        twin.ended = list(self.ended)
-        twin.ledger = self.ledger.copy()
-        twin.valid_from = list(self.valid_from)
+        twin = copy(self)
+        twin.state = self.state.copy()
         twin.actions = list(self.actions)
         twin.records = self.records.copy()
         twin._effects = dict(self._effects)
@@ -302,7 +292,7 @@ class ReferenceGame:
     def nearest(self, action: int) -> int:
         """The action if legal, else its kind, NoCopy or Drop, the first of them that is."""
         order = (action, KINDS[action], NO_COPY)
-        return next((a for a in order if self.placement(a).is_legal), DROP)
+        return next((a for a in order if self.effect(a).is_legal), DROP)
 
     def plan(self, solver: str, notes: Mapping[str, Any] | None = None) -> Plan:
         """The plan that was played. Raises ValueError unless the game is over."""

@@ -16,7 +16,10 @@ NUM_WAITS = 2
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Compute waits before `slot`: the other direction may share so many `ticks` of it yet."""
+    """Compute stalls before `slot` for copies of one direction.
+
+    `ticks`: how much of that stall copies of the other direction may still use.
+    """
 
     slot: int
     ticks: int
@@ -53,18 +56,18 @@ class Ledger:
         self.levels = levels
         self.settled = 0
         self._waits: dict[bool, tuple[Wait, ...]] = {True: (), False: ()}
-        self._barrier = {True: 0, False: 0}
+        self._forgotten = {True: 0, False: 0}
 
     def copy(self) -> Ledger:
         """A ledger that changes by itself."""
         twin = Ledger(list(self.left), self.levels)
         twin.settled = self.settled
-        twin._waits, twin._barrier = dict(self._waits), dict(self._barrier)
+        twin._waits, twin._forgotten = dict(self._waits), dict(self._forgotten)
         return twin
 
-    def barrier(self, is_prefetch: bool) -> int:
-        """The slot before which no copy of that direction may start."""
-        return self._barrier[not is_prefetch]
+    def earliest_start(self, *, is_prefetch: bool) -> int:
+        """The slot before which no copy of that direction may start: older waits are forgotten."""
+        return self._forgotten[not is_prefetch]
 
     def run(self, start: int, deadline: int, work: int, *, is_prefetch: bool) -> Run:
         """How a copy runs that may use the slots `[start, deadline)`."""
@@ -84,18 +87,19 @@ class Ledger:
         return Run(start, idle, tuple(shares), missing, deadline if missing else done)
 
     def latest(
-        self, begin: int, deadline: int, level: int, work: int, hidden: int, *, is_prefetch: bool
+        self, begin: int, deadline: int, level: int, work: int, cover: int, *, is_prefetch: bool
     ) -> Run | None:
         """A copy that starts as late as it can without need to wait; None if it cannot start.
 
-        Starts are slots of `level` in `[begin, deadline]`. Between two waits, and from the last one
-        to the deadline, it is the latest with `hidden` idle ticks until there, else the earliest;
-        of these the copy takes the one for which compute waits least, the last of them.
+        Starts are slots of `level` in `[begin, deadline]`. `cover`: ticks of the work that idle
+        time must do: all, half, or none. Waits cut the slots into parts; each part offers the
+        latest start from which its idle ticks, up to its end, reach `cover`, else its earliest. Of
+        these the copy takes the one for which compute waits least, the last of them.
         """
         best: Run | None = None
-        end, is_whole = deadline, hidden == work
+        end, is_whole = deadline, cover == work
         for low in self._parts(begin, deadline, is_prefetch):
-            start = self._latest_in(low, end, level, hidden, is_last=end == deadline)
+            start = self._latest_in(low, end, level, cover, is_last=end == deadline)
             if start is not None:
                 run = self.run(start, deadline, work, is_prefetch=is_prefetch)
                 if best is None or run.stall < best.stall:
@@ -141,14 +145,14 @@ class Ledger:
         return [*reversed(inside), begin]
 
     def _latest_in(
-        self, low: int, end: int, level: int, hidden: int, *, is_last: bool
+        self, low: int, end: int, level: int, cover: int, *, is_last: bool
     ) -> int | None:
         """The latest slot of `level` in `[low, end)` with enough idle ticks up to `end`.
 
         The earliest one if none has enough. The deadline itself (`is_last`) is a start too.
         """
         best = end if is_last else None
-        missing, is_enough = hidden, is_last and hidden <= 0
+        missing, is_enough = cover, is_last and cover <= 0
         for slot in range(end - 1, low - 1, -1):
             if is_enough:
                 break
@@ -159,22 +163,23 @@ class Ledger:
 
     def _share(self, slot: int, ticks: int, is_prefetch: bool) -> int:
         """Take ticks off what may be shared while that direction is awaited; returns how many."""
-        kept, taken = [], 0
+        left, taken = [], 0
         for wait in self._waits[is_prefetch]:
             here = min(ticks, wait.ticks) if wait.slot == slot else 0
             taken += here
             if wait.ticks > here:
-                kept.append(replace(wait, ticks=wait.ticks - here))
-        self._waits[is_prefetch] = tuple(kept)
+                left.append(replace(wait, ticks=wait.ticks - here))
+        self._waits[is_prefetch] = tuple(left)
         return taken
 
     def _wait(self, slot: int, ticks: int, is_prefetch: bool) -> None:
-        """Note that compute waits for that direction; the oldest of too many becomes a barrier."""
+        """Note that compute waits for that direction; the oldest of too many is forgotten."""
         if not ticks or slot == 0:
             return
         waits = {w.slot: w.ticks for w in self._waits[is_prefetch]}
         waits[slot] = waits.get(slot, 0) + ticks
         every = [Wait(*wait) for wait in sorted(waits.items())]
         if len(every) > NUM_WAITS:
-            self._barrier[is_prefetch] = max(self._barrier[is_prefetch], every.pop(0).slot)
+            forgotten = every.pop(0).slot
+            self._forgotten[is_prefetch] = max(self._forgotten[is_prefetch], forgotten)
         self._waits[is_prefetch] = tuple(every)

@@ -1,15 +1,15 @@
-"""Where a newcomer stands in the reference game, and the write-backs of the ghosts it takes.
+"""Where a newcomer stands in the reference game, and the write-backs of the ghosts it displaces.
 
 `support` and `roomy` try the two ends of every free gap that is large enough. Addresses are
-granules; a time *until* is the last slot in which something is known to be needed. A *giant* is a
-group of more than half of what the scratch leaves: wherever it stands, it covers the middle, so a
-small tensor there keeps it out however much is free on both sides.
+granules. A *giant* is a group of more than half of what the scratch leaves: wherever it stands, it
+covers the middle, so a small tensor there keeps it out however much is free on both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 
 from engine.game.moves import (
@@ -30,28 +30,106 @@ from engine.game.reference.blocks import (
     Refusal,
     State,
     begins_loop_of,
-    choose_offset,
-    free_gaps,
 )
 
 Gap = tuple[int, int]
 
 
+class Where(Enum):
+    """Where a newcomer goes: to its planned place, where the place rule says, or the other end."""
+
+    PLAN = 0
+    RULE = 1
+    OTHER = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """What wants a place: `size` granules in `[floor, capacity)` from slot `start` on.
+    """What wants a place: `size` granules in `[lowest, capacity)` from slot `start` on.
 
-    `until`: last slot in which it is known to be needed; `is_long`: whether its group is touched
-    again late enough to belong at the high end. `at_other_end`: not where the place rule says.
+    `time`: slot of its move. `rank`: of the touch that it serves, as in `Move`. `needed_until`:
+    last slot in which it is known to be needed. `is_long`: its group is touched again late enough
+    to belong at the high end. `is_lasting`: it may still stand where kept inputs come back.
+    `at_other_end`: not where the place rule says; `is_high`: that is at the high end (of rules that
+    look ahead: at the other end only).
     """
 
+    group: int
+    time: int
+    rank: int
     size: int
     start: int
-    until: int
-    is_long: bool
-    floor: int
+    needed_until: int
+    lowest: int
     capacity: int
+    is_long: bool
+    is_lasting: bool
     at_other_end: bool = False
+    is_high: bool = False
+
+    def overlaps(self, block: Block, offset: int) -> bool:
+        """Whether it shares addresses with a block when it stands at `offset`."""
+        return block.offset < offset + self.size and offset < block.offset + block.size
+
+
+def lowest_offset(state: State, move: Move, start: int) -> int:
+    """The least offset that is clear of all scratch that the newcomer could meet."""
+    reserved = state.facts.numbers.reserved
+    if start == FIRST_HORIZON:
+        return max(reserved)
+    return max(move.reserved_ahead, max(reserved[start : move.time], default=0))
+
+
+def _newcomer(
+    state: State, move: Move, start: int, end: int, *, at_other_end: bool = False
+) -> Newcomer:
+    rules, capacity = state.facts.rules, state.facts.numbers.fast_granules
+    if at_other_end:
+        is_high = other_goes_high(rules, move, capacity)
+    else:
+        is_high = not rules.looks_ahead and goes_high(rules, move, capacity)
+    return Newcomer(
+        group=move.group,
+        time=move.time,
+        rank=move.rank,
+        size=move.size_granules,
+        start=start,
+        needed_until=max(end - 1, move.needed_until),
+        lowest=lowest_offset(state, move, start),
+        capacity=capacity,
+        is_long=lives_long(move),
+        is_lasting=move.is_lasting,
+        at_other_end=at_other_end,
+        is_high=is_high,
+    )
+
+
+def free_gaps(obstacles: Iterable[Block], lowest: int, capacity: int) -> list[Gap]:
+    """Free address ranges in `[lowest, capacity)`, from low to high."""
+    gaps = []
+    low = lowest
+    for block in sorted(obstacles, key=lambda b: b.offset):
+        if block.offset > low:
+            gaps.append((low, min(block.offset, capacity)))
+        low = max(low, block.offset + block.size)
+    if low < capacity:
+        gaps.append((low, capacity))
+    return gaps
+
+
+def choose_offset(
+    gaps: Sequence[Gap], size: int, *, is_high: bool, is_best_fit: bool
+) -> int | None:
+    """Where `size` granules go, or None if no gap is large enough.
+
+    The high end of the highest gap, the low end of the smallest (best fit), or of the lowest one.
+    """
+    fitting = [(low, high) for low, high in gaps if high - low >= size]
+    if not fitting:
+        return None
+    if is_best_fit:
+        return min(fitting, key=lambda gap: gap[1] - gap[0])[0]
+    return fitting[-1][1] - size if is_high else fitting[0][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +152,19 @@ def giant_touches(facts: Facts) -> tuple[GiantTouch, ...]:
     )
 
 
-def room_for_giants(newcomer: Newcomer, group: int, touches: Sequence[GiantTouch]) -> int:
-    """Granules to keep free beside the newcomer of `group`: those of the largest other giant.
+def room_for_giants(newcomer: Newcomer, touches: Sequence[GiantTouch]) -> int:
+    """Granules to keep free beside the newcomer: those of the largest giant of another group.
 
     Only giants count that are touched while the newcomer is needed, or soon after (their copy
     begins before their touch), and that fit beside it. 0 if there is none.
     """
-    rest = newcomer.capacity - newcomer.floor - newcomer.size
+    rest = newcomer.capacity - newcomer.lowest - newcomer.size
     return max(
         (
             t.size
             for t in touches
-            if newcomer.start <= t.time <= newcomer.until + NEAR_TOUCH
-            and t.group != group
+            if newcomer.start <= t.time <= newcomer.needed_until + NEAR_TOUCH
+            and t.group != newcomer.group
             and t.size <= rest
         ),
         default=0,
@@ -107,11 +185,11 @@ def supported_offset(
         end = block.offset + block.size
         below[end] = max(below.get(end, 0), block.standing_until)
         above[block.offset] = max(above.get(block.offset, 0), block.standing_until)
-    below[newcomer.floor] = above[newcomer.capacity] = newcomer.until
+    below[newcomer.lowest] = above[newcomer.capacity] = newcomer.needed_until
 
     def cost(place: tuple[int, int]) -> tuple[int, int]:
         offset, neighbour_until = place
-        missing = max(0, newcomer.until - neighbour_until)
+        missing = max(0, newcomer.needed_until - neighbour_until)
         return missing, -offset if newcomer.is_long else offset
 
     places = []
@@ -128,8 +206,8 @@ def roomiest_offset(
 
     Among equals the lowest offset. None if no gap is large enough.
     """
-    lasting = [b for b in obstacles if b.standing_until >= newcomer.until]
-    room = _room_left(free_gaps(lasting, newcomer.floor, newcomer.capacity), newcomer.size)
+    lasting = [b for b in obstacles if b.standing_until >= newcomer.needed_until]
+    room = _room_left(free_gaps(lasting, newcomer.lowest, newcomer.capacity), newcomer.size)
     offsets = [
         offset
         for low, high in gaps
@@ -154,31 +232,32 @@ def _room_left(holes: Sequence[Gap], size: int) -> Callable[[int], int]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The offset of a newcomer, the ghosts that it takes, as they end, and their write-backs."""
+    """The offset of a newcomer, the ghosts that it displaces, as they end, and their write-backs.
+
+    `free_since`: the slot from which all that stood there is gone.
+    """
 
     offset: int
-    evicted: tuple[Block, ...] = ()
+    displaced: tuple[Block, ...] = ()
     bookings: tuple[Booking, ...] = ()
+    free_since: int = FIRST_HORIZON
 
 
-Try = tuple[Callable[[Block, Move], bool], bool]
-"""Which ghosts a try spares, and whether the write-back of the others may stall."""
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Which ghosts a search for a place spares, and whether the others' write-backs may stall."""
+
+    spares: Callable[[Block, Newcomer], bool]
+    may_stall: bool = False
 
 
-def _all(ghost: Block, newcomer: Move) -> bool:
-    return True
+SPARE_ALL = Try(lambda ghost, newcomer: True)
+SPARE_MORE_VALUABLE = Try(lambda ghost, newcomer: ghost.next_rank > newcomer.rank)
+SPARE_NONE = Try(lambda ghost, newcomer: False)
+STALL = Try(SPARE_NONE.spares, may_stall=True)
 
-
-def _worthier(ghost: Block, newcomer: Move) -> bool:
-    return ghost.next_rank > newcomer.rank
-
-
-def _none(ghost: Block, newcomer: Move) -> bool:
-    return False
-
-
-LAST_TRY: Sequence[Try] = ((_none, True),)
-TRIES: Sequence[Try] = ((_all, False), (_worthier, False), (_none, False), *LAST_TRY)
+TRIES = (SPARE_ALL, SPARE_MORE_VALUABLE, SPARE_NONE, STALL)
+LAST_TRY = (STALL,)
 
 
 def find_place(
@@ -186,107 +265,98 @@ def find_place(
     move: Move,
     start: int,
     end: int,
+    where: Where,
     tries: Sequence[Try] = TRIES,
-    *,
-    at_other_end: bool = False,
 ) -> Place | Refusal:
-    """A place for the newcomer `[start, end)`: as the place rule likes it best, else any."""
+    """A place for the newcomer `[start, end)`; under `support`, first above room for giants."""
+    if where is Where.PLAN:
+        bar = bar_of_planned_place(state, move, start, end)
+        return bar or clear_planned_place(state, move, start, end)
     if start < state.horizon:
         return Refusal(Reason.FORGOTTEN, start=state.horizon, end=end)
-    newcomer = _newcomer(state, move, start, end, at_other_end=at_other_end)
-    for narrower in _narrower(state, move, newcomer):
-        outcome = _in_tries(state, move, narrower, tries)
+    newcomer = _newcomer(state, move, start, end, at_other_end=where is Where.OTHER)
+    for narrower in _above_room_for_giants(state, newcomer):
+        outcome = _in_tries(state, narrower, tries)
         if isinstance(outcome, Place):
             return outcome
-    outcome = _in_tries(state, move, newcomer, tries)
-    if isinstance(outcome, Refusal) and outcome.hole < move.size_granules:
+    outcome = _in_tries(state, newcomer, tries)
+    if isinstance(outcome, Refusal) and outcome.hole < newcomer.size:
         return replace(outcome, start=start, end=end)
     return outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Clearing:
-    """How a place is cleared: free from slot `since` on, with the ghosts and their write-backs."""
-
-    since: int
-    place: Place
-
-
-def clear_place(state: State, move: Move, offset: int, start: int, end: int) -> Clearing | Refusal:
+def clear_planned_place(state: State, move: Move, start: int, end: int) -> Place | Refusal:
     """Clear the planned place for a newcomer that comes at slot `start` at the latest.
 
     All ghosts there go; those that are dirty are written back as early as they can be, and compute
     may wait for it before `start`.
     """
-    high = offset + move.size_granules
-    here = [
-        b
-        for b in (*state.ended, *state.live.values())
-        if b.offset < high
-        and offset < b.offset + b.size
-        # The group's own block has left when it is copied in anew.
-        and not (b.is_live and b.group == move.group)
-    ]
-    solid = [b for b in here if not b.may_give_way(start, is_lasting=move.is_lasting)]
-    solid = [b for b in solid if b.is_kept or b.stands_at(start)]
-    ghosts = sorted((b for b in here if b.is_ghost(start)), key=lambda b: b.offset)
+    offset = state.facts.planned.offset(move)
+    assert offset is not None
+    newcomer = _newcomer(state, move, start, end)
+    here = [b for b in _others(state, newcomer) if newcomer.overlaps(b, offset)]
+    solid, ghosts = _solid_and_ghosts(newcomer, here)
     if solid:
         return Refusal(Reason.NO_PLACE, start=start, end=end, blockers=tuple(solid))
-    place = _evict(state, move, move.size_granules, start, ghosts, offset, may_stall=True)
+    place = _displace(state, newcomer, ghosts, offset, may_stall=True)
     if isinstance(place, Refusal):
         return place
-    ends = [b.end for b in here if not b.is_live] + [b.end for b in place.evicted]
-    return Clearing(max(ends, default=FIRST_HORIZON), place)
+    ends = [b.end for b in here if not b.is_live] + [b.end for b in place.displaced]
+    return replace(place, free_since=max(ends, default=FIRST_HORIZON))
 
 
-def _newcomer(
-    state: State, move: Move, start: int, end: int, *, at_other_end: bool = False
-) -> Newcomer:
-    return Newcomer(
-        size=move.size_granules,
-        start=start,
-        until=max(end - 1, move.needed_until),
-        is_long=lives_long(move),
-        floor=floor_of(state, move, start),
-        capacity=state.facts.numbers.fast_granules,
-        at_other_end=at_other_end,
-    )
+def bar_of_planned_place(state: State, move: Move, start: int, end: int) -> Refusal | None:
+    """What bars the planned place to a newcomer from `start` on, whatever stands there.
+
+    Scratch, the end of the memory, or a start before the horizon.
+    """
+    offset, highest = state.facts.planned.offset(move), state.facts.numbers.fast_granules
+    assert offset is not None
+    lowest = lowest_offset(state, move, start)
+    if start >= state.horizon and lowest <= offset <= highest - move.size_granules:
+        return None
+    return Refusal(Reason.NO_PLACE, start=start, end=end, lowest=lowest)
 
 
-def _narrower(state: State, move: Move, newcomer: Newcomer) -> Iterator[Newcomer]:
+def _above_room_for_giants(state: State, newcomer: Newcomer) -> Iterator[Newcomer]:
     """The newcomer, confined to addresses above room for giants."""
     if state.facts.rules.place == "support" and not newcomer.at_other_end:
-        room = room_for_giants(newcomer, move.group, giant_touches(state.facts))
+        room = room_for_giants(newcomer, giant_touches(state.facts))
         if room:
-            yield replace(newcomer, floor=newcomer.floor + room)
+            yield replace(newcomer, lowest=newcomer.lowest + room)
 
 
-def _solid_and_ghosts(state: State, move: Move, start: int) -> tuple[list[Block], list[Block]]:
-    """What a newcomer from `start` on must avoid, and the ghosts that it may take."""
-    others = [b for b in (*state.ended, *state.live.values()) if b.is_kept or b.stands_at(start)]
-    # The group's own block has left when it is copied in anew.
-    others = [b for b in others if not (b.is_live and b.group == move.group)]
-    giving = [b.may_give_way(start, is_lasting=move.is_lasting) for b in others]
-    solid = [b for b, gives in zip(others, giving, strict=True) if not gives]
-    ghosts = [b for b, gives in zip(others, giving, strict=True) if gives and b.is_ghost(start)]
+def _others(state: State, newcomer: Newcomer) -> list[Block]:
+    """All blocks but the group's own live one, which has left when it is copied in anew."""
+    every = (*state.ended, *state.live.values())
+    return [b for b in every if not (b.is_live and b.group == newcomer.group)]
+
+
+def _solid_and_ghosts(
+    newcomer: Newcomer, blocks: Iterable[Block]
+) -> tuple[list[Block], list[Block]]:
+    """Of these blocks, what the newcomer must avoid, and the ghosts that it may displace."""
+    solid, ghosts = [], []
+    for block in blocks:
+        if not block.may_give_way(newcomer.start, is_lasting=newcomer.is_lasting):
+            solid.append(block)
+        elif block.is_ghost(newcomer.start):
+            ghosts.append(block)
     return solid, ghosts
 
 
-def _in_tries(
-    state: State, move: Move, newcomer: Newcomer, tries: Sequence[Try]
-) -> Place | Refusal:
+def _in_tries(state: State, newcomer: Newcomer, tries: Sequence[Try]) -> Place | Refusal:
     """A place for the newcomer in some tries, each sparing fewer ghosts."""
-    start = newcomer.start
-    solid, ghosts = _solid_and_ghosts(state, move, start)
+    solid, ghosts = _solid_and_ghosts(newcomer, _others(state, newcomer))
     yielding = ghosts
     if state.facts.rules.looks_ahead:
-        stays = [b.is_dirty and not _fits_before(state, move, b, start) for b in ghosts]
+        stays = [b.is_dirty and not _fits_before(state, newcomer, b) for b in ghosts]
         solid += [b for b, must_stay in zip(ghosts, stays, strict=True) if must_stay]
         yielding = [b for b, must_stay in zip(ghosts, stays, strict=True) if not must_stay]
     refusal: Refusal | None = None
-    for spares, may_stall in tries:
-        obstacles = solid + [b for b in yielding if spares(b, move)]
-        outcome = _try_place(state, move, newcomer, obstacles, ghosts, may_stall)
+    for one in tries:
+        obstacles = solid + [b for b in yielding if one.spares(b, newcomer)]
+        outcome = _try_place(state, newcomer, obstacles, ghosts, one.may_stall)
         if isinstance(outcome, Place):
             return outcome
         refusal = outcome
@@ -294,111 +364,98 @@ def _in_tries(
     return refusal
 
 
-def floor_of(state: State, move: Move, start: int) -> int:
-    """Granules of scratch at the low end which the newcomer must never touch."""
-    reserved = state.facts.numbers.reserved
-    if start == FIRST_HORIZON:
-        return max(reserved)
-    return max(move.reserved_ahead, max(reserved[start : move.time], default=0))
-
-
-def _fits_before(state: State, move: Move, block: Block, deadline: int) -> bool:
-    """Whether idle time is left to write the dirty block back by `deadline`, levels apart."""
+def _fits_before(state: State, newcomer: Newcomer, block: Block) -> bool:
+    """Whether idle time is left to write the block back before the newcomer, levels apart."""
     begin = max(
-        block.written + 1, state.ledger.barrier(False), move.time - state.facts.rules.look_back
+        block.written + 1,
+        state.ledger.earliest_start(is_prefetch=False),
+        newcomer.time - state.facts.rules.look_back,
     )
-    return sum(state.ledger.left[begin:deadline]) >= block.work_ticks
+    return sum(state.ledger.left[begin : newcomer.start]) >= block.work_ticks
 
 
 def _try_place(
     state: State,
-    move: Move,
     newcomer: Newcomer,
     obstacles: list[Block],
     ghosts: list[Block],
     may_stall: bool,
 ) -> Place | Refusal:
-    gaps = free_gaps(obstacles, newcomer.floor, newcomer.capacity)
-    offset = _choose(state, move, newcomer, obstacles, gaps)
+    gaps, lowest = free_gaps(obstacles, newcomer.lowest, newcomer.capacity), newcomer.lowest
+    offset = _choose(state, newcomer, obstacles, gaps)
     if offset is None:
         hole = max((high - low for low, high in gaps), default=0)
-        return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), floor=newcomer.floor, hole=hole)
-    outcome = _evict(
-        state, move, newcomer.size, newcomer.start, ghosts, offset, may_stall=may_stall
-    )
-    return replace(outcome, floor=newcomer.floor) if isinstance(outcome, Refusal) else outcome
+        return Refusal(Reason.NO_PLACE, blockers=tuple(obstacles), lowest=lowest, hole=hole)
+    outcome = _displace(state, newcomer, ghosts, offset, may_stall=may_stall)
+    return replace(outcome, lowest=lowest) if isinstance(outcome, Refusal) else outcome
 
 
-def _evict(
-    state: State,
-    move: Move,
-    size: int,
-    start: int,
-    ghosts: list[Block],
-    offset: int,
-    *,
-    may_stall: bool,
+def _displace(
+    state: State, newcomer: Newcomer, ghosts: list[Block], offset: int, *, may_stall: bool
 ) -> Place | Refusal:
     """The place at `offset`, where ghosts have to go, dirty ones after a write-back."""
-    taken = sorted(
-        (b for b in ghosts if b.offset < offset + size and offset < b.offset + b.size),
-        key=lambda b: b.group,
-    )
+    size, is_resident = newcomer.size, newcomer.group in state.live
+    taken = sorted((b for b in ghosts if newcomer.overlaps(b, offset)), key=lambda b: b.group)
     full = len(state.live) + len(state.ended) >= state.facts.rules.max_blocks
-    is_freed = not all(b.is_kept for b in taken) or move.group in state.live
+    is_freed = not all(b.is_kept for b in taken) or is_resident
     if full and not is_freed and all(b.is_kept for b in state.ended):
         return Refusal(Reason.TABLE_FULL, hole=size)
     dirty = [b for b in taken if b.is_dirty]
-    if dirty and move.group in state.live:
-        return Refusal(Reason.NO_TIME, start=start, end=move.time, blockers=tuple(dirty), hole=size)
-    saved = write_back(state, move, dirty, start, may_stall=may_stall) if dirty else ()
-    if isinstance(saved, Refusal):
-        return replace(saved, hole=size)
-    done = {b.group: b.deadline for b in saved}
-    evicted = tuple(
+    if dirty and is_resident:
+        return Refusal(
+            Reason.NO_TIME,
+            start=newcomer.start,
+            end=newcomer.time,
+            blockers=tuple(dirty),
+            hole=size,
+        )
+    bookings: tuple[Booking, ...] | Refusal = ()
+    if dirty:
+        bookings = write_back(state, newcomer.time, dirty, newcomer.start, may_stall=may_stall)
+    if isinstance(bookings, Refusal):
+        return replace(bookings, hole=size)
+    done = {b.group: b.deadline for b in bookings}
+    displaced = tuple(
         replace(b, end=max(b.busy + 1, done.get(b.group, 0)), is_dirty=False) for b in taken
     )
-    return Place(offset, evicted, saved)
+    return Place(offset, displaced, bookings)
 
 
 def _choose(
-    state: State,
-    move: Move,
-    newcomer: Newcomer,
-    obstacles: list[Block],
-    gaps: list[tuple[int, int]],
+    state: State, newcomer: Newcomer, obstacles: list[Block], gaps: list[Gap]
 ) -> int | None:
     """Where the newcomer goes, at the end asked for; None if no gap is large enough."""
-    rules = state.facts.rules
-    if newcomer.at_other_end:
-        is_high = other_goes_high(rules, move, newcomer.capacity)
-        return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=False)
-    if rules.place == "support":
+    place, at_rule = state.facts.rules.place, not newcomer.at_other_end
+    if at_rule and place == "support":
         return supported_offset(newcomer, obstacles, gaps)
-    if rules.place == "roomy":
+    if at_rule and place == "roomy":
         return roomiest_offset(newcomer, obstacles, gaps)
-    is_high = goes_high(rules, move, newcomer.capacity)
-    is_best_fit = rules.place == BEST_FIT
-    return choose_offset(gaps, newcomer.size, is_high=is_high, is_best_fit=is_best_fit)
+    is_best_fit = at_rule and place == BEST_FIT
+    return choose_offset(gaps, newcomer.size, is_high=newcomer.is_high, is_best_fit=is_best_fit)
 
 
 def write_back(
-    state: State, move: Move, blocks: Sequence[Block], deadline: int, *, may_stall: bool
+    state: State, time: int, blocks: Sequence[Block], deadline: int, *, may_stall: bool
 ) -> tuple[Booking, ...] | Refusal:
     """Book write-backs of dirty `blocks` together, to be complete by `deadline`, or before.
 
-    What idle time does not cover of one is a stall at its deadline, where one is allowed and no
-    copy is under way there: none is where the loop begins that the move is in.
+    `time`: slot of the move. What idle time does not cover of one is a stall at its deadline, where
+    one is allowed and no copy is under way there: none is where the loop begins that the move is
+    in.
     """
     facts = state.facts
     may_wait = may_stall and sum(b.work_ticks for b in blocks) < TICKS
     bookings, after = [], state.ledger.copy()
     for block in sorted(blocks, key=lambda b: (b.written, b.offset)):
-        begin = max(block.written + 1, after.barrier(False), move.time - facts.rules.look_back)
+        begin = max(
+            block.written + 1,
+            after.earliest_start(is_prefetch=False),
+            time - facts.rules.look_back,
+        )
         level = block.level
         end = facts.last_deadline(level, deadline)
         run = after.earliest(begin, end, level, block.work_ticks, is_prefetch=False)
-        is_quiet = after.settled <= end or begins_loop_of(facts.program, end, move.time)
+        is_quiet = after.settled <= end or begins_loop_of(facts.program, end, time)
         if run is None or (run.stall > 0 and not (may_wait and is_quiet)):
             return Refusal(
                 Reason.NO_TIME,

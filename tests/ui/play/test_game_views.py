@@ -85,7 +85,7 @@ def test_the_gain_of_a_choice_is_the_reward_of_its_step(program: Program, film: 
 
 
 def test_the_line_of_the_other_end_says_what_differs() -> None:
-    """Over games by chance: the end and address always, what it evicts and stalls where it does."""
+    """In random games: the end and address always; what it displaces, its stall, where it does."""
     told = set()
     for seed in range(12):
         game, dice = ReferenceGame(random_program(seed, 40)), random.Random(seed)
@@ -94,9 +94,9 @@ def test_the_line_of_the_other_end_says_what_differs() -> None:
                 choice = offered(game).get(action)
                 if choice is None:
                     continue
-                effect, main = game.placement(action), game.placement(kind)
+                effect, main = game.effect(action), game.effect(kind)
                 assert choice.text.startswith(("high end, 0x", "low end, 0x"))
-                assert ("takes the place of" in choice.text) == bool(effect.evicted)
+                assert ("takes the place of" in choice.text) == bool(effect.displaced)
                 assert ("stalls" in choice.text) == (effect.stall_ticks != main.stall_ticks)
                 told |= {word for word in ("takes", "stalls", "high", "low") if word in choice.text}
             game.step(dice.choice(game.legal_actions()))

@@ -102,7 +102,7 @@ def test_truth_tells_illegal_nodes_and_leaves_the_game_alone() -> None:
 def test_truth_knows_the_places_of_the_rules() -> None:
     game = position(0)
     while game.move_index < game.num_moves:
-        effects = [game.placement(a) for a in range(NUM_ACTIONS)]
+        effects = [game.effect(a) for a in range(NUM_ACTIONS)]
         parent, visits = [-1] + [0] * NUM_ACTIONS, [NUM_ACTIONS + 1] + [1] * NUM_ACTIONS
         found = replay_tree(game, parent, [0, *range(NUM_ACTIONS)], visits)
         for action, effect in enumerate(effects):
@@ -112,7 +112,7 @@ def test_truth_knows_the_places_of_the_rules() -> None:
                 block = effect.block
                 assert place[:4] == [block.offset, block.size, block.start, block.busy + 1]
                 assert place[4] >= place[3]
-            ended = {b.group for b in effect.evicted} if effect.is_legal else set()
+            ended = {b.group for b in effect.displaced} if effect.is_legal else set()
             assert ended <= set(found.gone.get(action + 1, []))
         game.step(int(TRACE.action[game.move_index]))
 
@@ -143,7 +143,7 @@ def test_standing_blocks_stand_at_the_position() -> None:
         for group, _, start, end, is_live in standing(game, time + 10):
             assert start <= time + 10
             assert end > time
-            assert bool(is_live) == (group in game.live)
+            assert bool(is_live) == (group in game.state.live)
             seen += 1
     assert seen > 10
 

@@ -152,7 +152,7 @@ def stay_rows(game: ReferenceGame) -> list[Row]:
     arrivals = {(c.group, c.start): c.deadline for c in game.records.copies if c.is_prefetch}
     return [
         (b.group, b.offset, b.start, _end(b), arrivals.get((b.group, b.start), -1))
-        for b in [*game.records.stays, *game.live.values()]
+        for b in [*game.records.stays, *game.state.live.values()]
     ]
 
 

@@ -99,7 +99,7 @@ function drawGhosts(context, axes, palette, state) {
     drawn.push(rect);
     const colour = palette[GHOSTS[ghost.tone]];
     // With the agent's opinion, more visits fill a ghost more, and a larger prior widens its line.
-    const plain = ghost.other || ghost.evicted ? 0 : 0.14;
+    const plain = ghost.other || ghost.displaced ? 0 : 0.14;
     const strength = ghost.blocks ? 0.7 : ghost.visits === undefined ? plain : 0.05 + 0.6 * ghost.visits;
     context.fillStyle = mix(colour, strength);
     context.fillRect(...rect);
@@ -120,7 +120,7 @@ function inside([x, y, width, height]) {
 // around what would go.
 function ghostWidth(ghost) {
   const width = ghost.prior === undefined ? 2 : 1 + 5 * ghost.prior;
-  return ghost.other || ghost.evicted ? width / 2 : width;
+  return ghost.other || ghost.displaced ? width / 2 : width;
 }
 
 // A ghost's label above its rectangle, beside one that is there already; left out without room.

@@ -56,7 +56,7 @@ def absent_from(judge: Judge) -> tuple[str, ...]:
         while not game.is_over and not game.is_dead_end:
             offered.update(game.legal_actions())
             game.step(choose(game))
-            is_kept |= any(block.start == BEFORE_START for block in game.live.values())
+            is_kept |= any(block.start == BEFORE_START for block in game.state.live.values())
     present = {
         "input": any(group.is_input and not group.is_live_out for group in groups),
         "temporary": any(not group.is_input and not group.is_live_out for group in groups),

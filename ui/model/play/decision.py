@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from htpy import Node, Renderable, b, br, button, code, div, em, fragment, i, kbd, p, span
 
 from engine.game.moves import ACTION_NAMES, COPY, DROP, KINDS, NO_COPY, OTHER_END, Move
-from engine.game.reference.blocks import free_gaps
 from engine.game.reference.explain import end_text, explain, group_name
 from engine.game.reference.game import ReferenceGame
+from engine.game.reference.placement import free_gaps
 from engine.game.replay import immediate_reward
 from engine.program.floors import has_floor, slow_s, worth_s
 from engine.program.model import TOP_LEVEL, Program, Touch
@@ -199,16 +199,16 @@ def _other_end(
     is no place for it.
     """
     action = OTHER_END.get(kind, kind)
-    effect = game.placement(action)
+    effect = game.effect(action)
     if action == kind or effect.block is None:
         return None
     offset = effect.block.offset * game.facts.numbers.granule
     where = f"from {size_text(offset)}" if is_plain else address_text(offset)
     parts = [f"{end_text(game)}, {where}"]
-    if effect.evicted:
-        taken = ", ".join(group_name(game, block.group) for block in effect.evicted)
+    if effect.displaced:
+        taken = ", ".join(group_name(game, block.group) for block in effect.displaced)
         parts.append(f"takes the place of {taken}")
-    if effect.stall_ticks != game.placement(kind).stall_ticks:
+    if effect.stall_ticks != game.effect(kind).stall_ticks:
         parts.append(f"stalls {time_text(effect.stall_ticks * game.facts.numbers.tick_s)}")
     return replace(_choice(game, action, opinion), text=" · ".join(parts))
 
@@ -227,7 +227,7 @@ def _choice(game: ReferenceGame, action: int, opinion: Opinion | None) -> Choice
 def room_text(game: ReferenceGame) -> str:
     """How full fast memory is now, in words."""
     numbers, time = game.facts.numbers, min(game.move.time, game.program.num_slots - 1)
-    standing = [*game.live.values(), *(b for b in game.ended if b.stands_at(time))]
+    standing = [*game.state.live.values(), *(b for b in game.state.ended if b.stands_at(time))]
     floor = numbers.reserved[time]
     used = sum(b.size for b in standing) + floor
     gaps = free_gaps(standing, floor, numbers.fast_granules)

@@ -65,14 +65,14 @@ def ghosts(game: ReferenceGame, opinion: Opinion | None = None) -> dict[str, Any
     """The overlay of the position: `move`, and the shapes of its legal actions, `ghosts`.
 
     Of each ghost, `at`: offset and size in granules, first slot and the one after the last;
-    `other`: 1 for a place at the other end, `evicted`: 1 for what would go; `visits` and `prior` of
-    its action, where the agent has an opinion.
+    `other`: 1 for a place at the other end, `displaced`: 1 for what would go; `visits` and `prior`
+    of its action, where the agent has an opinion.
     """
     if game.is_over:
         return {"move": game.move_index, "ghosts": []}
     shapes: list[dict[str, Any]] = []
     for action in range(NUM_ACTIONS):
-        effect = game.placement(action)
+        effect = game.effect(action)
         if effect.is_legal:
             weight = {} if opinion is None else _weight(opinion, action)
             made = _legal_shapes if action == KINDS[action] else _other_end_shapes
@@ -129,10 +129,10 @@ def _legal_shapes(game: ReferenceGame, effect: Effect) -> list[dict[str, Any]]:
         # From here on the place is free.
         shapes.append(_shape(effect.dropped, tone, f"{name} frees", game.move.time, _until(game)))
     # Of all that would go, the largest says so.
-    for number, gone in enumerate(sorted(effect.evicted, key=lambda b: -b.size)):
+    for number, gone in enumerate(sorted(effect.displaced, key=lambda b: -b.size)):
         end = max(gone.end + 1, game.move.time + 1)
         text = f"{name} takes its place" if not number else ""
-        shapes.append(_shape(gone, "drop", text, gone.end, end) | {"evicted": 1})
+        shapes.append(_shape(gone, "drop", text, gone.end, end) | {"displaced": 1})
     return shapes
 
 
