@@ -35,11 +35,11 @@ from engine.errors import EngineError, PlanError
 from engine.game.gym_env import MallocEnv
 from engine.game.moves import Rules
 from engine.plan.bounds import Bound, lower_bound
+from engine.plan.check import CheckResult, Violation
 from engine.plan.check import check as _check
 from engine.plan.model import Copy, Plan, Stay
 from engine.plan.simulate import Simulation
 from engine.plan.simulate import simulate as _simulate
-from engine.plan.violation import CheckResult, Violation
 from engine.program.counts import Counts
 from engine.program.counts import recounted as _recounted
 from engine.program.library import sample_names

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from engine.errors import SolverError
 from engine.game.replay import replay
 from engine.plan.model import Plan, Stay
-from engine.plan.simulate import enclosing_levels, simulate
+from engine.plan.simulate import simulate
 from engine.program.floors import loss_s
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import Program
 from engine.program.provenance import more_s
 
 
@@ -176,8 +176,8 @@ def _resident(program: Program, plan: Plan, index: int, slot: int) -> Resident:
 
 def _enters(program: Program, stay: Stay, slot: int) -> bool:
     """Whether the slot lies in a loop or branch that the stay must cover whole."""
-    levels = enclosing_levels(program, slot)
-    return any(level != TOP_LEVEL and program.regions[level].start > stay.start for level in levels)
+    levels = program.outwards(program.level_at(slot))[:-1]
+    return any(program.regions[level].start > stay.start for level in levels)
 
 
 def _undominated(

@@ -164,10 +164,7 @@ class _Builder:
         for index in program.touches_of_group[group]:
             touched = program.touches[index].time
             if time <= touched < limit:
-                inner = program.level_at(touched)
-                end = program.touches[index].end
-                while inner != level:
-                    end = program.level_end(inner)
-                    inner = program.regions[inner].parent
-                ends.append(end)
+                around = program.outwards(program.level_at(touched))
+                inner = around[: around.index(level)]
+                ends.append(program.level_end(inner[-1]) if inner else program.touches[index].end)
         return max(ends)

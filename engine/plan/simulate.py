@@ -13,8 +13,9 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.plan.levels import copy_level
 from engine.plan.model import Copy, Plan, Stay
-from engine.program.model import TOP_LEVEL, Program
+from engine.program.model import Program
 
 ROUNDING = 1e-12
 """A copy whose remaining share is below this is complete: sums of floats, not real work."""
@@ -97,44 +98,6 @@ def simulate(program: Program, plan: Plan) -> Simulation:
     )
 
 
-def copy_level(program: Program, copy: Copy, stays: Iterable[Stay]) -> int:
-    """The level at which a copy runs; `stays` hold (at least) those of its group.
-
-    It is the level of the copy's first slot; a copy that starts where a region begins and outlasts
-    it starts before the region. A write-back without slots (`start == deadline`) happens between
-    two slots: inside the region of its stay if that region ends there (it then runs once per
-    iteration), else in the innermost region that holds both slots.
-    """
-    time = copy.start
-    if copy.is_prefetch or time < copy.deadline:
-        return level_of_interval(program, time, copy.deadline)
-    earlier = [s.start for s in stays if s.group == copy.group and s.start < time]
-    own = program.level_at(max(earlier, default=TOP_LEVEL))
-    if own != TOP_LEVEL and program.level_end(own) == time:
-        return own
-    around = set(enclosing_levels(program, time - 1))
-    return next(level for level in enclosing_levels(program, time) if level in around)
-
-
-def level_of_interval(program: Program, start: int, end: int) -> int:
-    """The innermost level of slot `start`, minus regions that begin there and end before `end`."""
-    level = program.level_at(start)
-    while level != TOP_LEVEL:
-        region = program.regions[level]
-        if region.start < start or end <= region.end:
-            break
-        level = region.parent
-    return level
-
-
-def enclosing_levels(program: Program, time: int) -> list[int]:
-    """The levels that hold slot `time`, from the innermost region to the top level."""
-    levels = [program.level_at(time)]
-    while levels[-1] != TOP_LEVEL:
-        levels.append(program.regions[levels[-1]].parent)
-    return levels
-
-
 def _instruction_times(program: Program, plan: Plan) -> tuple[FloatArray, FloatArray]:
     """`d_k` and `c_k` of `docs/model.md`, both `[T]`."""
     slow = [a for a, is_fast in zip(program.accesses, plan.is_fast, strict=True) if not is_fast]
@@ -171,7 +134,10 @@ class _Run:
         self._segments: list[tuple[int, float, float, float]] = []
 
     def start_copies(self, indices: Iterable[int]) -> None:
-        """Queue these copies from now on, except those that `await_copies` has already queued."""
+        """Queue these copies from now on.
+
+        A copy whose deadline is its start was queued when it was awaited, and is left alone.
+        """
         for index in indices:
             if np.isnan(self._started_s[index]):
                 self._started_s[index] = self.now_s

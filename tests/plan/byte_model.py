@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from engine.plan.levels import copy_level, level_of_interval
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
-from engine.plan.simulate import copy_level, level_of_interval
 from engine.program.model import TOP_LEVEL, Program, Touch
 
 PASSES = 3

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from engine.plan.levels import copy_level
 from engine.plan.model import Plan
-from engine.plan.simulate import Simulation, copy_level, enclosing_levels, simulate
+from engine.plan.simulate import Simulation, simulate
 from engine.program.model import Program, Region
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
 from tests.strategies import all_slow_plan, programs_with_plans, touchwise_plan
@@ -215,9 +216,9 @@ class TestLoops:
         plan = plan_of(self.program, "", [(1, 0, 0, 8)], [(1, "in", start, deadline)])
         assert copy_level(self.program, plan.copies[0], plan.stays) == level
 
-    def test_enclosing_levels(self) -> None:
-        assert enclosing_levels(self.program, 5) == [1, 0, -1]
-        assert enclosing_levels(self.program, 8) == [-1]
+    def test_levels_from_the_innermost_outwards(self) -> None:
+        assert self.program.outwards(self.program.level_at(5)) == [1, 0, -1]
+        assert self.program.outwards(self.program.level_at(8)) == [-1]
 
 
 class TestFasterMemory:

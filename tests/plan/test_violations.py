@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.plan.check import check
+from engine.plan.check import Violation, check
 from engine.plan.model import Copy, Plan, Stay
-from engine.plan.violation import Violation
 from engine.program.io import content_hash
 from engine.program.model import Program, Region
 from tests.plan.cases import HARDWARE, Buffer, plan_of, program_of
@@ -54,7 +53,7 @@ SAID = [
     ),
     (
         with_stay(1, offset=384),
-        Violation("overlap", "group 0 at 256 meets group 1 at 384 in slot 2", 2, 0),
+        Violation("overlap", "group 0 at 256 overlaps group 1 at 384 in slot 2", 2, 0),
     ),
     (
         SPLIT,

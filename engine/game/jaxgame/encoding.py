@@ -14,7 +14,7 @@ from engine.errors import SolverError
 from engine.game.move_list import moves
 from engine.game.moves import BEST_FIT, Move, PlannedPlaces, Rules, goes_high
 from engine.game.quantise import TICKS, Quantised, quantise
-from engine.program.model import TOP_LEVEL, Program, Region
+from engine.program.model import TOP_LEVEL, Program
 
 INT32_MAX = int(np.iinfo(np.int32).max)
 FAR_SLOT = 2**22
@@ -481,10 +481,7 @@ def _open_ticks(numbers: Quantised, time: int) -> int:
 
 def _entered(program: Program, level: int) -> list[int]:
     """Starts, then ends of the regions around a level, outermost first."""
-    chain: list[Region] = []
-    while level != TOP_LEVEL:
-        chain.insert(0, program.regions[level])
-        level = program.regions[level].parent
+    chain = [program.regions[number] for number in program.outwards(level)[-2::-1]]
     if len(chain) > MAX_DEPTH:
         raise SolverError(
             f"{program.name}: regions are nested {len(chain)} deep, the JAX game takes {MAX_DEPTH};"

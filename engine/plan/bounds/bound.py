@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.errors import UsageError
 from engine.plan.bounds.branching import Branching
-from engine.plan.bounds.groups import Expression, GroupParts, GroupRows, Scale, scaled
+from engine.plan.bounds.groups import Expression, GroupParts, GroupRows, Kind, Scale, scaled
 from engine.plan.bounds.linear import LinearProgram, LinearSolution
 from engine.plan.bounds.traffic import SharedRows
 from engine.program.floors import has_floor
@@ -25,7 +25,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Formulation:
-    """A linear program for a program's latency, and what its parts stand for.
+    """A linear program for a program's latency, and what each variable and row means.
 
     `linear`: in `scale`'s units; its objective is the latency less the all-slow latency.
     """
@@ -33,7 +33,7 @@ class Formulation:
     program: Program
     scale: Scale
     linear: LinearProgram
-    rows: GroupParts
+    parts: GroupParts
     traffic: SharedRows
 
     def seconds(self, objective: float) -> float:
@@ -47,15 +47,15 @@ class Formulation:
     def served(self, values: FloatArray) -> FloatArray:
         """Share to which each touch is served from fast memory, `[touches]`."""
         shares = np.zeros(len(self.program.touches))
-        for index, terms in self.rows.served.items():
+        for index, terms in self.parts.served.items():
             shares[index] = sum(values[variable] * part for variable, part in terms)
         return np.clip(shares, 0.0, 1.0)
 
     def stayed(self, values: FloatArray) -> FloatArray:
         """Share to which each touch finds the content as the touch before left it, `[touches]`."""
         shares = np.zeros(len(self.program.touches))
-        for (letter, index, _), variable in self.rows.choices.items():
-            if letter == "r" and index >= 0:
+        for (kind, index, _), variable in self.parts.choices.items():
+            if kind is Kind.STAYS and index >= 0:
                 shares[index] = values[variable]
         return np.clip(shares, 0.0, 1.0)
 
@@ -77,33 +77,33 @@ def formulate(program: Program, is_whole: bool = False) -> Formulation | None:
         return None
     scale = Scale(program.all_slow_s / program.num_slots, float(program.hardware.fast_bytes))
     linear = LinearProgram()
-    rows = GroupParts(program, linear, scale)
+    parts = GroupParts(program, linear, scale)
     for number in worth:
-        GroupRows(rows, number).build()
-    traffic = SharedRows(rows, _add_floors(rows), is_whole)
+        GroupRows(parts, number).build()
+    traffic = SharedRows(parts, _add_floors(parts), is_whole)
     traffic.add()
-    for index, terms in rows.served.items():
+    for index, terms in parts.served.items():
         for variable, value in terms:
             linear.costs[variable] -= program.touches[index].saving_s / scale.second_s * value
-    return Formulation(program, scale, linear, rows, traffic)
+    return Formulation(program, scale, linear, parts, traffic)
 
 
-def _add_floors(rows: GroupParts) -> dict[int, int]:
-    """Add, per slot with a floor, a variable: the seconds of savings beyond what it allows."""
-    program, second_s = rows.program, rows.scale.second_s
+def _add_floors(parts: GroupParts) -> dict[int, int]:
+    """Add a variable per slot with a floor: the savings, s, that the floor makes worthless."""
+    program, second_s = parts.program, parts.scale.second_s
     slow_s = np.array([i.fast_s for i in program.instructions])
     terms: dict[int, Expression] = defaultdict(list)
     for index, touch in enumerate(program.touches):
         slow_s[touch.time] += touch.saving_s
-        served = rows.served.get(index, [])
+        served = parts.served.get(index, [])
         terms[touch.time] += scaled(served, -touch.saving_s / second_s)
     floors: dict[int, int] = {}
     for slot, instruction in enumerate(program.instructions):
         spare = (slow_s[slot] - instruction.floor_s) / second_s
         if has_floor(program, slot) and terms[slot]:
-            floors[slot] = rows.linear.add_variable(slow_s[slot] / second_s, cost=1.0)
+            floors[slot] = parts.linear.add_variable(slow_s[slot] / second_s, cost=1.0)
             # The seconds with some served fast, and this, are at least the floor.
-            rows.linear.add_row([(floors[slot], 1.0), *terms[slot]], low=-spare)
+            parts.linear.add_row([(floors[slot], 1.0), *terms[slot]], low=-spare)
     return floors
 
 
@@ -165,8 +165,8 @@ def lower_bound(
     HiGHS solves the linear programs; each is evaluated from its row multipliers in this package's
     own arithmetic, so the result is a bound whatever the solver's tolerances are. `method` `mip`
     branches on the variables that are 0 or 1 in every plan, and is never below `lp`. It stops at
-    `target_s`, the latency of the best plan known: no more can be proven then. No result is above
-    a compile that was observed, which shows costs that are a little too high
+    `target_s`, the latency of the best plan known: no more can be proven then. If a real compile
+    was faster than the bound, the program's costs are too high; its time is returned instead
     (`engine.program.provenance.fastest_compile_s`). Raises UsageError for an unknown method.
     """
     if method not in METHODS:
@@ -205,12 +205,12 @@ def _all_slow(program: Program, seconds: float) -> Bound:
 
 def _relaxed(formulation: Formulation, solution: LinearSolution, began: float) -> Bound:
     latency_s = formulation.seconds(solution.bound)
-    floor_s = formulation.program.all_fast_s
+    all_fast_s = formulation.program.all_fast_s
     prices = np.maximum(-solution.duals, 0.0)
     method = "lp" if solution.is_optimal else "lp-unfinished"
     return Bound(
-        bound_s=max(latency_s, floor_s),
-        method=method if latency_s > floor_s else "all-fast",
+        bound_s=max(latency_s, all_fast_s),
+        method=method if latency_s > all_fast_s else "all-fast",
         seconds=time.perf_counter() - began,
         memory_price=tuple(formulation.memory_price(prices).tolist()),
         copy_price=tuple(prices[formulation.traffic.idle].tolist()),

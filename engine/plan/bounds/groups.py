@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 
 from engine.plan.bounds.linear import LinearProgram
 from engine.program.model import TOP_LEVEL, Program, Sink, Touch
 
 Expression = list[tuple[int, float]]
-Choice = tuple[str, int, int]
-"""Key of a 0/1 variable: its letter in `docs/bound.md`, an index, a region.
 
-The index is the group for `c` and `z`, else the touch. `-1 - group` stands for a kept input at the
-end of the program. Only `p`, `b` and `c` have a region.
+
+class Kind(StrEnum):
+    """What a 0/1 variable says, by its letter in `docs/bound.md`."""
+
+    SERVED = "x"
+    STAYS = "r"
+    PREFETCHED = "p"
+    WRITTEN_BACK = "b"
+    COVERS = "c"
+    CROSS_PROGRAM = "z"
+
+
+Choice = tuple[Kind, int, int]
+"""Key of a 0/1 variable: its kind, an index, a region.
+
+The index is the group for `COVERS` and `CROSS_PROGRAM`, else the touch. `-1 - group` stands for a
+cross-program prefetch at the end of the program. Only `PREFETCHED`, `WRITTEN_BACK` and `COVERS`
+have a region.
 """
-UnderWay = tuple[str, int, int, int]
+UnderWay = tuple[Kind, int, int, int]
 """A 0/1 variable that says whether a copy is under way: the copy's choice, and the slot."""
 
 
@@ -29,28 +44,28 @@ class Scale:
 
 @dataclass(frozen=True)
 class Piece:
-    """The share `held` of a group, which takes `place` when whole, during slots `[start, end)`."""
+    """The share `held` of a group, of `padded_size` when whole, during slots `[start, end)`."""
 
     group: int
     start: int
     end: int
     held: Expression
-    place: float
+    padded_size: float
 
 
 @dataclass(frozen=True)
 class Prefetch:
     """Variable `share` of a copy of `size` that runs in `level` and is complete before `time`.
 
-    It starts at slot `start` at the earliest and takes `place`. `is_charged`: whether what is under
-    way is charged for its place. `choice`: the name of `share`.
+    It starts at slot `start` at the earliest. `is_charged`: whether what is under way is charged
+    for its place. `choice`: the name of `share`.
     """
 
     share: int
     choice: Choice
     group: int
     size: float
-    place: float
+    padded_size: float
     level: int
     multiplicity: float
     start: int
@@ -62,7 +77,8 @@ class Prefetch:
 class WriteBack:
     """Variable `share` of a copy that may begin at slot `release` and takes `work` of idle time.
 
-    It is complete before slot `last`; until then `group` holds `place`. `choice`: `share`'s name.
+    It is complete before slot `last`; the group holds its place until then. `choice`: the name of
+    `share`.
     """
 
     share: int
@@ -70,7 +86,7 @@ class WriteBack:
     group: int
     work: float
     release: int
-    place: float
+    padded_size: float
     last: int
 
 
@@ -87,7 +103,7 @@ class Window:
 class GroupParts:
     """What the groups of a linear program hold and copy, as `GroupRows` adds them.
 
-    `choices` and `ways`: the variables that are 0 or 1 in every plan.
+    `choices` and `under_way`: the variables that are 0 or 1 in every plan.
     """
 
     program: Program
@@ -100,7 +116,7 @@ class GroupParts:
     windows: list[Window] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
     choices: dict[Choice, int] = field(default_factory=dict)
-    ways: dict[UnderWay, int] = field(default_factory=dict)
+    under_way: dict[UnderWay, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         levels = [i.level for i in self.program.instructions]
@@ -109,14 +125,14 @@ class GroupParts:
         for sink in self.program.sinks:
             self._sinks.setdefault(sink.group, []).append(sink)
 
-    def add_choice(self, letter: str, index: int, region: int = TOP_LEVEL) -> int:
+    def add_choice(self, kind: Kind, index: int, region: int = TOP_LEVEL) -> int:
         """A variable that is 0 or 1 in every plan."""
-        variable = self.choices[letter, index, region] = self.linear.add_choice()
+        variable = self.choices[kind, index, region] = self.linear.add_choice()
         return variable
 
     def add_under_way(self, choice: Choice, slot: int) -> int:
         """A variable that is 1 in plans in which that copy is under way in the slot, else 0."""
-        variable = self.ways[(*choice, slot)] = self.linear.add_choice()
+        variable = self.under_way[(*choice, slot)] = self.linear.add_choice()
         return variable
 
     def sinks_of(self, group: int) -> list[Sink]:
@@ -132,15 +148,7 @@ class GroupParts:
 
     def around(self, time: int) -> list[int]:
         """The regions that hold slot `time`, innermost first."""
-        return self.outwards(self.program.level_at(time))
-
-    def outwards(self, level: int) -> list[int]:
-        """`level` and the regions around it, without the top level."""
-        levels = []
-        while level != TOP_LEVEL:
-            levels.append(level)
-            level = self.program.regions[level].parent
-        return levels
+        return self.program.outwards(self.program.level_at(time))[:-1]
 
 
 def scaled(terms: Expression, factor: float) -> Expression:
@@ -151,19 +159,19 @@ def scaled(terms: Expression, factor: float) -> Expression:
 class GroupRows:
     """Builder of the variables and rows of one group that may live in fast memory."""
 
-    def __init__(self, rows: GroupParts, number: int) -> None:
-        self.rows, self.linear, self.program = rows, rows.linear, rows.program
-        program, scale = self.program, rows.scale
+    def __init__(self, parts: GroupParts, number: int) -> None:
+        self.parts, self.linear, self.program = parts, parts.linear, parts.program
+        program, scale = self.program, parts.scale
         self.number, self.group = number, program.groups[number]
         self.indices = program.touches_of_group[number]
         self.touches: list[Touch] = [program.touches[i] for i in self.indices]
-        self.born = min(program.values[v].defined for v in self.group.values)
+        self.defined = min(program.values[v].defined for v in self.group.values)
         size = self.group.size_bytes
         granules = -(-size // program.hardware.alignment)
-        self.place = granules * program.hardware.alignment / scale.byte
+        self.padded_size = granules * program.hardware.alignment / scale.byte
         self.size = size / scale.byte
         self.work = size / program.hardware.bandwidth / scale.second_s
-        self.sinks = rows.sinks_of(number)
+        self.sinks = parts.sinks_of(number)
         self.served: list[Expression] = []
         self.stayed: list[Expression] = []
         self.written_back: dict[int, Expression] = {}
@@ -175,7 +183,7 @@ class GroupRows:
         )
 
     def build(self) -> None:
-        """Variables and rows in time order, then the places."""
+        """Add variables and rows in time order, then what the group holds in each slot."""
         kept = self._add_cross_program()
         for index in range(len(self.touches)):
             self._add_touch(index, kept)
@@ -186,7 +194,7 @@ class GroupRows:
         self._add_pieces()
         for number, touch, served in zip(self.indices, self.touches, self.served, strict=True):
             # A read that must be slow gains nothing from content that is there for a later one.
-            self.rows.served[number] = [] if touch.must_be_slow else served
+            self.parts.served[number] = [] if touch.must_be_slow else served
 
     def _number_of(self, index: int) -> int:
         """The program's number of the group's touch `index`; the end of the program is one too."""
@@ -203,17 +211,17 @@ class GroupRows:
 
         Of a branch it only says that a stay crosses its beginning or its end.
         """
-        covers: dict[int, int] = {}
+        program, covers = self.program, dict[int, int]()
         needed = {s.region for s in self.sinks}
-        for index, region in enumerate(self.program.regions):
+        for index, region in enumerate(program.regions):
             inside = [t for t in self.touches if region.start <= t.time < region.end]
-            if not inside or (self.born > region.start and not self._is_branch(index)):
+            if not inside or (self.defined > region.start and not self._is_branch(index)):
                 continue
             later = any(t.time >= region.end for t in self.touches) or self._may_be_kept
             if inside[0].reads or later or index in needed:
-                covers[index] = self.rows.add_choice("c", self.number, index)
-                around = [r for r in self.rows.outwards(region.parent) if not self._is_branch(r)]
-                outer = [covers[r] for r in around if r in covers]
+                covers[index] = self.parts.add_choice(Kind.COVERS, self.number, index)
+                around = program.outwards(region.parent)[:-1]
+                outer = [covers[r] for r in around if r in covers and not self._is_branch(r)]
                 if outer:
                     self.linear.add_row([(outer[0], 1.0), (covers[index], -1.0)], high=0.0)
         return covers
@@ -226,8 +234,8 @@ class GroupRows:
     def _add_cross_program(self) -> int | None:
         if not self._may_be_kept:
             return None
-        kept = self.rows.add_choice("z", self.number)
-        self.rows.kept.append(kept)
+        kept = self.parts.add_choice(Kind.CROSS_PROGRAM, self.number)
+        self.parts.kept.append(kept)
         return kept
 
     def _add_touch(self, index: int, kept: int | None) -> None:
@@ -240,7 +248,7 @@ class GroupRows:
                 self._need_slow_copy(touch.time, [], index, [])
         elif not touch.reads:
             self.stayed.append([])
-            self.served.append([(self.rows.add_choice("x", self._number_of(index)), 1.0)])
+            self.served.append([(self.parts.add_choice(Kind.SERVED, self._number_of(index)), 1.0)])
         else:
             before: Expression = [(kept, 1.0)] if kept is not None else []
             if index > 0:
@@ -248,7 +256,7 @@ class GroupRows:
             stayed = self._add_residency(before, index)
             fetched = self._add_prefetches(index)
             self.stayed.append(stayed)
-            is_there = self.rows.add_choice("x", self._number_of(index))
+            is_there = self.parts.add_choice(Kind.SERVED, self._number_of(index))
             sources = stayed + [(p.share, 1.0) for p in fetched]
             self.linear.add_row([*sources, (is_there, -1.0)], 0.0, 0.0)
             self.served.append([(is_there, 1.0)])
@@ -262,7 +270,7 @@ class GroupRows:
         crossed = self._crossed(index)
         if not before or any(r not in self.covers for r in crossed):
             return []
-        stays = self.rows.add_choice("r", self._number_of(index))
+        stays = self.parts.add_choice(Kind.STAYS, self._number_of(index))
         self.linear.add_row([(stays, 1.0), *scaled(before, -1.0)], high=0.0)
         for region in crossed:
             self.linear.add_row([(stays, 1.0), (self.covers[region], -1.0)], high=0.0)
@@ -272,7 +280,7 @@ class GroupRows:
         """Regions that hold one of touch `index - 1` and `index`, not both."""
         old = self.touches[index - 1].time if index > 0 else -1
         new = self.touches[index].time if index < len(self.touches) else self.program.num_slots
-        return set(self.rows.around(old)) ^ set(self.rows.around(new))
+        return set(self.parts.around(old)) ^ set(self.parts.around(new))
 
     def _last_write(self, index: int) -> int | None:
         return next((j for j in range(index - 1, -1, -1) if self.touches[j].writes), None)
@@ -284,7 +292,7 @@ class GroupRows:
         ready = 0 if wrote is None else self.touches[wrote].end
         prefetches = []
         inner, deadline = None, time
-        for level in [*self.rows.around(time), TOP_LEVEL]:
+        for level in self.program.outwards(self.program.level_at(time)):
             start = max(ready, 0 if level == TOP_LEVEL else self.program.regions[level].start)
             if inner is not None:
                 # A copy outside `inner` fills a stay that covers it, for its first touch.
@@ -294,7 +302,7 @@ class GroupRows:
                     break
             last = deadline if inner is None else deadline - 1
             if start <= last:
-                multiplicity = self.rows.cheapest(level, start, last + 1)
+                multiplicity = self.parts.cheapest(level, start, last + 1)
                 prefetch = self._add_prefetch(index, level, multiplicity, start, deadline)
                 prefetches.append(prefetch)
                 if inner is not None:
@@ -306,20 +314,20 @@ class GroupRows:
     def _add_prefetch(
         self, index: int, level: int, multiplicity: float, start: int, time: int
     ) -> Prefetch:
-        choice = "p", self._number_of(index), level
+        choice = Kind.PREFETCHED, self._number_of(index), level
         fetched = Prefetch(
-            share=self.rows.add_choice(*choice),
+            share=self.parts.add_choice(*choice),
             choice=choice,
             group=self.number,
             size=self.size,
-            place=self.place,
+            padded_size=self.padded_size,
             level=level,
             multiplicity=multiplicity,
             start=start,
             time=time,
             is_charged=self.is_charged,
         )
-        self.rows.prefetches.append(fetched)
+        self.parts.prefetches.append(fetched)
         return fetched
 
     def _add_write_backs(self, index: int) -> Expression:
@@ -329,19 +337,19 @@ class GroupRows:
         last = next(later, self.program.num_slots)
         shares: Expression = []
         start, inner = release, None
-        for level in [*self.rows.around(time), TOP_LEVEL]:
+        for level in self.program.outwards(self.program.level_at(time)):
             if inner is not None:
                 start = self.program.regions[inner].end
                 if start > last or inner not in self.covers:
                     break
             end = min(last, self.program.level_end(level))
-            work = self.work * self.rows.cheapest(level, start, end)
-            choice = "b", self._number_of(index), level
-            share = self.rows.add_choice(*choice)
+            work = self.work * self.parts.cheapest(level, start, end)
+            choice = Kind.WRITTEN_BACK, self._number_of(index), level
+            share = self.parts.add_choice(*choice)
             if inner is not None:
                 self.linear.add_row([(share, 1.0), (self.covers[inner], -1.0)], high=0.0)
-            self.rows.write_backs.append(
-                WriteBack(share, choice, self.number, work, release, self.place, last)
+            self.parts.write_backs.append(
+                WriteBack(share, choice, self.number, work, release, self.padded_size, last)
             )
             shares.append((share, work))
             inner = level
@@ -359,7 +367,7 @@ class GroupRows:
         self.linear.add_row(needed + [(b, -1.0) for b, _ in shares], high=0.0)
         work = scaled(needed, min(w for _, w in shares))
         work += [(p.share, self.work * p.multiplicity) for p in fetched]
-        self.rows.windows.append(Window(work, self.touches[wrote].end, time))
+        self.parts.windows.append(Window(work, self.touches[wrote].end, time))
 
     def _add_sink(self, sink: Sink) -> None:
         index = sum(t.time < sink.time for t in self.touches)
@@ -397,7 +405,7 @@ class GroupRows:
         cuts = {start, end} | {t for r in bounds for t in (r.start, r.end) if start < t < end}
         times = sorted(cuts)
         for first, last in pairwise(times):
-            loops = (r for r in self.rows.around(first) if not self._is_branch(r))
+            loops = (r for r in self.parts.around(first) if not self._is_branch(r))
             cover = next((self.covers[r] for r in loops if r in self.covers), None)
             if first < last:
                 self._add_piece(first, last, held, cover)
@@ -411,4 +419,4 @@ class GroupRows:
         elif cover is not None:
             held = [(cover, 1.0)]
         if held:
-            self.rows.pieces.append(Piece(self.number, start, end, held, self.place))
+            self.parts.pieces.append(Piece(self.number, start, end, held, self.padded_size))

@@ -19,9 +19,9 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Certificate:
-    """What multipliers prove: `value` is below every point of the box that satisfies the rows.
+    """What multipliers prove of the points of the box that satisfy the rows.
 
-    `reduced` `[C]`: the reduced costs `c - Aᵀy`.
+    `value`: no such point has a lower objective. `reduced` `[C]`: the reduced costs `c - Aᵀy`.
     """
 
     value: float

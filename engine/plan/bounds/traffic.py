@@ -27,12 +27,12 @@ class Idle:
     most: float
 
 
-def idle_time(rows: GroupParts, floors: Mapping[int, int]) -> list[Idle]:
+def idle_time(parts: GroupParts, floors: Mapping[int, int]) -> list[Idle]:
     """The idle time of each slot, in order; `floors`: as in `SharedRows`, the variable by slot."""
-    program, second_s = rows.program, rows.scale.second_s
+    program, second_s = parts.program, parts.scale.second_s
     by_slot: list[list[tuple[Touch, Expression | None]]] = [[] for _ in range(program.num_slots)]
     for index, touch in enumerate(program.touches):
-        by_slot[touch.time].append((touch, rows.served.get(index)))
+        by_slot[touch.time].append((touch, parts.served.get(index)))
     idles = []
     for slot, touches in enumerate(by_slot):
         instruction = program.instructions[slot]
@@ -90,7 +90,7 @@ class SharedRows:
     right-hand side stands for.
     """
 
-    rows: GroupParts
+    parts: GroupParts
     floors: Mapping[int, int]
     is_whole: bool = False
     capacity: list[int] = field(default_factory=list)
@@ -99,14 +99,14 @@ class SharedRows:
     stalls: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.program, self.linear = self.rows.program, self.rows.linear
+        self.program, self.linear = self.parts.program, self.parts.linear
         self._end = self.program.num_slots
         self._in_place: list[Expression] = [[] for _ in range(self._end)]
         self._in_idle: list[Expression] = [[] for _ in range(self._end)]
         self._in_stall: dict[int, Expression] = defaultdict(list)
-        self._idle = idle_time(self.rows, self.floors)
+        self._idle = idle_time(self.parts, self.floors)
         # No plan need stall longer than the all-slow plan takes: a worse one is above the bound.
-        self._longest = self.program.all_slow_s / self.rows.scale.second_s
+        self._longest = self.program.all_slow_s / self.parts.scale.second_s
 
     def add(self) -> None:
         """All shared rows; the objective's stalls are costs of the stall variables."""
@@ -114,9 +114,9 @@ class SharedRows:
         most_idle = [idle.most for idle in self._idle]
         whole = None
         if self.is_whole:
-            whole = WholeCopies(self.rows, most_idle, self._in_idle, self._in_stall)
+            whole = WholeCopies(self.parts, most_idle, self._in_idle, self._in_stall)
         stores: dict[tuple[int, float, bool], list[Prefetch]] = defaultdict(list)
-        for item in self.rows.prefetches:
+        for item in self.parts.prefetches:
             stores[item.level, item.multiplicity, item.is_charged].append(item)
         for (level, multiplicity, is_charged), items in stores.items():
             due: dict[int, Expression] = defaultdict(list)
@@ -130,22 +130,22 @@ class SharedRows:
             self._add_store(level, multiplicity, due, total, is_charged)
         self._add_write_backs(whole)
         if whole is not None:
-            self.rows.pieces = whole.with_savings(self.rows.pieces) + whole.fetching
+            self.parts.pieces = whole.with_write_backs(self.parts.pieces) + whole.fetching
         self._forbid_giants()
         self._add_residents()
         self._add_packing()
         self._add_shared_rows()
         self._add_windows()
-        if self.rows.kept:
+        if self.parts.kept:
             most = float(self.program.hardware.max_cross_program_prefetches)
-            self.linear.add_row([(k, 1.0) for k in self.rows.kept], high=most)
+            self.linear.add_row([(k, 1.0) for k in self.parts.kept], high=most)
 
     def _add_residents(self) -> None:
         """One variable per slot for the bytes held there, as a chain of what comes and goes."""
         change: list[Expression] = [[] for _ in range(self._end + 1)]
-        for piece in self.rows.pieces:
-            change[piece.start].extend(scaled(piece.held, piece.place))
-            change[piece.end].extend(scaled(piece.held, -piece.place))
+        for piece in self.parts.pieces:
+            change[piece.start].extend(scaled(piece.held, piece.padded_size))
+            change[piece.end].extend(scaled(piece.held, -piece.padded_size))
         old = None
         most = max((self._room(slot) for slot in range(self._end)), default=0.0)
         for slot in range(self._end):
@@ -160,17 +160,18 @@ class SharedRows:
     def _forbid_giants(self) -> None:
         """Forbid to hold anything, even a share of it, where it does not fit beside the scratch."""
         room = [self._room(slot) for slot in range(self._end)]
-        for piece in self.rows.pieces:
-            if piece.place > min(room[piece.start : piece.end]) + ROUNDING:
+        for piece in self.parts.pieces:
+            if piece.padded_size > min(room[piece.start : piece.end]) + ROUNDING:
                 self.linear.add_row(piece.held, high=0.0)
 
     def _add_packing(self) -> None:
-        """Whole groups only: of those larger than 1/(m+1) of the room, at most m fit, and so on.
+        """Whole groups only: of those larger than 1/(m+1) of the room, at most m fit.
 
-        If places `s` fit into a room `R`, then `Σ (⌈(m+1) s / R⌉ - 1) < m + 1`, an integer. Rows
-        stand at the slots where a set of big pieces is largest: before the next one ends.
+        Row 5 of `docs/bound.md`. If places `s` fit into a room `R`, then `Σ (⌈(m+1) s / R⌉ - 1) <
+        m + 1`, an integer. Rows stand at the slots where a set of big pieces is largest: before the
+        next one ends.
         """
-        big = [p for p in self.rows.pieces if p.place > 1 / (MAX_PACKED + 1)]
+        big = [p for p in self.parts.pieces if p.padded_size > 1 / (MAX_PACKED + 1)]
         ends = {p.end for p in big}
         starts = {p.start for p in big}
         live: list[Piece] = []
@@ -192,7 +193,7 @@ class SharedRows:
         for most in range(1, MAX_PACKED + 1):
             terms: Expression = []
             for piece in live:
-                weight = math.ceil((most + 1) * piece.place / room - ROUNDING) - 1
+                weight = math.ceil((most + 1) * piece.padded_size / room - ROUNDING) - 1
                 if weight > 0:
                     terms += scaled(piece.held, float(weight))
             if terms:
@@ -205,7 +206,7 @@ class SharedRows:
         granule = hardware.alignment
         scratch = self.program.instructions[slot].reserved_bytes
         granules = -(-hardware.fast_bytes // granule) - -(-scratch // granule)
-        return max(0, granules) * granule / self.rows.scale.byte
+        return max(0, granules) * granule / self.parts.scale.byte
 
     def _add_store(
         self,
@@ -215,11 +216,11 @@ class SharedRows:
         total: float,
         is_charged: bool,
     ) -> None:
-        """Bytes already copied and not yet due, per slot from the start of the level.
+        """The store: bytes already copied and not yet due, per slot from the start of the level.
 
         `due`: the bytes that must have arrived before a slot; `total`: the most of all together.
         """
-        scale = self.rows.scale
+        scale = self.parts.scale
         seconds = scale.byte * multiplicity / self.program.hardware.bandwidth / scale.second_s
         start = 0 if level == TOP_LEVEL else self.program.regions[level].start
         stored: Expression = []
@@ -243,20 +244,20 @@ class SharedRows:
 
     def _add_stalls(self) -> None:
         """A stall may come before any slot at which a copy is due; copies followed, any slot."""
-        times = {item.time for item in self.rows.prefetches} | {w.end for w in self.rows.windows}
+        times = {item.time for item in self.parts.prefetches} | {w.end for w in self.parts.windows}
         for time in range(self._end + 1) if self.is_whole else sorted(times | {self._end}):
             self.stalls[time] = self.linear.add_variable(self._longest, cost=1.0)
 
     def _add_write_backs(self, whole: WholeCopies | None) -> None:
         """Work of write-backs that is released but not done; none is left at the end."""
         release: dict[int, Expression] = defaultdict(list)
-        for item in self.rows.write_backs:
+        for item in self.parts.write_backs:
             if whole is not None:
                 time, work = whole.add_write_back(item)
             else:
                 time, work = item.release, [(item.share, item.work)]
             release[time] += work
-        total = sum(item.work for item in self.rows.write_backs)
+        total = sum(item.work for item in self.parts.write_backs)
         pending: Expression = []
         for slot in range(min(release, default=self._end), self._end + 1):
             pending = pending + release.get(slot, [])
@@ -284,9 +285,9 @@ class SharedRows:
 
     def _add_windows(self) -> None:
         """A chain of all idle and stall time so far; each window is a difference of two."""
-        if not self.rows.windows:
+        if not self.parts.windows:
             return
-        used = {w.start for w in self.rows.windows} | {w.end for w in self.rows.windows}
+        used = {w.start for w in self.parts.windows} | {w.end for w in self.parts.windows}
         so_far: dict[int, Expression] = {}
         chain: Expression = []
         constant = 0.0
@@ -302,7 +303,7 @@ class SharedRows:
             if slot < self._end:
                 chain = chain + self._idle[slot].terms
                 constant += self._idle[slot].constant
-        for window in self.rows.windows:
+        for window in self.parts.windows:
             terms = window.work + [(v, -c) for v, c in so_far[window.end]]
             terms.append((self.stalls[window.end], -1.0))
             self.linear.add_row(terms + so_far[window.start], high=0.0)

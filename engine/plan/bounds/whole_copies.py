@@ -12,8 +12,8 @@ way**: a prefetch from its start to its touch, a write-back from the write to it
   idle time is too short, stalls do the rest or the copy is under way. The same holds for a
   write-back and the idle time before the slot.
 
-A copy is followed in some slots only, next to where it is due or released. What a prefetch brings
-before them, and what a write-back leaves after them, is left to the store.
+A copy is followed in some slots only, next to where it is due or released. Bytes that arrive before
+these slots, or remain after them, are modelled by the shared store (`engine.plan.bounds.traffic`).
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class WholeCopies:
 
     `most_idle`: most idle time that a slot can have, per slot; `in_idle`, `in_stall`: terms of the
     rows that all copies share, the idle time of a slot and the stall before it. `fetching`: what
-    prefetches hold; `saving`: by group and slot, what write-backs hold.
+    prefetches hold; `writing_back`: by group and slot, what write-backs hold.
     """
 
-    rows: GroupParts
+    parts: GroupParts
     most_idle: Sequence[float]
     in_idle: Sequence[Expression]
     in_stall: Mapping[int, Expression]
     fetching: list[Piece] = field(default_factory=list)
-    saving: dict[int, dict[int, Piece]] = field(default_factory=dict)
+    writing_back: dict[int, dict[int, Piece]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.linear, scale = self.rows.linear, self.rows.scale
-        bandwidth = self.rows.program.hardware.bandwidth
+        self.linear, scale = self.parts.linear, self.parts.scale
+        bandwidth = self.parts.program.hardware.bandwidth
         self._seconds_per_byte = scale.byte / bandwidth / scale.second_s
 
     def add_prefetch(self, copy: Prefetch) -> tuple[int, Expression]:
@@ -72,7 +72,7 @@ class WholeCopies:
             after = [(v, seconds) for time, v in stalls.items() if time > slot]
             ways[slot] = self._add_under_way(copy.choice, slot, later, work - idle, after)
             later = [(ways[slot], 1.0)]
-            self.fetching.append(Piece(copy.group, slot, slot + 1, later, copy.place))
+            self.fetching.append(Piece(copy.group, slot, slot + 1, later, copy.padded_size))
             idle += self.most_idle[slot]
         early: Expression = []
         if first > copy.start:
@@ -100,8 +100,10 @@ class WholeCopies:
             before = [(v, 1.0) for time, v in stalls.items() if time <= slot]
             way = self._add_under_way(copy.choice, slot, earlier, copy.work - idle, before)
             earlier = [(way, 1.0)]
-            piece = Piece(copy.group, slot, slot + 1, [], copy.place)
-            self.saving.setdefault(copy.group, {}).setdefault(slot, piece).held.append((way, 1.0))
+            piece = Piece(copy.group, slot, slot + 1, [], copy.padded_size)
+            self.writing_back.setdefault(copy.group, {}).setdefault(slot, piece).held.append(
+                (way, 1.0)
+            )
             left = [*left, (stalls[slot], -1.0)]
             self.linear.add_row([*left, (way, -copy.work)], high=0.0)
             done, rest = self._add_work(slot, copy.work, 1.0)
@@ -110,24 +112,24 @@ class WholeCopies:
             idle += self.most_idle[slot]
         return slots.stop if slots else copy.release, left
 
-    def with_savings(self, pieces: Sequence[Piece]) -> list[Piece]:
+    def with_write_backs(self, pieces: Sequence[Piece]) -> list[Piece]:
         """The pieces of the groups, and in each slot what a write-back holds beyond them."""
         parts = []
-        left = {group: dict(slots) for group, slots in self.saving.items()}
+        left = {group: dict(slots) for group, slots in self.writing_back.items()}
         for piece in pieces:
             own = left.get(piece.group, {})
             slots = [slot for slot in range(piece.start, piece.end) if slot in own]
             start = piece.start
             for slot in slots:
                 if start < slot:
-                    parts.append(Piece(piece.group, start, slot, piece.held, piece.place))
+                    parts.append(Piece(piece.group, start, slot, piece.held, piece.padded_size))
                 top = self.linear.add_variable(1.0)
                 self.linear.add_row([*piece.held, (top, -1.0)], high=0.0)
                 self.linear.add_row([*own.pop(slot).held, (top, -1.0)], high=0.0)
-                parts.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.place))
+                parts.append(Piece(piece.group, slot, slot + 1, [(top, 1.0)], piece.padded_size))
                 start = slot + 1
             if start < piece.end:
-                parts.append(Piece(piece.group, start, piece.end, piece.held, piece.place))
+                parts.append(Piece(piece.group, start, piece.end, piece.held, piece.padded_size))
         return parts + [piece for own in left.values() for piece in own.values()]
 
     def _followed(self, slots: range, work: float) -> int:
@@ -155,7 +157,7 @@ class WholeCopies:
         It is at most `outer`. It is 1 if the copy is made and its `stalls` do less than `lack`.
         `lack`: the work that does not fit into the idle time outside of the copy's own slots.
         """
-        way, share = self.rows.add_under_way(choice, slot), self.rows.choices[choice]
+        way, share = self.parts.add_under_way(choice, slot), self.parts.choices[choice]
         self.linear.add_row([(way, 1.0), *((v, -c) for v, c in outer)], high=0.0)
         if lack > 0:
             rest = [(v, -c) for v, c in stalls]

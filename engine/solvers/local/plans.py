@@ -35,9 +35,9 @@ from engine.solvers.local.state import (
     NUM_STAYS,
     READY,
     RETURNING,
-    SAVE,
-    SAVING,
     START,
+    WRITE_BACK,
+    WRITING_BACK,
     State,
     set_mark,
 )
@@ -89,7 +89,7 @@ def _take_given_times(facts: Facts, state: State, start: int, deadline: int, bac
     is_at_home = interval_level(facts, start, need) == home
     if is_fetched and is_at_home and is_border(facts, home, start):
         draft[FETCH] = draft[START] = start
-    if draft[SAVE] != NONE and draft[SAVE] <= deadline <= draft[LIMIT]:
+    if draft[WRITE_BACK] != NONE and draft[WRITE_BACK] <= deadline <= draft[LIMIT]:
         _take_deadline(facts, state, deadline)
     if need == NONE and back != NONE and facts.level[back] == TOP_LEVEL:
         ends = free_from(facts, home, draft[FIRST], draft[LAST])
@@ -107,7 +107,7 @@ def _take_deadline(facts: Facts, state: State, deadline: int) -> None:
     is_possible = is_border(facts, home, deadline) and (
         draft[FETCH] != NONE or start_with_write(facts, state, draft[END])
     )
-    level = write_back_level(facts, draft[SAVE], deadline, draft[START])
+    level = write_back_level(facts, draft[WRITE_BACK], deadline, draft[START])
     if not is_possible or level != home:
         draft[DUE], draft[START], draft[END] = due, start, end
 
@@ -168,7 +168,7 @@ def to_plan(
         listed += [Stay(group, offset, start, end) for start, end in spans_of(facts, stay)]
         number = int(facts.number[stay[GROUP]])
         for kind, start, end in _copies(program, stay):
-            copy = Copy(number, kind != SAVING, start, end)
+            copy = Copy(number, kind != WRITING_BACK, start, end)
             copies.append((end, start, KINDS * int(stay[FIRST]) + kind, copy))
         for touch in range(stay[FIRST], stay[LAST] + 1):
             for access in program.touches[facts.touch_index[touch]].accesses:
@@ -188,8 +188,8 @@ def _copies(program: Program, stay: Ints) -> list[tuple[int, int, int]]:
     copies = []
     if stay[FETCH] != NONE:
         copies.append((0, int(stay[FETCH]), int(stay[NEED])))
-    if stay[SAVE] != NONE:
-        copies.append((SAVING, int(stay[SAVE]), int(stay[DUE])))
+    if stay[WRITE_BACK] != NONE:
+        copies.append((WRITING_BACK, int(stay[WRITE_BACK]), int(stay[DUE])))
     if stay[BACK] != NONE:
         copies.append((RETURNING, int(stay[BACK]), program.num_slots))
     return copies
@@ -205,13 +205,13 @@ def load_plan(
     places.
     """
     places: dict[tuple[int, int], int] = {}
-    place = {int(index): position for position, index in enumerate(facts.touch_index)}
+    row_of = {int(index): position for position, index in enumerate(facts.touch_index)}
     fast = _fast_touches(program, plan)
     copies: dict[int, list[Copy]] = {}
     for copy in plan.copies:
         copies.setdefault(copy.group, []).append(copy)
     for stay in sorted(plan.stays, key=lambda s: (s.start, s.group)):
-        touches = [place[i] for i in fast.get(stay.group, ()) if i in place]
+        touches = [row_of[i] for i in fast.get(stay.group, ()) if i in row_of]
         inside = [i for i in touches if stay.start <= facts.time[i] < stay.end]
         if not inside:
             continue

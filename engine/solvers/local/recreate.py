@@ -36,10 +36,10 @@ from engine.solvers.local.state import (
     NONE,
     NUM_KEPT,
     READY,
-    SAVE,
     STALL_S,
     START,
     WORK_S,
+    WRITE_BACK,
     State,
     below,
     has_room,
@@ -165,7 +165,7 @@ def _wait_for_slow_copy(facts: Facts, state: State, group: int, first: int) -> b
 def _ask_for_write_back(
     facts: Facts, state: State, group: int, first: int, last: int, home: int
 ) -> None:
-    """Fill SAVE and narrow LIMIT, if later code needs what the stay wrote from slow memory."""
+    """Fill WRITE_BACK and narrow LIMIT, if later code needs in slow memory what the stay wrote."""
     wrote = last
     while wrote >= first and not facts.writes[wrote]:
         wrote -= 1
@@ -187,7 +187,7 @@ def _ask_for_write_back(
         return
     else:
         draft[LIMIT] = min(draft[LIMIT], sink_time)
-    draft[SAVE] = leave(facts, home, facts.over[wrote] - 1)
+    draft[WRITE_BACK] = leave(facts, home, facts.over[wrote] - 1)
 
 
 @compiled
@@ -208,8 +208,8 @@ def time_copies(facts: Facts, state: State, lead: float, lag: float, share: floa
         if start == NONE:
             return False
         draft[FETCH] = draft[START] = start
-    if draft[SAVE] != NONE:
-        draft[DUE] = _save_deadline(facts, state, lag, share)
+    if draft[WRITE_BACK] != NONE:
+        draft[DUE] = _write_back_deadline(facts, state, lag, share)
         if draft[DUE] == NONE:
             return False
         end = max(end, draft[DUE])
@@ -218,8 +218,8 @@ def time_copies(facts: Facts, state: State, lead: float, lag: float, share: floa
     if end > draft[LIMIT]:
         return False
     draft[END] = end
-    if draft[SAVE] != NONE:
-        level = write_back_level(facts, draft[SAVE], draft[DUE], draft[START])
+    if draft[WRITE_BACK] != NONE:
+        level = write_back_level(facts, draft[WRITE_BACK], draft[DUE], draft[START])
         return bool(level == home)
     return True
 
@@ -275,15 +275,15 @@ def _fetch_start(facts: Facts, state: State, lead: float, share: float) -> int:
 
 
 @compiled
-def _save_deadline(facts: Facts, state: State, lag: float, share: float) -> int:
+def _write_back_deadline(facts: Facts, state: State, lag: float, share: float) -> int:
     draft = state.draft
-    home, time = draft[HOME], draft[SAVE]
+    home, time = draft[HOME], draft[WRITE_BACK]
     target_s = lag * facts.multiplicity[home] * facts.size_bytes[draft[GROUP]] / facts.bandwidth
     highest = min(draft[LIMIT], time + LOOK_AROUND)
     best, idle_s = NONE, 0.0
     while time <= highest:
         if is_border(facts, home, time) and (
-            time == draft[SAVE] or interval_level(facts, draft[SAVE], time) == home
+            time == draft[WRITE_BACK] or interval_level(facts, draft[WRITE_BACK], time) == home
         ):
             best = time
             if idle_s >= target_s:
@@ -429,7 +429,7 @@ def _draft_fitting(
             return False
         if fits(facts, state, draft):
             return True
-        if draft[NEED] == NONE or (draft[FETCH] == NONE and draft[SAVE] == NONE):
+        if draft[NEED] == NONE or (draft[FETCH] == NONE and draft[WRITE_BACK] == NONE):
             return False
         lead, lag = (0.5 * lead, 0.5 * lag) if lead > 0.5 else (0.0, 0.0)
     return False

@@ -21,7 +21,7 @@ GROUP, FIRST, LAST, HOME, START, END = range(6)
 """Group, first and last touch served (rows of the facts), home level, slots."""
 FETCH, NEED = 6, 7
 """Start and deadline of the prefetch; NONE where the content is written or kept."""
-SAVE, DUE = 8, 9
+WRITE_BACK, DUE = 8, 9
 """Start and deadline of the write-back; NONE where none is needed."""
 BACK = 10
 """Start of the copy that brings a kept input back by the end; NONE where it never leaves."""
@@ -29,7 +29,7 @@ READY, LIMIT = 11, 12
 """Of a draft: the earliest start of its prefetch, the latest deadline of its write-back."""
 NUM_COLUMNS = 13
 
-FETCHING, SAVING, RETURNING = range(3)
+FETCHING, WRITING_BACK, RETURNING = range(3)
 KINDS = 3
 
 COMPUTE_S, STALL_S, WORK_S = range(3)
@@ -49,8 +49,8 @@ class State(NamedTuple):
     """A plan under change; `M` rows for stays, `C = 3 M` copies, `B` buckets of slots.
 
     `counts`: its entries have the names from NUM_STAYS on. `stay` `[M, columns]`; `served_by`
-    `[N]`: the row that serves a touch. `listed` `[M]`: the rows in use, `place` `[M]` where in it;
-    `spare` `[M]`: rows to use.
+    `[N]`: the row that serves a touch. `listed` `[M]`: the rows in use; `position` `[M]`: where in
+    `listed` a row is; `spare` `[M]`: rows to use.
     `bucket` `[B, M / 63]`: bits of the rows that hold some slot of a bucket. `free` `[T]`: granules
     that neither scratch nor a stay takes in a slot. `copy_*` `[C]`;
     `starting` `[T + 1]`, `next_copy`, `prior_copy` `[C]`: lists of copies by the slot they start.
@@ -72,7 +72,7 @@ class State(NamedTuple):
     stay: Ints
     served_by: Ints
     listed: Ints
-    place: Ints
+    position: Ints
     spare: Ints
     bucket: Ints
     free: Ints
@@ -149,7 +149,7 @@ def empty_state(facts: Facts, seed: int) -> State:
         stay=ints((rows, NUM_COLUMNS)),
         served_by=ints(num_touches),
         listed=ints(rows),
-        place=ints(rows),
+        position=ints(rows),
         spare=np.arange(rows, dtype=np.int64)[::-1].copy(),
         bucket=ints((NUM_BUCKETS, (rows + 62) // 63), 0),
         free=facts.capacity - facts.reserved,

@@ -29,10 +29,10 @@ from engine.solvers.local.state import (
     NUM_STAYS,
     REMOVED,
     RETURNING,
-    SAVE,
-    SAVING,
     START,
     WORK_S,
+    WRITE_BACK,
+    WRITING_BACK,
     State,
     undo_times,
 )
@@ -94,7 +94,7 @@ def _attach(facts: Facts, state: State) -> int:
     row = state.spare[len(state.spare) - 1 - num]
     for column in range(NUM_COLUMNS):
         state.stay[row, column] = state.draft[column]
-    state.listed[num], state.place[row] = row, num
+    state.listed[num], state.position[row] = row, num
     state.counts[NUM_STAYS] = num + 1
     stay = state.stay[row]
     state.counts[NUM_KEPT] += stay[START] < 0
@@ -105,8 +105,8 @@ def _attach(facts: Facts, state: State) -> int:
     work_s = facts.multiplicity[stay[HOME]] * size_s
     if stay[FETCH] != NONE:
         _add_copy(state, KINDS * row + FETCHING, stay[FETCH], stay[NEED], work_s)
-    if stay[SAVE] != NONE:
-        _add_copy(state, KINDS * row + SAVING, stay[SAVE], stay[DUE], work_s)
+    if stay[WRITE_BACK] != NONE:
+        _add_copy(state, KINDS * row + WRITING_BACK, stay[WRITE_BACK], stay[DUE], work_s)
     if stay[BACK] != NONE:
         top_s = facts.multiplicity[TOP_LEVEL] * size_s
         _add_copy(state, KINDS * row + RETURNING, stay[BACK], facts.num_slots, top_s)
@@ -119,16 +119,16 @@ def _detach(facts: Facts, state: State, row: int) -> None:
     num = state.counts[NUM_STAYS] - 1
     state.counts[NUM_STAYS] = num
     state.spare[len(state.spare) - 1 - num] = row
-    moved, place = state.listed[num], state.place[row]
-    state.listed[place], state.place[moved] = moved, place
+    moved, position = state.listed[num], state.position[row]
+    state.listed[position], state.position[moved] = moved, position
     state.counts[NUM_KEPT] -= stay[START] < 0
     _serve(facts, state, stay, NONE)
     _mark_buckets(facts, state, stay, row, False)
     _take(state, stay, -facts.size[stay[GROUP]])
     if stay[FETCH] != NONE:
         _remove_copy(state, KINDS * row + FETCHING)
-    if stay[SAVE] != NONE:
-        _remove_copy(state, KINDS * row + SAVING)
+    if stay[WRITE_BACK] != NONE:
+        _remove_copy(state, KINDS * row + WRITING_BACK)
     if stay[BACK] != NONE:
         _remove_copy(state, KINDS * row + RETURNING)
 

@@ -17,8 +17,8 @@ from engine.solvers.local.state import (
     MAX_PENDING,
     NONE,
     NUM_AGENDA,
-    SAVING,
     STALL_S,
+    WRITING_BACK,
     State,
     note_queue,
     note_slot,
@@ -160,9 +160,9 @@ def order_key(state: State, copy: int) -> int:
 @compiled
 def _drain(state: State, num: int) -> float:
     """Serve the heads of both directions until one of them is complete; seconds that it takes."""
-    is_save = state.queue[0] % KINDS == SAVING
+    is_write_back = state.queue[0] % KINDS == WRITING_BACK
     other = 1
-    while other < num and (state.queue[other] % KINDS == SAVING) == is_save:
+    while other < num and (state.queue[other] % KINDS == WRITING_BACK) == is_write_back:
         other += 1
     if other == num:
         share_s = state.rest_s[0]

@@ -69,11 +69,7 @@ class Levels:
 
     def path(self, level: int) -> list[int]:
         """The regions that hold a level, outermost first, itself included."""
-        path: list[int] = []
-        while level != TOP_LEVEL:
-            path.append(level)
-            level = self._program.regions[level].parent
-        return path[::-1]
+        return self._program.outwards(level)[-2::-1]
 
     def loop_depth(self, level: int) -> int:
         """How many while loops hold a level; branches do not count."""

@@ -13,8 +13,8 @@ import highspy
 import numpy as np
 
 from engine.plan.bounds.bound import Formulation
+from engine.plan.levels import copy_level
 from engine.plan.model import BEFORE_START, Copy, Plan, Stay
-from engine.plan.simulate import copy_level, enclosing_levels
 from engine.program.model import TOP_LEVEL, Program
 
 Choice = tuple[str, int, int]
@@ -153,8 +153,9 @@ class _Reading:
 
     def _read_copy(self, letter: str, number: int, copy: Copy, time: int) -> None:
         level = copy_level(self.program, copy, self.stays)
-        around_copy = set(self._outwards(level)) | {TOP_LEVEL}
-        home = next(a for a in enclosing_levels(self.program, time) if a in around_copy)
+        around_copy = set(self.program.outwards(level))
+        around_time = self.program.outwards(self.program.level_at(time))
+        home = next(a for a in around_time if a in around_copy)
         self.choices.add((letter, number, home))
         self.made_by[letter, number, home] = copy
         self._cover(self._around(time) - around_copy)
@@ -181,20 +182,13 @@ class _Reading:
                 self._cover({region})
 
     def _around(self, time: int) -> set[int]:
-        return set(enclosing_levels(self.program, time)) - {TOP_LEVEL}
-
-    def _outwards(self, level: int) -> list[int]:
-        found = []
-        while level != TOP_LEVEL:
-            found.append(level)
-            level = self.program.regions[level].parent
-        return found
+        return set(self.program.outwards(self.program.level_at(time))) - {TOP_LEVEL}
 
     def _cover(self, regions: set[int]) -> None:
         """`c` of these regions, and of all inside the loops among them."""
         loops = {r for r in regions if self.program.regions[r].kind != "branch"}
         for index in range(len(self.program.regions)):
-            if index in regions or set(self._outwards(index)) & loops:
+            if index in regions or set(self.program.outwards(index)) & loops:
                 self.choices.add(("c", self.group, index))
 
 
@@ -210,8 +204,8 @@ def point(formulation: Formulation, plan: Plan) -> dict[int, float]:
         reading = _Reading(formulation.program, plan, group)
         chosen |= reading.read()
         made_by |= reading.made_by
-    found = {v: float(name in chosen) for name, v in formulation.rows.choices.items()}
-    for (*choice, slot), variable in formulation.rows.ways.items():
+    found = {v: float(name in chosen) for name, v in formulation.parts.choices.items()}
+    for (*choice, slot), variable in formulation.parts.under_way.items():
         copy = made_by.get((choice[0], choice[1], choice[2]))
         found[variable] = float(copy is not None and _is_under_way(copy, slot))
     return found
